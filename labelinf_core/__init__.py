@@ -1,0 +1,11 @@
+"""The labelinf core: the game of label inference, the hooks that plugins implement and the host that loads them.
+
+Importing this package imports no numerical library, so that ``labelinf plugins`` stays fast and keeps working when a
+numerical dependency is broken.
+"""
+
+from labelinf_core.descriptors import Descriptor, Kind, Reference
+from labelinf_core.hookspecs import CONTRACT, hookimpl
+from labelinf_core.statements import Statement, Status
+
+__all__ = ["CONTRACT", "Descriptor", "Kind", "Reference", "Statement", "Status", "hookimpl"]

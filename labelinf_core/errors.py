@@ -1,0 +1,45 @@
+"""Every exception labelinf raises on purpose.
+
+A message is one clear sentence: what was wrong, where, and what would be right. The command line prints it as it
+stands and exits with status 2; nothing else is ever shown to a user for a mistake of theirs.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InputError",
+    "LabelinfError",
+    "NameConflictError",
+    "PluginError",
+    "QueriesExhaustedError",
+    "QueryRefusedError",
+    "UnknownNameError",
+]
+
+
+class LabelinfError(Exception):
+    """Base class, so that a caller can catch everything labelinf raises on purpose."""
+
+
+class InputError(LabelinfError, ValueError):
+    """A file, a suite, a parameter or an array that a user gave cannot be used as it is."""
+
+
+class PluginError(LabelinfError):
+    """A plugin package is at fault; the message names the distribution to report it to."""
+
+
+class NameConflictError(PluginError):
+    """Two plugins provide the same kind of component under the same name."""
+
+
+class UnknownNameError(LabelinfError, LookupError):
+    """No loaded plugin provides the requested name."""
+
+
+class QueryRefusedError(LabelinfError):
+    """The curator, or a defence before it, declined to answer one query."""
+
+
+class QueriesExhaustedError(QueryRefusedError):
+    """The adversary has spent every query that the threat model grants."""

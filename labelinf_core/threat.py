@@ -1,0 +1,42 @@
+"""What the adversary knows and may spend."""
+
+from __future__ import annotations
+
+import attrs
+
+__all__ = ["ThreatModel"]
+
+
+@attrs.frozen(kw_only=True)
+class ThreatModel:
+    """What is public in every channel. Channels add their own facts.
+
+    Attributes:
+        n_records: N, the number of private labels, at least 1.
+        n_classes: K, at least 2.
+        prior: Share of every class, length K, sums to one. Treated as public: a defender should assume so.
+        label_epsilon: Label-DP budget of everything released over the whole game (two label vectors that differ in
+            one record); infinity when there is none.
+        label_delta: The delta that goes with it.
+    """
+
+    n_records: int = attrs.field(validator=attrs.validators.ge(1))
+    n_classes: int = attrs.field(validator=attrs.validators.ge(2))
+    prior: tuple[float, ...] = attrs.field()
+    label_epsilon: float = float("inf")
+    label_delta: float = 0.0
+
+    @prior.validator
+    def _is_a_distribution(self, attribute: attrs.Attribute[tuple[float, ...]], value: tuple[float, ...]) -> None:
+        if len(value) != self.n_classes or min(value) < 0 or abs(sum(value) - 1) > 1e-9:
+            raise ValueError(f"prior={value} must be {self.n_classes} shares that are not negative and sum to one.")
+
+    @property
+    def majority(self) -> int:
+        """The most frequent class."""
+        return max(range(self.n_classes), key=lambda k: self.prior[k])
+
+    @property
+    def baseline(self) -> float:
+        """Accuracy of the majority guess, the most that is known before anything is released."""
+        return self.prior[self.majority]

@@ -1,0 +1,52 @@
+"""Shared fixtures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+InstallFake = Callable[..., Path]
+
+
+@pytest.fixture
+def install_fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InstallFake:
+    """Install a made-up distribution for one test, without pip: a dist-info folder and one module.
+
+    Returns the folder, which a subprocess can put on its PYTHONPATH.
+    """
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+
+    def install(
+        dist: str,
+        *,
+        entry: str,
+        module: str,
+        source: str = "",
+        version: str = "1.0",
+        requires: tuple[str, ...] = (),
+    ) -> Path:
+        info = site / f"{dist.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        needs = "".join(f"Requires-Dist: {item}\n" for item in requires)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {dist}\nVersion: {version}\n{needs}")
+        (info / "entry_points.txt").write_text(f"[labelinf]\n{entry} = {module}\n")
+        if source:
+            (site / f"{module}.py").write_text(source)
+            monkeypatch.delitem(sys.modules, module, raising=False)
+        return site
+
+    return install
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the distribution of tests/site, whose components misbehave, for one test and its subprocesses."""
+    site = Path(__file__).parent / "site"
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    return site
