@@ -1,0 +1,1 @@
+"""What each curator releases, and the adversary's whole view of it."""

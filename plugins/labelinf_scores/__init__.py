@@ -1,0 +1,1 @@
+"""The score channel: losses, constructions, decoders, attacks, defences and bounds."""

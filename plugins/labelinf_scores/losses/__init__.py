@@ -1,0 +1,1 @@
+"""Losses of the score channel, each written once for every arithmetic."""
