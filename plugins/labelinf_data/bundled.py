@@ -1,0 +1,47 @@
+"""Real label sets with features that scikit-learn bundles: nothing is downloaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from labelinf_core.components import LabelSet, LabelSource
+
+__all__ = ["BreastCancer", "Digits"]
+
+
+@attrs.frozen(kw_only=True)
+class BreastCancer(LabelSource):
+    """Breast Cancer Wisconsin (Diagnostic): 569 records, 30 features, classes malignant (212) and benign (357).
+
+    Data set D3 of Aggarwal et al., ICML 2021, Table 2. Classes are in scikit-learn's order.
+    """
+
+    def load(self) -> LabelSet:
+        """Return the labels and features."""
+        from sklearn.datasets import load_breast_cancer
+
+        return _label_set(load_breast_cancer(), "breast-cancer")
+
+
+@attrs.frozen(kw_only=True)
+class Digits(LabelSource):
+    """Optical recognition of handwritten digits: 1 797 records, 64 features (8 x 8 pixels, 0 to 16), 10 classes."""
+
+    def load(self) -> LabelSet:
+        """Return the labels and features."""
+        from sklearn.datasets import load_digits
+
+        return _label_set(load_digits(), "digits")
+
+
+def _label_set(bunch: Any, title: str) -> LabelSet:
+    return LabelSet(
+        labels=np.asarray(bunch.target, dtype=np.intp),
+        class_names=tuple(str(name) for name in bunch.target_names),
+        title=title,
+        provenance="real",
+        features=np.asarray(bunch.data, dtype=np.float64),
+    )

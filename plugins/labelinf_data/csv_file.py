@@ -1,0 +1,152 @@
+"""A user's CSV file: one column holds the labels, under any class names.
+
+The separator is a comma, a semicolon or a tab, whichever cuts the first row into most cells. The first row is the
+header; only a file of one column may do without, and is taken to when its first row is a number or occurs again.
+Rows are counted as a spreadsheet counts them: the first row of the file is row 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from labelinf_core.components import LabelSet, LabelSource
+from labelinf_core.errors import InputError
+from labelinf_data.encode import is_number, label_set
+
+__all__ = ["CsvFile"]
+
+Row = tuple[int, list[str]]  # its number in the file, its cells
+
+_USUAL = ("label", "labels", "target", "y", "class")
+_SEPARATORS = ",;\t"
+
+
+@attrs.frozen(kw_only=True)
+class CsvFile(LabelSource):
+    """One column of a CSV file in UTF-8.
+
+    Attributes:
+        path: The file.
+        column: Name of the column that holds the labels. May be left out when the file has one column, or one called
+            label, labels, target, y or class.
+    """
+
+    path: str = attrs.field(validator=attrs.validators.min_len(1))
+    column: str = ""
+
+    def load(self) -> LabelSet:
+        """Return the labels.
+
+        Raises:
+            InputError: The file or the column cannot be used as it is; the message says what is wrong and where.
+        """
+        rows = _read(self.path)
+        header, body = _split(rows, self.column)
+        if not body:
+            raise InputError(f"{self.path} has a header ({', '.join(header)}) and no rows. Add one row per record.")
+        chosen = _choose(self.path, header, self.column)
+        place = f"{self.path}: column {header[chosen]!r}" if header[chosen] else self.path
+        _check(self.path, place, body, len(header), chosen)
+        return label_set([cells[chosen] for _, cells in body], title=Path(self.path).name, place=place)
+
+
+def _read(path: str) -> list[Row]:
+    """Return the rows; a blank line between the rows of a single column is a row with an empty cell."""
+    text = _text(path)
+    rows: list[Row] = []
+    try:
+        for number, cells in enumerate(_reader(text, _separator(text)), 1):
+            rows.append((number, [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        raise InputError(f"{path}: row {len(rows) + 1} is not valid CSV ({error}). Check its quotes.") from error
+    filled = [index for index, (_, cells) in enumerate(rows) if cells]
+    if not filled:
+        raise InputError(f"{path} is empty. It needs one row per record with its label.")
+    rows = rows[filled[0] : filled[-1] + 1]
+    single = len(rows[0][1]) == 1
+    return [(number, cells or [""]) for number, cells in rows if cells or single]
+
+
+def _text(path: str) -> str:
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1}). Save it as CSV in UTF-8.") from error
+    if "\0" in text:
+        raise InputError(f"{path} is not text (it contains zero bytes). Save it as CSV in UTF-8.")
+    return text
+
+
+def _separator(text: str) -> str:
+    def cells(separator: str) -> int:
+        try:
+            return len(next((row for row in _reader(text, separator) if row), []))
+        except csv.Error:
+            return 0
+
+    return max(_SEPARATORS, key=cells)
+
+
+def _reader(text: str, separator: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+
+
+def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:
+    """Return the header (an empty name for a file without) and the rows below it."""
+    header = rows[0][1]
+    if len(header) == 1 and header[0] != column and not column:
+        below = {cells[0] for _, cells in rows[1:]}
+        if is_number(header[0]) or header[0] in below:
+            return [""], rows
+    return header, rows[1:]
+
+
+def _choose(path: str, header: list[str], column: str) -> int:
+    """Return the index of the column with the labels."""
+    wanted = [name for name in header if name == column] if column else _obvious(header)
+    if len(wanted) == 1:
+        return header.index(wanted[0])
+    listed = ", ".join(map(repr, header))
+    if not column:
+        raise InputError(f"{path} has {len(header)} columns; name the one with the labels. Columns are {listed}.")
+    if wanted:
+        raise InputError(f"{path} has {len(wanted)} columns {column!r}. Rename all but one.")
+    near = difflib.get_close_matches(column, header, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise InputError(f"{path} has no column {column!r}{hint} Columns are {listed}.")
+
+
+def _obvious(header: list[str]) -> list[str]:
+    return header if len(header) == 1 else [name for name in header if name.lower() in _USUAL]
+
+
+def _check(path: str, place: str, body: list[Row], width: int, chosen: int) -> None:
+    ragged = [number for number, cells in body if len(cells) != width]
+    empty = [number for number, cells in body if len(cells) == width and cells[chosen].lower() in ("", "nan")]
+    faults = []
+    if ragged:
+        plural = "rows do" if len(ragged) > 1 else "row does"
+        faults.append(
+            f"{path}: {len(ragged)} {plural} not have the header's {width} cells ({_rows(ragged)}). Mend or drop them."
+        )
+    if empty:
+        plural = "cells" if len(empty) > 1 else "cell"
+        faults.append(
+            f"{place} has {len(empty)} empty {plural} ({_rows(empty)}). Every row needs a label; drop or fill them."
+        )
+    if faults:
+        raise InputError(" ".join(faults))
+
+
+def _rows(numbers: list[int]) -> str:
+    """Name the first three rows; how many there are is said beside it."""
+    shown = ", ".join(map(str, numbers[:3]))
+    return f"row{'s' if len(numbers) > 1 else ''} {shown}{', ...' if len(numbers) > 3 else ''}"

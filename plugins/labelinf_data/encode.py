@@ -1,0 +1,49 @@
+"""From a user's labels, whatever they are called, to classes 0..K-1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelinf_core.components import LabelSet
+from labelinf_core.errors import InputError
+
+__all__ = ["is_number", "label_set"]
+
+
+def label_set(values: Sequence[str], *, title: str, place: str) -> LabelSet:
+    """Number the classes in sorted order: by value when every name is a number, otherwise alphabetically.
+
+    Args:
+        values: One class name per record, none empty.
+        title: What a report calls the set.
+        place: How a message names where the values stand, for example ``"y.csv: column 'label'"``.
+
+    Raises:
+        InputError: There are fewer than two classes.
+    """
+    names = sorted(set(values))
+    if all(map(is_number, names)):
+        names.sort(key=lambda name: (float(name), name))
+    if len(names) < 2:
+        raise InputError(
+            f"{place} has one class only ({names[0]!r} in all {len(values)} rows). "
+            f"Labels of at least two classes are needed."
+        )
+    index = {name: k for k, name in enumerate(names)}
+    return LabelSet(
+        labels=np.array([index[value] for value in values], dtype=np.intp),
+        class_names=tuple(names),
+        title=title,
+        provenance="user's file",
+    )
+
+
+def is_number(name: str) -> bool:
+    """Whether ``name`` is a finite number."""
+    try:
+        return math.isfinite(float(name))
+    except ValueError:
+        return False

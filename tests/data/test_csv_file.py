@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelinf_core.components import LabelSet
+from labelinf_core.errors import InputError
+from labelinf_data.csv_file import CsvFile
+
+
+def write(folder: Path, content: str | bytes) -> str:
+    path = folder / "y.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def load(folder: Path, content: str | bytes, column: str = "") -> LabelSet:
+    return CsvFile(path=write(folder, content), column=column).load()
+
+
+def complaint(folder: Path, content: str | bytes, column: str = "") -> str:
+    with pytest.raises(InputError) as caught:
+        load(folder, content, column)
+    return str(caught.value).replace(str(folder) + "/", "")
+
+
+@pytest.mark.parametrize(
+    ("content", "column"),
+    [
+        ("label\nno\nyes\nno\n", ""),
+        ("id,label\n1,no\n2,yes\n3,no\n", ""),
+        ("id;Class\n1;no\n2;yes\n3;no\n", ""),
+        ("id\ttarget\r\n1\tno\r\n2\tyes\r\n3\tno\r\n", ""),
+        ("\ufeffid,truth\n1,no\n2,yes\n3,no\n", "truth"),
+        ('"the, truth","id"\n"no",1\n"yes",2\n"no",3\n', "the, truth"),
+        ("\n\nid,label\n1, no \n\n2, yes\n3,no\n\n", ""),
+        ("id,label\r1,no\r2,yes\r3,no", ""),
+        ("no\nyes\nno\n", ""),
+    ],
+    ids=["one column", "comma", "semicolon", "tab, CRLF", "BOM", "quoted", "blanks", "old Mac", "no header"],
+)
+def test_reads_the_labels_of_every_dialect(tmp_path: Path, content: str, column: str) -> None:
+    data = load(tmp_path, content, column)
+
+    assert data.class_names == ("no", "yes")
+    assert data.labels.tolist() == [0, 1, 0]
+    assert data.labels.dtype == np.intp
+    assert (data.title, data.provenance) == ("y.csv", "user's file")
+
+
+def test_numeric_class_names_sort_by_value_and_others_alphabetically(tmp_path: Path) -> None:
+    assert load(tmp_path, "y\n10\n9\n-1.5\n").class_names == ("-1.5", "9", "10")
+    assert load(tmp_path, "y\n10\n9\nlow\n").class_names == ("10", "9", "low")
+
+
+def test_a_single_column_needs_no_header_when_its_first_row_is_a_number(tmp_path: Path) -> None:
+    data = load(tmp_path, "3\n1\n3\n")
+
+    assert (data.n_records, data.labels.tolist()) == (3, [1, 0, 1])
+
+
+def test_the_first_row_of_a_single_column_is_its_header_when_asked_for(tmp_path: Path) -> None:
+    assert load(tmp_path, "1\n0\n1\n", "1").labels.tolist() == [0, 1]
+
+
+def test_a_label_may_hold_a_line_break_inside_quotes(tmp_path: Path) -> None:
+    assert load(tmp_path, 'label\n"a\nb"\nc\n').class_names == ("a\nb", "c")
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "message"),
+    [
+        ("", "", "y.csv is empty. It needs one row per record with its label."),
+        ("\n \n".replace(" ", ""), "", "y.csv is empty. It needs one row per record with its label."),
+        ("id,label\n", "", "y.csv has a header (id, label) and no rows. Add one row per record."),
+        (
+            "id,label\n1,a\n2,b\n",
+            "labl",
+            "y.csv has no column 'labl'; did you mean 'label'? Columns are 'id', 'label'.",
+        ),
+        ("id,label\n1,a\n2,b\n", "zebra", "y.csv has no column 'zebra'. Columns are 'id', 'label'."),
+        ("id,kind\n1,a\n2,b\n", "", "y.csv has 2 columns; name the one with the labels. Columns are 'id', 'kind'."),
+        (
+            "y,label\n1,a\n2,b\n",
+            "",
+            "y.csv has 2 columns; name the one with the labels. Columns are 'y', 'label'.",
+        ),
+        ("label,label\na,a\nb,b\n", "label", "y.csv has 2 columns 'label'. Rename all but one."),
+        (
+            "id,label\n1,a\n2,\n3,b\n4, \n5,b\n6,nan\n7,\n",
+            "",
+            "y.csv: column 'label' has 4 empty cells (rows 3, 5, 7, ...). Every row needs a label; drop or fill them.",
+        ),
+        (
+            "label\na\n\nb\n",
+            "",
+            "y.csv: column 'label' has 1 empty cell (row 3). Every row needs a label; drop or fill them.",
+        ),
+        (
+            'label\na\nb\n""\n',
+            "",
+            "y.csv: column 'label' has 1 empty cell (row 4). Every row needs a label; drop or fill them.",
+        ),
+        (
+            "id,label\n1,a\n2\n3,b,c\n4,b\n",
+            "",
+            "y.csv: 2 rows do not have the header's 2 cells (rows 3, 4). Mend or drop them.",
+        ),
+        (
+            "id,label\n1,a\n2\n3,\n4,b\n",
+            "",
+            "y.csv: 1 row does not have the header's 2 cells (row 3). Mend or drop them. "
+            "y.csv: column 'label' has 1 empty cell (row 4). Every row needs a label; drop or fill them.",
+        ),
+        (
+            "label\na\na\n",
+            "",
+            "y.csv: column 'label' has one class only ('a' in all 2 rows). Labels of at least two classes are needed.",
+        ),
+        ("1\n1\n", "", "y.csv has one class only ('1' in all 2 rows). Labels of at least two classes are needed."),
+        (b"label\n\xff\n", "", "y.csv is not text in UTF-8 (byte 7). Save it as CSV in UTF-8."),
+        (b"label\n\x00\n", "", "y.csv is not text (it contains zero bytes). Save it as CSV in UTF-8."),
+        (
+            'label\na\n"b\n',
+            "",
+            "y.csv: row 3 is not valid CSV (unexpected end of data). Check its quotes.",
+        ),
+    ],
+)
+def test_a_fault_is_named_with_its_place(tmp_path: Path, content: str | bytes, column: str, message: str) -> None:
+    assert complaint(tmp_path, content, column) == message
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent.csv cannot be read: No such file or directory\.$"):
+        CsvFile(path=str(tmp_path / "absent.csv")).load()
+    with pytest.raises(InputError, match=r"cannot be read: Is a directory\.$"):
+        CsvFile(path=str(tmp_path)).load()

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelinf_core.errors import InputError
+from labelinf_data.npy_file import NpyFile
+
+
+class Bomb:
+    """Leaves a trace when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return (open, ("unpickled-by-mistake", "w"))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (np.array([10, 9, 10]), ("9", "10")),
+        (np.array([True, False, True]), ("False", "True")),
+        (np.array(["b", "a", "b"]), ("a", "b")),
+        (np.array([1.5, -2.0, 1.5]), ("-2.0", "1.5")),
+    ],
+)
+def test_reads_a_vector_of_numbers_or_strings(tmp_path: Path, values: np.ndarray, names: tuple[str, str]) -> None:
+    np.save(tmp_path / "y.npy", values)
+
+    data = NpyFile(path=str(tmp_path / "y.npy")).load()
+
+    assert data.class_names == names
+    assert data.labels.tolist() == [1, 0, 1]
+    assert data.provenance == "user's file"
+
+
+def test_reads_the_named_or_the_only_array_of_an_archive(tmp_path: Path) -> None:
+    np.savez(tmp_path / "one.npz", y=[0, 1, 1])
+    np.savez(tmp_path / "two.npz", x=[0.5, 0.25], y=[1, 0])
+
+    assert NpyFile(path=str(tmp_path / "one.npz")).load().labels.tolist() == [0, 1, 1]
+    assert NpyFile(path=str(tmp_path / "two.npz"), key="y").load().labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("", "two.npz has 2 arrays; name one with key. Arrays are 'x', 'y'."),
+        ("z", "two.npz has no array 'z'. Arrays are 'x', 'y'."),
+    ],
+)
+def test_an_array_that_is_not_there_is_named(tmp_path: Path, key: str, message: str) -> None:
+    np.savez(tmp_path / "two.npz", x=[0.5, 0.25], y=[1, 0])
+
+    with pytest.raises(InputError) as caught:
+        NpyFile(path=str(tmp_path / "two.npz"), key=key).load()
+
+    assert str(caught.value) == f"{tmp_path}/{message}"
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.npz"])
+def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    bombs = np.array([Bomb(), Bomb()], dtype=object)
+    if name == "y.npy":
+        np.save(name, bombs)
+    else:
+        np.savez(name, y=bombs)
+
+    with pytest.raises(InputError, match="not a NumPy file of plain numbers or strings"):
+        NpyFile(path=name).load()
+
+    assert not Path("unpickled-by-mistake").exists()
+
+
+def test_a_bare_pickle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "y.npy").write_bytes(pickle.dumps([0, 1]))
+
+    with pytest.raises(InputError, match="not a NumPy file of plain numbers or strings"):
+        NpyFile(path=str(tmp_path / "y.npy")).load()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros((2, 2)), r"shape \(2, 2\). Labels must be a vector, not empty"),
+        (np.zeros(0), r"shape \(0,\). Labels must be a vector, not empty"),
+        (np.array([1j, 2]), "type complex128. Labels must be numbers or strings"),
+        (np.array([0.0, np.nan, 1.0]), "has nan at index 1. Every record needs a label"),
+        (np.array([1, 1]), "has one class only"),
+    ],
+)
+def test_what_is_no_vector_of_labels_is_refused(tmp_path: Path, values: np.ndarray, message: str) -> None:
+    np.save(tmp_path / "y.npy", values)
+
+    with pytest.raises(InputError, match=message):
+        NpyFile(path=str(tmp_path / "y.npy")).load()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not a zip"])
+def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "y.npz").write_bytes(content)
+
+    with pytest.raises(InputError, match=r"y\.npz is not a NumPy file"):
+        NpyFile(path=str(tmp_path / "y.npz")).load()
+
+
+def test_an_absent_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.npy cannot be read: No such file or directory\.$"):
+        NpyFile(path=str(tmp_path / "absent.npy")).load()
