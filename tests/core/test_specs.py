@@ -232,7 +232,8 @@ def test_a_full_spec_spells_out_every_default(builder: Builder) -> None:
     full = builder.full(Kind.DEFENCE, "wrap-up(inner=[needs(path='p-q')])", "here")
 
     assert str(full) == (
-        "wrap-up(count=2, noise=flat-noise(width=3), weights=[], inner=[needs(path='p-q')], maybe=None, word='a', on=false)"
+        "wrap-up(count=2, noise=flat-noise(width=3), weights=[], inner=[needs(path='p-q')], maybe=None, word='a', "
+        "on=false)"
     )
     assert built(builder, str(full)) == built(builder, "wrap-up(inner=[needs(path='p-q')])")
 

@@ -1,0 +1,173 @@
+"""The rules for every kind of component, and how they are run and counted."""
+
+from __future__ import annotations
+
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import LabelinfError, UnknownNameError
+from labelinf_core.host import Host, Registered
+from labelinf_core.specs import Builder, Spec
+from labelinf_core.testing import play
+from labelinf_core.testing.rules import NotApplicableError, require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Check", "Outcome", "Result", "checks_of", "run_checks"]
+
+
+class Outcome(enum.Enum):
+    """What became of a check."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """One check on one component."""
+
+    check: str
+    outcome: Outcome
+    reason: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Check:
+    """One rule, tried on one component.
+
+    Attributes:
+        rule: What is required, for example ``"is-frozen"``.
+        item: The component.
+        try_it: Raises AssertionError when the rule is broken, :class:`NotApplicableError` when it does not apply.
+    """
+
+    rule: str
+    item: Registered = attrs.field(repr=False)
+    try_it: Callable[[Host, Registered], None] = attrs.field(repr=False)
+    host: Host = attrs.field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.item.descriptor.kind.value}:{self.item.descriptor.name}:{self.rule}"
+
+    def run(self) -> None:
+        """Try the rule.
+
+        Raises:
+            AssertionError: It is broken; the message says how.
+            NotApplicableError: It does not apply; under pytest this is a skip.
+        """
+        self.try_it(self.host, self.item)
+
+    def result(self) -> Result:
+        """Try the rule and say what became of it; a component may raise anything."""
+        try:
+            self.run()
+        except NotApplicableError as error:
+            return Result(check=str(self), outcome=Outcome.SKIPPED, reason=str(error))
+        except Exception as error:
+            reason = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            return Result(check=str(self), outcome=Outcome.FAILED, reason=reason)
+        return Result(check=str(self), outcome=Outcome.PASSED)
+
+
+def checks_of(plugin: str, host: Host | None = None) -> Sequence[Check]:
+    """Return every check of every component of ``plugin``.
+
+    Raises:
+        UnknownNameError: No such plugin is loaded.
+    """
+    host = host or Host.load()
+    record = host.records.get(plugin)
+    if record is None or record.problem:
+        raise UnknownNameError(
+            f"plugin {plugin!r} is not loaded{': ' + record.problem if record else ''}. "
+            f"Installed are {', '.join(host.records)}."
+        )
+    return tuple(
+        Check(rule=rule, item=item, try_it=try_it, host=host)
+        for item in host.catalogue()
+        if item.plugin.name == plugin
+        for rule, try_it in _rules(item.descriptor.kind)
+    )
+
+
+def run_checks(plugin: str, host: Host | None = None) -> Sequence[Result]:
+    """Run every check of ``plugin``; nothing is raised for a broken rule.
+
+    Raises:
+        UnknownNameError: No such plugin is loaded.
+    """
+    return tuple(check.result() for check in checks_of(plugin, host))
+
+
+def example(host: Host, item: Registered) -> Any:
+    """Build the component with its defaults, and its declared example for what has none.
+
+    A class whose parameters have no default says in ``example_parameters`` what to try.
+    """
+    cls = item.load()
+    spec = Spec(item.descriptor.name, getattr(cls, "example_parameters", {}))
+    try:
+        return Builder(host).build(item.descriptor.kind, spec, "check")
+    except LabelinfError as error:
+        raise AssertionError(
+            f"it cannot be built from its defaults ({error}); give every parameter a default, or the class an "
+            f"'example_parameters' dictionary"
+        ) from error
+
+
+def _is_frozen(host: Host, item: Registered) -> None:
+    cls = item.load()
+    component = example(host, item)
+    for field in attrs.fields(cls):
+        require(field.kw_only, f"parameter {field.name!r} must be keyword-only: @attrs.frozen(kw_only=True)")
+        try:
+            setattr(component, field.name, getattr(component, field.name))
+        except attrs.exceptions.FrozenInstanceError:
+            continue
+        raise AssertionError("it must be frozen: @attrs.frozen(kw_only=True)")
+
+
+def _is_documented(host: Host, item: Registered) -> None:
+    text = inspect.getdoc(item.load()) or ""
+    require(text, "it needs a docstring")
+    for field in attrs.fields(item.load()):
+        require(f"{field.name}:" in text, f"parameter {field.name!r} needs a line under 'Attributes:'")
+
+
+def _has_reference(host: Host, item: Registered) -> None:
+    reference = item.descriptor.reference
+    require(reference.work and reference.statement, "its reference must name a work and a statement in it")
+
+
+def _survives_a_round_trip(host: Host, item: Registered) -> None:
+    builder = Builder(host)
+    kind = item.descriptor.kind
+    spec = Spec(item.descriptor.name, getattr(item.load(), "example_parameters", {}))
+    full = builder.full(kind, spec, "check")
+    require(
+        builder.build(kind, str(full), "check") == builder.build(kind, spec, "check"),
+        f"written down as {full} it reads back as something else",
+    )
+
+
+def _rules(kind: Kind) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
+    yield "is-frozen", _is_frozen
+    yield "is-documented", _is_documented
+    yield "has-a-reference", _has_reference
+    yield "survives-a-round-trip", _survives_a_round_trip
+    for rule, try_it in play.RULES.get(kind, ()):
+        yield rule, functools.partial(_on_example, try_it)
+
+
+def _on_example(try_it: Callable[[Any], None], host: Host, item: Registered) -> None:
+    try_it(example(host, item))

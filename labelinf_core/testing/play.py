@@ -1,0 +1,210 @@
+"""Rules that use a component: a small curator is set up around it and played with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from labelinf_core.arithmetic import make_arithmetic
+from labelinf_core.channels.score import (
+    Curator,
+    ScoreAttack,
+    ScoreDefence,
+    ScoreOracle,
+    ScoreThreat,
+)
+from labelinf_core.channels.scorers import LossScorer
+from labelinf_core.components import ABSTAIN, LabelSource, NoiseModel
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError, QueryRefusedError
+from labelinf_core.losses import AdditiveLoss
+from labelinf_core.testing.brier import Brier
+from labelinf_core.testing.rules import NotApplicableError, require
+from labelinf_core.threat import ThreatModel
+
+__all__ = ["RULES", "small_game"]
+
+_N = 12
+_BUDGET = 64
+_GAP = 0.25
+
+
+def small_game(*defences: ScoreDefence, seed: int = 0) -> tuple[ScoreOracle, np.ndarray[Any, Any]]:
+    """Return an oracle for twelve made labels scored by the squared error in doubles, and the labels.
+
+    Args:
+        defences: What stands between, from the curator outward.
+        seed: Of the labels and of the defences' randomness.
+
+    Raises:
+        InputError: The defences do not fit together.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, _N)
+    labels[:2] = (0, 1)
+    loss = Brier()
+    base = ScoreThreat(
+        n_records=_N,
+        n_classes=2,
+        prior=(0.5, 0.5),
+        loss=loss,
+        arithmetic="float64",
+        summation="numpy",
+        query_budget=_BUDGET,
+        defences=defences,
+    )
+    threat: ThreatModel = base
+    for defence in defences:
+        threat = defence.tell(threat)
+    if not isinstance(threat, ScoreThreat):
+        raise AssertionError("tell must return the channel's own threat model")
+    scorer = LossScorer(loss=loss, numbers=make_arithmetic("float64"))
+    return ScoreOracle(threat, Curator.start(labels, threat, scorer, rng).answer), labels
+
+
+def _guesses_every_record(attack: ScoreAttack) -> None:
+    oracle, _ = _playable(attack)
+    labels = np.asarray(attack.run(oracle, np.random.default_rng(1)).labels)
+    require(labels.shape == (_N,), f"it guessed an array of shape {labels.shape}, expected ({_N},)")
+    allowed = (labels == ABSTAIN) | ((labels >= 0) & (labels < 2))
+    require(allowed.all(), f"it guessed {labels[~allowed][:1]}, which is neither a class nor ABSTAIN")
+
+
+def _is_reproducible(attack: ScoreAttack) -> None:
+    first, _ = _playable(attack)
+    second, _ = _playable(attack)
+    one = attack.run(first, np.random.default_rng(2)).labels
+    two = attack.run(second, np.random.default_rng(2)).labels
+    require(np.array_equal(one, two), "the same generator must give the same guess; draw from rng alone")
+    require(first.spent == second.spent, "the same generator must spend the same queries")
+
+
+def _keeps_its_promise(attack: ScoreAttack) -> None:
+    oracle, truth = _playable(attack)
+    promise = attack.promise(oracle.threat)
+    if promise is None or not promise.certified:
+        raise NotApplicableError("it promises nothing here")
+    guess = attack.run(oracle, np.random.default_rng(3)).labels
+    require(np.array_equal(guess, truth), "it promised every label and missed some")
+
+
+def _playable(attack: object) -> tuple[ScoreOracle, np.ndarray[Any, Any]]:
+    if not isinstance(attack, ScoreAttack):
+        raise NotApplicableError("not an attack of the score channel")
+    oracle, labels = small_game()
+    if refusal := attack.refusal(oracle.threat):
+        raise NotApplicableError(f"it cannot play here: {refusal}")
+    return oracle, labels
+
+
+def _answers_numbers(defence: ScoreDefence) -> None:
+    for answer in _answers(defence):
+        require(math.isfinite(answer), f"it answered {answer}, expected a finite number")
+
+
+def _is_seeded(defence: ScoreDefence) -> None:
+    require(_answers(defence) == _answers(defence), "the same generator must give the same answers")
+
+
+def _tells_its_noise(defence: ScoreDefence) -> None:
+    plain, _ = small_game()
+    oracle, _ = _defended(defence)
+    threat = oracle.threat
+    if not threat.deterministic or threat.clip or math.isinf(threat.noise_bound):
+        raise NotApplicableError("what it adds is not bounded")
+    for predictions in _panel():
+        try:
+            moved = abs(oracle.query(predictions) - plain.query(predictions))
+        except QueryRefusedError:
+            continue
+        require(
+            moved <= threat.noise_bound * (1 + 1e-9) + 1e-12,
+            f"it moved a score by {moved}, but tells the adversary {threat.noise_bound}",
+        )
+
+
+def _answers(defence: ScoreDefence) -> list[float]:
+    oracle, _ = _defended(defence)
+    answers = []
+    for predictions in _panel():
+        try:
+            answers.append(float(oracle.query(predictions)))
+        except QueryRefusedError:
+            continue
+    return answers
+
+
+def _defended(defence: object) -> tuple[ScoreOracle, np.ndarray[Any, Any]]:
+    if not isinstance(defence, ScoreDefence):
+        raise NotApplicableError("not a defence of the score channel")
+    try:
+        return small_game(defence)
+    except InputError as error:
+        raise NotApplicableError(f"it cannot stand alone: {error}") from error
+
+
+def _panel() -> list[np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(4)
+    return [rng.uniform(0.05, 0.95, _N) for _ in range(5)]
+
+
+def _inverts_its_gap(loss: AdditiveLoss) -> None:
+    if not isinstance(loss, AdditiveLoss):
+        raise NotApplicableError("not an additive loss")
+    numbers = make_arithmetic("float64")
+    predictions = numbers.convert(np.atleast_1d(loss.prediction(np.array([_GAP, -_GAP]), numbers)))
+    costs = loss.costs(predictions, numbers)
+    gaps = costs[:, 1] - costs[:, 0]
+    require(np.allclose(gaps, [_GAP, -_GAP], rtol=1e-9), f"asked for gaps of {_GAP}, got {gaps}")
+
+
+def _stays_within_its_span(loss: AdditiveLoss) -> None:
+    if not isinstance(loss, AdditiveLoss):
+        raise NotApplicableError("not an additive loss")
+    if loss.fault_of_values(np.array([2.0])) == "":
+        raise NotApplicableError("its predictions are not probabilities")
+    numbers, clip = make_arithmetic("float64"), 0.01
+    costs = loss.costs(numbers.convert(np.linspace(clip, 1 - clip, 101)), numbers)
+    widest = float(np.abs(costs[:, 1] - costs[:, 0]).max())
+    require(widest <= loss.span(clip) * (1 + 1e-9), f"a gap of {widest} exceeds the span {loss.span(clip)}")
+    require(widest >= loss.span(clip) * (1 - 1e-9), f"no gap comes near the span {loss.span(clip)}: {widest}")
+
+
+def _stays_within_its_bounds(noise: NoiseModel) -> None:
+    drawn = np.asarray(noise.sample(np.random.default_rng(5), 20_000), dtype=float)
+    require(drawn.shape == (20_000,), f"sample(rng, 20000) has shape {drawn.shape}")
+    size = np.abs(drawn - 1 if noise.multiplicative else drawn)
+    require(float(size.max()) <= noise.bound * (1 + 1e-12), f"it drew {size.max()}, beyond its bound {noise.bound}")
+    # 20 000 draws exceed a true 1 % tail more than 300 times with probability below 1e-10 (Chernoff).
+    beyond = int(np.count_nonzero(size > noise.tail(0.01)))
+    require(beyond <= 300, f"{beyond} of 20000 draws lie beyond tail(0.01) = {noise.tail(0.01)}")
+
+
+def _loads_labels_in_range(source: LabelSource) -> None:
+    data = source.load()
+    require(data.labels.ndim == 1, f"labels have shape {data.labels.shape}, expected one dimension")
+    require(data.n_records > 0, "there are no labels")
+    require(0 <= data.labels.min() <= data.labels.max() < data.n_classes, "labels must be 0..K-1")
+
+
+RULES: dict[Kind, tuple[tuple[str, Callable[[Any], None]], ...]] = {
+    Kind.ATTACK: (
+        ("guesses-every-record", _guesses_every_record),
+        ("is-reproducible", _is_reproducible),
+        ("keeps-its-promise", _keeps_its_promise),
+    ),
+    Kind.DEFENCE: (
+        ("answers-numbers", _answers_numbers),
+        ("is-seeded", _is_seeded),
+        ("tells-its-noise", _tells_its_noise),
+    ),
+    Kind.LOSS: (
+        ("inverts-its-gap", _inverts_its_gap),
+        ("stays-within-its-span", _stays_within_its_span),
+    ),
+    Kind.NOISE: (("stays-within-its-bounds", _stays_within_its_bounds),),
+    Kind.LABELS: (("loads-labels-in-range", _loads_labels_in_range),),
+}  #: the rules of every kind, beside those that hold for all components
