@@ -1,0 +1,1 @@
+"""Noise models, label-DP mechanisms and privacy accounting, shared by all channels."""

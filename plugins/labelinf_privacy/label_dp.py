@@ -1,0 +1,126 @@
+"""What label-DP denies to every adversary: the largest share of labels that anyone can guess.
+
+Label-DP compares label vectors that differ in one record. Records are independent, with the class shares as prior; the
+adversary may know every other label, and ask as it likes.
+
+*A ceiling from any privacy profile.* Let ``x_j`` be the probability of guessing right when the label is j, and A the
+sum of ``p_j x_j``. Compared with label j, guessing k has ``P_k(k) <= e**eps P_j(k) + delta(eps)``. With ``eps`` such
+that ``p_k e**eps = t`` for a level ``t >= max p``, summing over k gives
+``A <= t - (t - p_j) x_j + D_j``, ``D_j = sum over k != j of p_k delta(ln(t / p_k))``. Averaged over j with weights
+``w_j = p_j / (t - p_j)``:
+
+    A <= sum_j w_j (t + D_j) / (1 + sum_j w_j),      A <= t + D_j for t = p_j = max p.
+
+Two classes: the latter is the Bayes accuracy itself, hence exact. Equal shares: this is the least over eps of
+``(e**eps + (K-1) delta) / (e**eps + K - 1)``, the dual of ``A <= 1 - f((1-A)/(K-1))`` for the trade-off function f.
+
+Example:
+    >>> round(pure_accuracy(1.0, (0.5, 0.5)), 7)
+    0.7310586
+    >>> [round(accuracy(GaussianProfile(1.0), (1 / k,) * k), 5) for k in (2, 3, 6, 10)]
+    [0.69146, 0.57806, 0.42186, 0.329]
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, Profile
+
+__all__ = ["accuracy", "approximate_accuracy", "gaussian_accuracy", "gaussian_mu_for", "pure_accuracy", "pure_exact"]
+
+_POINTS = 33
+_ROUNDS = 8
+_WIDEST = 40.0  # largest eps tried; beyond it the ceiling is one to within 1e-17
+
+
+def pure_accuracy(epsilon: float, prior: Sequence[float]) -> float:
+    """Return the largest accuracy under pure ``epsilon``-label-DP; randomised response on the top classes attains it.
+
+    It is the largest over j of ``e**eps P_(1..j) / (j - 1 + e**eps)``, with ``P_(1..j)`` the sum of the j largest
+    shares.
+    """
+    shares = np.cumsum(sorted(prior, reverse=True))
+    others = np.arange(len(shares)) * math.exp(-epsilon)
+    return min(1.0, float((shares / (1 + others)).max()))
+
+
+def pure_exact(epsilon: float, prior: Sequence[float], n_records: int) -> float:
+    """Return the largest probability of guessing all of ``n_records`` independent labels under pure label-DP.
+
+    By the chain rule: given any labels guessed before, the next one is right with :func:`pure_accuracy` at most.
+    """
+    return pure_accuracy(epsilon, prior) ** n_records
+
+
+def approximate_accuracy(epsilon: float, delta: float, prior: Sequence[float]) -> float:
+    """Return the largest accuracy under (``epsilon``, ``delta``)-label-DP.
+
+    With K equal shares: ``(e**eps + (K-1) delta) / (e**eps + K - 1)``.
+    """
+    return accuracy(ApproximateProfile(epsilon, delta), prior)
+
+
+def gaussian_accuracy(mu: float, prior: Sequence[float]) -> float:
+    """Return the largest accuracy under mu-Gaussian label-DP; ``Phi(mu / 2)`` for two equal shares."""
+    return accuracy(GaussianProfile(mu), prior)
+
+
+def gaussian_mu_for(target: float, prior: Sequence[float]) -> float:
+    """Return the largest mu whose :func:`gaussian_accuracy` is at most ``target``, by bisection.
+
+    Raises:
+        ValueError: The majority guess already reaches ``target``, or ``target`` is 1 or more.
+    """
+    if not max(prior) < target < 1:
+        raise ValueError(f"target={target} must lie between the majority's share {max(prior)} and 1.")
+    low, high = 0.0, 1.0
+    while gaussian_accuracy(high, prior) < target:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gaussian_accuracy(middle, prior) <= target else (low, middle)
+    return low
+
+
+def accuracy(profile: Profile, prior: Sequence[float]) -> float:
+    """Return an accuracy that no adversary exceeds under the privacy ``profile``.
+
+    Exact for two classes, and for equal shares the best that the profile says; never below the majority guess.
+
+    Args:
+        profile: Of everything released.
+        prior: Share of every class, length K.
+
+    Guarantees:
+        ``tests/privacy/test_label_dp.py`` compares with linear programs over all mechanisms.
+    """
+    shares = np.array(sorted((share for share in prior if share > 0), reverse=True))
+    top = float(shares[0])
+    best = top + float(_missed(profile, shares, top)[0])
+    if len(shares) <= 2:
+        return min(1.0, best)
+    low, high = math.log(top), math.log(top) + _WIDEST
+    for _ in range(_ROUNDS):
+        levels = np.linspace(low, high, _POINTS)[1:]
+        values = [_averaged(profile, shares, math.exp(level)) for level in levels]
+        lowest = int(np.argmin(values))
+        best = min(best, values[lowest])
+        step = (high - low) / (_POINTS - 1)
+        low, high = max(low, levels[lowest] - step), min(high, levels[lowest] + step)
+    return min(1.0, best)
+
+
+def _missed(profile: Profile, shares: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return ``D_j`` for every j: what lies beyond the level in all classes but j."""
+    beyond = np.array([share * profile.delta(math.log(level / share)) for share in shares], dtype=np.float64)
+    return np.asarray(beyond.sum() - beyond)
+
+
+def _averaged(profile: Profile, shares: NDArray[np.float64], level: float) -> float:
+    weights = shares / (level - shares)
+    return float(weights @ (level + _missed(profile, shares, level)) / (1 + weights.sum()))

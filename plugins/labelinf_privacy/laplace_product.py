@@ -1,0 +1,97 @@
+"""The exact privacy of q answers with Laplace noise: the profile of a product of q pairs of Laplace densities.
+
+For one answer ``delta(eps) = 1 - exp((eps - eps0) / 2)`` for ``|eps| <= eps0``. The pair of densities shifted by the
+whole sensitivity dominates every other, and products of dominating pairs dominate adaptive composition (Zhu, Dong and
+Wang, AISTATS 2022, Theorem 10), so that q answers are exactly as private as q independent looks at that pair.
+
+The product is computed on a grid of privacy losses. Between its points the one-answer profile is replaced by its chord
+in ``e**eps`` (Doroshenko et al., PoPETs 2022): the profile is convex there, so the chord lies above it, and the result
+is never too small. Its excess vanishes with the square of the grid's step.
+
+Example:
+    >>> round((1 + LaplaceProduct(epsilon=1.0, queries=1).delta(0.0)) / 2, 7)
+    0.6967347
+    >>> round((1 + LaplaceProduct(epsilon=0.1, queries=100).delta(0.0)) / 2, 4)
+    0.6887
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+import scipy.fft
+from numpy.typing import NDArray
+
+__all__ = ["LaplaceProduct", "one_answer_delta"]
+
+_MOST_POINTS = 2**20
+_FINEST = 100
+
+
+def one_answer_delta(epsilon: float, at: float) -> float:
+    """Return ``delta(at)`` of one answer with pure ``epsilon``: exact."""
+    if at >= epsilon:
+        return 0.0
+    return -math.expm1((at - epsilon) / 2 if at >= -epsilon else at)
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class LaplaceProduct:
+    """The profile of ``queries`` answers with Laplace noise.
+
+    Attributes:
+        epsilon: Sensitivity / scale of one answer, more than 0.
+        queries: q, at least 1.
+    """
+
+    epsilon: float = attrs.field(validator=attrs.validators.gt(0))
+    queries: int = attrs.field(validator=attrs.validators.ge(1))
+
+    def delta(self, epsilon: float) -> float:
+        """Return the profile at any real eps."""
+        if self.queries == 1:
+            return one_answer_delta(self.epsilon, epsilon)
+        if epsilon < 0:  # the pair is symmetric
+            return -math.expm1(epsilon) + math.exp(epsilon) * self.delta(-epsilon)
+        if self._width == 0:
+            return max(0.0, -math.expm1(epsilon - self.epsilon * self.queries))
+        first = int(np.searchsorted(self._losses, epsilon, side="right"))
+        likely, neighbour = self._tails
+        return min(1.0, max(0.0, float(likely[first] - math.exp(epsilon) * neighbour[first])))
+
+    @property
+    def _width(self) -> int:
+        """Grid points on either side of zero, for one answer; 0 when there are too many answers for any."""
+        return min(_FINEST, _MOST_POINTS // (2 * self.queries))
+
+    @functools.cached_property
+    def _losses(self) -> NDArray[np.float64]:
+        """The privacy losses of all answers together that are not negative, ascending."""
+        count = self._width * self.queries + 1
+        return np.linspace(0.0, self.epsilon * self.queries, count, dtype=np.float64)
+
+    @functools.cached_property
+    def _tails(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Probability of a loss at or beyond each of the grid, under either of the two data sets; 0 beyond the last."""
+        reach = self._width * self.queries
+        size = scipy.fft.next_fast_len(2 * reach + 1, real=True)
+        powered = scipy.fft.rfft(_masses(self.epsilon, self._width), size) ** self.queries
+        masses = np.maximum(scipy.fft.irfft(powered, size)[reach : 2 * reach + 1], 0.0)
+        return _from_the_end(masses), _from_the_end(masses * np.exp(-self._losses))
+
+
+def _from_the_end(masses: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    return np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+
+
+def _masses(epsilon: float, width: int) -> NDArray[np.float64]:
+    """Return P's mass at each of the ``2 width + 1`` grid losses of the chords, summing to one."""
+    points = np.linspace(-epsilon, epsilon, 2 * width + 1)
+    values = np.array([one_answer_delta(epsilon, point) for point in points])
+    ratios = np.exp(points)
+    slopes = np.concatenate([[-1.0], np.diff(values) / np.diff(ratios), [0.0]])
+    return ratios * np.diff(slopes)

@@ -1,0 +1,50 @@
+"""Gaussian noise: mu-Gaussian DP with mu = sensitivity / std for one answer (Dong, Roth and Su, JRSS B 2022).
+
+Of all noise the one whose composition is exact and simple: q answers are ``mu sqrt(q)``.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_privacy.noise.private import PrivateNoise
+
+__all__ = ["Gaussian"]
+
+
+@attrs.frozen(kw_only=True)
+class Gaussian(PrivateNoise):
+    """Normal with mean 0.
+
+    Attributes:
+        scale: Standard deviation s, in units of the score, more than 0.
+    """
+
+    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Draw ``size`` independent values, shape ``(size,)``."""
+        return rng.normal(0.0, self.scale, size)
+
+    @property
+    def bound(self) -> float:
+        """Unbounded."""
+        return math.inf
+
+    @property
+    def std(self) -> float:
+        """The scale itself."""
+        return self.scale
+
+    def tail(self, delta: float) -> float:
+        """``-scale * Phi^-1(delta / 2)``, exactly the quantile."""
+        return -self.scale * NormalDist().inv_cdf(delta / 2)
+
+    def gaussian_mu(self, sensitivity: float) -> float:
+        """``sensitivity / scale``."""
+        return sensitivity / self.scale

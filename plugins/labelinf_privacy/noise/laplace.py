@@ -1,0 +1,46 @@
+"""Laplace noise: pure differential privacy with epsilon = sensitivity / scale for one answer (Dwork et al., 2006)."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_privacy.noise.private import PrivateNoise
+
+__all__ = ["Laplace"]
+
+
+@attrs.frozen(kw_only=True)
+class Laplace(PrivateNoise):
+    """Density ``exp(-|x| / scale) / (2 scale)``.
+
+    Attributes:
+        scale: b, in units of the score, more than 0.
+    """
+
+    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Draw ``size`` independent values, shape ``(size,)``."""
+        return rng.laplace(0.0, self.scale, size)
+
+    @property
+    def bound(self) -> float:
+        """Unbounded."""
+        return math.inf
+
+    @property
+    def std(self) -> float:
+        """``scale * sqrt(2)``."""
+        return self.scale * math.sqrt(2)
+
+    def tail(self, delta: float) -> float:
+        """``scale ln(1 / delta)``, exactly the quantile."""
+        return self.scale * math.log(1 / delta)
+
+    def pure_epsilon(self, sensitivity: float) -> float:
+        """``sensitivity / scale``."""
+        return sensitivity / self.scale
