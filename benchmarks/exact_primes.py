@@ -1,0 +1,128 @@
+"""All labels from one exact score: how the cost grows, and how the papers' own method compares.
+
+Usage::
+
+    python benchmarks/exact_primes.py                        # 1 000 to 100 000 labels
+    python benchmarks/exact_primes.py --sizes 1000000        # minutes
+    python benchmarks/exact_primes.py --blocks               # Table 2 of ICML 2021 through scikit-learn
+
+Everything is CPU seconds of one process. *decode* is what the adversary computes from the score: one exponential of
+N ln N bits, one rounding and one remainder tree. *division* is the papers' way to find the divisors ("checking each
+p_i one by one", ICML 2021, Theorem 1), on the same integer; *tree* is the remainder tree alone. *growth* is the cost of
+decoding against the row before, beside the growth of the number of bits: quasi-linear means that the first exceeds the
+second only by the logarithms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import gmpy2
+import numpy as np
+
+from labelinf_core.arithmetic import make_arithmetic
+from labelinf_core.channels.score import ScoreChannel, Setting
+from labelinf_core.components import LabelSet
+from labelinf_scores.attacks.prime_blocks import PrimeBlocks
+from labelinf_scores.attacks.primes import labels_of_score
+from labelinf_scores.constructions.binary_weights import binary_bits
+from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
+from labelinf_scores.decoders.divisibility import divisors
+from labelinf_scores.losses.log_loss import LogLoss
+
+_DIVISION_UP_TO = 100_000  # labels: a quadratic method
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def measure(n: int) -> dict[str, float]:
+    """Play Theorem 1 against ``n`` random labels and return the CPU seconds of every step."""
+    labels = np.random.default_rng(0).integers(0, 2, n)
+    (primes, predictions), build = timed(lambda: (first_primes(n), prime_predictions(first_primes(n))))
+    bits = needed_bits(primes)
+    numbers = make_arithmetic("exact").at_precision(bits)
+    score, curator = timed(lambda: LogLoss().score(labels, predictions, numbers))
+    found, decode = timed(lambda: labels_of_score(score, primes, bits=bits))
+    if found is None or not np.array_equal(found, labels):
+        raise AssertionError(f"{n} labels were not recovered")
+    integer = prime_product(primes[labels == 1])
+    _, tree = timed(lambda: divisors(integer, primes))
+    division = (
+        timed(lambda: [gmpy2.is_divisible(integer, p) for p in primes.tolist()])[1] if n <= _DIVISION_UP_TO else 0
+    )
+    return {
+        "n": n,
+        "bits": bits,
+        "build": build,
+        "curator": curator,
+        "decode": decode,
+        "tree": tree,
+        "division": division,
+    }
+
+
+def growth(sizes: list[int]) -> None:
+    print(
+        f"{'labels':>9} {'bits':>11} {'(binary)':>9} {'build':>7} {'curator':>8} {'decode':>8} {'tree':>7} "
+        f"{'division':>8} {'ratio':>7} {'growth':>7} {'of bits':>7}"
+    )
+    before: dict[str, float] = {}
+    for n in sizes:
+        row = measure(n)
+        ratio = f"{row['division'] / row['tree']:6.1f}x" if row["division"] else "-"
+        risen = f"{row['decode'] / before['decode']:6.1f}x {row['bits'] / before['bits']:6.1f}x" if before else ""
+        print(
+            f"{n:9,} {row['bits']:11,} {binary_bits(n):9,} {row['build']:7.3f} {row['curator']:8.3f} "
+            f"{row['decode']:8.3f} {row['tree']:7.4f} {row['division']:8.3f} {ratio:>7} {risen}",
+            flush=True,
+        )
+        before = row
+
+
+def blocks(counts: tuple[tuple[int, int], ...]) -> None:
+    print(f"{'labels':>7} {'attack':<40} {'queries':>7} {'recovered':>9} {'certified':>9} {'seconds':>8}")
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
+    attacks = [PrimeBlocks(size=5), PrimeBlocks(size=0), PrimeBlocks(size=0, decoder="nearest")]
+    for zeros, ones in counts:
+        data = LabelSet(
+            labels=np.repeat([0, 1], [zeros, ones]),
+            class_names=("0", "1"),
+            title="",
+            provenance="published label counts, random order",
+        )
+        for attack in attacks:
+            setting = Setting(data=data, attack=attack)
+            promise = attack.promise(channel.threat(setting))
+            rngs = np.random.default_rng(0).spawn(2)
+            outcome, seconds = timed(lambda s=setting, r=rngs: channel.play(s, curator_rng=r[0], attack_rng=r[1]))
+            name = "paper: 5 a query" if attack.size else f"largest certified, {attack.decoder}"
+            certified = "yes" if promise is not None and promise.certified else "no"
+            print(
+                f"{zeros + ones:7,} {name:<40} {outcome.queries:7,} {outcome.n_correct / outcome.n_records:9.2%} "
+                f"{certified:>9} {seconds:8.2f}",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[1_000, 10_000, 30_000, 100_000], help="numbers of labels"
+    )
+    parser.add_argument("--blocks", action="store_true", help="play Table 2 of ICML 2021 in blocks instead")
+    options = parser.parse_args()
+    if options.blocks:
+        blocks(((225, 81), (357, 212), (762, 610), (12_500, 12_500)))
+    else:
+        growth(options.sizes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Attacks: a construction, a decoder and the queries that connect them."""

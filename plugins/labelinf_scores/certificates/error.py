@@ -1,0 +1,129 @@
+"""How far a released score can be from the exact one, before anything is asked.
+
+Three things stand between: what the defences add (their noise bound, rounding included), a relative disturbance, and
+the curator's own arithmetic. The last is bounded by the standard model of rounding (Higham, *Accuracy and Stability
+of Numerical Algorithms*, 2002, sections 2.2 and 4.2): every operation of a format with p significant bits errs by a
+factor within ``1 ± u``, ``u = 2**-p``, and a sum whose longest chain of additions has length h errs by at most
+``h u / (1 - h u)`` times the sum of its terms.
+
+The exact score is the loss of the predictions *as the curator reads them* (rounded to its format and clipped): an
+attack that sends numbers of the curator's own format has nothing else to account for.
+
+==========  ================================================================================================
+arithmetic  what is charged, with C the largest cost of a row
+==========  ================================================================================================
+floats      8 u (1 + C) for the cost of a row (a logarithm within two units in the last place, and one
+            rounding of ``1 - p``), and ``gamma(h + 1) C`` for the mean: h by NumPy's pairwise order where the
+            threat model names it, N otherwise
+fpa:PHI     two steps of the grid: one for the logarithm, one for the mean; sums are exact
+exact       nothing: the query chooses the precision
+==========  ================================================================================================
+
+Example:
+    >>> chain_length(25_000, "numpy"), chain_length(25_000, "unknown")
+    (32, 25000)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labelinf_core.channels.score import ScoreThreat
+
+__all__ = [
+    "SIGNIFICANT_BITS",
+    "arithmetic_error",
+    "assumed_disturbance",
+    "chain_length",
+    "disturbance",
+    "present_error",
+]
+
+SIGNIFICANT_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  #: p of every floating format
+
+_ROW_ROUNDINGS = 8  # in units of u (1 + C): four units in the last place
+_NUMPY_BLOCK = 128  # NumPy adds up to this many terms in eight running sums
+_LONGEST_IN_BLOCK = 24  # of 127 terms: 14 in a running sum, 3 to join the eight sums, 7 left over
+
+
+def present_error(threat: ScoreThreat, largest_cost: float) -> float:
+    """Return the largest possible difference between the released and the exact score.
+
+    Args:
+        threat: What is public about the curator and its defences.
+        largest_cost: The largest cost of any row for any label in the query, after clipping.
+
+    Returns:
+        The bound, in units of the score; infinity when the noise is unbounded.
+
+    Guarantees:
+        Held for every arithmetic, by exact rational evaluation, in ``tests/scores/blocks/test_error.py``.
+    """
+    computed = arithmetic_error(threat, largest_cost)
+    return computed + disturbance(threat, largest_cost + computed)
+
+
+def disturbance(threat: ScoreThreat, largest_score: float) -> float:
+    """Return the defences' share of :func:`present_error`: largest change of a computed score that is released.
+
+    Args:
+        threat: What is public about the defences.
+        largest_score: Largest computed score.
+
+    Returns:
+        The bound; infinity when the noise is unbounded, 0 without any.
+    """
+    change = threat.noise_bound + threat.noise_factor * largest_score
+    if change == 0:
+        return 0.0
+    # A disturbed score is a double again, and rounding to decimals multiplies and divides first.
+    return change + 4 * 2.0**-53 * (largest_score + change)
+
+
+def assumed_disturbance(threat: ScoreThreat, largest_score: float) -> float:
+    """Return the largest change by the defences, or four standard deviations of noise that has no bound."""
+    change = disturbance(threat, largest_score)
+    return change if math.isfinite(change) else 4 * threat.noise_std
+
+
+def arithmetic_error(threat: ScoreThreat, largest_cost: float) -> float:
+    """Return the curator's own share of :func:`present_error`: what remains without any defence.
+
+    Raises:
+        ValueError: The arithmetic of ``threat`` has no known error.
+    """
+    name = threat.arithmetic
+    if name == "exact":
+        return 0.0
+    if name.startswith("fpa:"):
+        return 2 * 2.0 ** -((int(name[4:]) - 1) // 2)
+    if name not in SIGNIFICANT_BITS:
+        raise ValueError(f"arithmetic={name!r} must be exact, fpa:PHI or one of {', '.join(SIGNIFICANT_BITS)}")
+    unit = 2.0 ** -SIGNIFICANT_BITS[name]
+    chain = (chain_length(threat.n_records, threat.summation) + 1) * unit
+    if chain >= 1:
+        return math.inf
+    rows = _ROW_ROUNDINGS * unit * (1 + largest_cost)
+    return (rows + chain / (1 - chain) * (largest_cost + rows)) * (1 + 2.0**-40)
+
+
+def chain_length(n_records: int, summation: str) -> int:
+    """Return the most additions that any one term goes through on its way to the sum of ``n_records`` terms.
+
+    Args:
+        n_records: N, at least 1.
+        summation: ``"numpy"``, ``"exact"``, or anything else for an order nobody promised.
+    """
+    if summation == "exact":
+        return 1
+    if summation != "numpy":
+        return n_records
+    if n_records <= _NUMPY_BLOCK:
+        return n_records if n_records < 8 else n_records // 8 + 2 + n_records % 8
+    halvings = 0
+    while n_records > _NUMPY_BLOCK:
+        n_records -= n_records // 2 - (n_records // 2) % 8
+        halvings += 1
+    return halvings + _LONGEST_IN_BLOCK

@@ -1,0 +1,1 @@
+"""Constructions: gaps with distinct sums, and how far apart the sums are."""

@@ -1,0 +1,1 @@
+"""Decoders: from the answers back to labels."""
