@@ -39,6 +39,7 @@ __all__ = [
     "Loss",
     "NoiseModel",
     "Outcome",
+    "Placebo",
     "Setting",
 ]
 
@@ -93,6 +94,23 @@ class Guess:
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
 
 
+@attrs.frozen(kw_only=True)
+class Placebo:
+    """How an attack fares on labels that nothing it was shown depends on, but for its declared view.
+
+    Attributes:
+        n_correct: Redrawn labels guessed correctly.
+        n_records: Labels there were to guess.
+        chance: Probability that a guess is correct when the view says nothing about the labels.
+        declared: Whether the threat model declares that the view contains the labels.
+    """
+
+    n_correct: int
+    n_records: int
+    chance: float
+    declared: bool = False
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Outcome:
     """One trial of one cell, as the evaluator records it.
@@ -104,6 +122,7 @@ class Outcome:
         evidence: What the attack said for itself.
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
+        placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
     """
 
     n_correct: int
@@ -112,6 +131,7 @@ class Outcome:
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     guess: NDArray[np.intp] | None = None
     truth: NDArray[np.intp] | None = None
+    placebo: Placebo | None = None
 
 
 class Loss:

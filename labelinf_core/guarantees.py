@@ -134,6 +134,12 @@ class Verdict(enum.Enum):
     CONTRADICTION = "contradiction"
     """The observation is above a ceiling or below a certified floor: a bug or an erratum."""
 
+    LEAKY = "leaky: void"
+    """The attack guesses labels that nothing depends on: it reads them from somewhere else, and its result is void."""
+
+    VIEW_REVEALS = "view reveals label"
+    """The same, and the declared view does contain the labels."""
+
     NOT_PLAYED = "not played"
     """No trial of the cell produced a guess."""
 
@@ -146,6 +152,8 @@ class Verdict(enum.Enum):
             Verdict.HELD_CERTIFIED: "▢",
             Verdict.HELD_SO_FAR: "□",
             Verdict.CONTRADICTION: "‼",
+            Verdict.LEAKY: "∅",
+            Verdict.VIEW_REVEALS: "◎",
             Verdict.NOT_PLAYED: "–",
         }[self]
 
@@ -160,6 +168,7 @@ def judge(
     ceilings: tuple[Ceiling, ...],
     alarm_accuracy: Interval | None = None,
     alarm_exact: Interval | None = None,
+    at_least: float | None = None,
 ) -> Verdict:
     """Set what was observed beside what is implied.
 
@@ -172,6 +181,7 @@ def judge(
         ceilings: What no attack can exceed.
         alarm_accuracy: A wider interval for the alarm, corrected for the number of cells; ``accuracy`` when omitted.
         alarm_exact: The same for ``exact``.
+        at_least: A lower limit of the accuracy that holds when nothing leaks; ``accuracy.low`` when omitted.
 
     Returns:
         The verdict. A contradiction takes precedence over everything else.
@@ -189,6 +199,6 @@ def judge(
     half_way = (1 + 1 / n_classes) / 2
     if any(c.accuracy <= half_way for c in ceilings):
         return Verdict.HELD_CERTIFIED
-    if accuracy.low > baseline:
+    if (accuracy.low if at_least is None else at_least) > baseline:
         return Verdict.BROKEN_OBSERVED
     return Verdict.HELD_SO_FAR

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from labelinf_core.descriptors import Descriptor
+    from labelinf_core.reproductions import Reproduction
     from labelinf_core.statements import Statement
 
 __all__ = ["CONTRACT", "PROJECT", "Specs", "hookimpl"]
@@ -78,4 +79,9 @@ class Specs:
     @_hookspec
     def labelinf_statements(self) -> Iterable[Statement]:
         """Yield the published statements a plugin implements, for ``labelinf theorems``."""
+        return ()
+
+    @_hookspec
+    def labelinf_reproductions(self) -> Iterable[Reproduction]:
+        """Yield published tables that a plugin computes again, for ``labelinf reproduce``."""
         return ()

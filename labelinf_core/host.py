@@ -14,7 +14,7 @@ import importlib
 import itertools
 import os
 from importlib.metadata import Distribution, EntryPoint, entry_points, version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import pluggy
@@ -22,12 +22,15 @@ import pluggy
 from labelinf_core import hookspecs
 from labelinf_core.descriptors import Descriptor, Kind
 from labelinf_core.errors import NameConflictError, PluginError, UnknownNameError
+from labelinf_core.reproductions import Reproduction
 from labelinf_core.statements import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
 __all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered"]
+
+T = TypeVar("T")
 
 BLOCK_VARIABLE = "LABELINF_BLOCK"  #: environment variable: comma-separated plugin names that must not be imported
 
@@ -179,22 +182,30 @@ class Host:
         Raises:
             PluginError: A plugin's hook raised or yielded something else.
         """
-        found: list[Statement] = []
+        return tuple(sorted(self._yielded("labelinf_statements", Statement), key=lambda item: _natural(item.key)))
+
+    def reproductions(self) -> tuple[Reproduction, ...]:
+        """Return every published table that the loaded plugins compute again, sorted by name.
+
+        Raises:
+            PluginError: A plugin's hook raised or yielded something else.
+        """
+        return tuple(sorted(self._yielded("labelinf_reproductions", Reproduction), key=lambda item: item.name))
+
+    def _yielded(self, hook: str, expected: type[T]) -> Iterator[T]:
+        """Call a hook of one plugin after another, so that a fault names its plugin."""
         for name, plugin in self._plugins.items():
             manager = _new_manager()
             manager.register(plugin, name=name)
             try:
-                items = [item for results in manager.hook.labelinf_statements() for item in results]
+                items = [item for results in getattr(manager.hook, hook)() for item in results]
             except Exception as error:
-                raise PluginError(f"{self.records[name]}: labelinf_statements raised {error!r}") from error
+                raise PluginError(f"{self.records[name]}: {hook} raised {error!r}") from error
             for item in items:
-                if not isinstance(item, Statement):
-                    raise PluginError(
-                        f"{self.records[name]}: labelinf_statements must yield Statement objects, "
-                        f"got {type(item).__name__}"
-                    )
-            found.extend(items)
-        return tuple(sorted(found, key=lambda item: _natural(item.key)))
+                if not isinstance(item, expected):
+                    got = type(item).__name__
+                    raise PluginError(f"{self.records[name]}: {hook} must yield {expected.__name__} objects, got {got}")
+                yield item
 
     def _load_one(self, entry_point: EntryPoint) -> None:
         try:

@@ -25,6 +25,7 @@ from labelinf_core.losses import AdditiveLoss
 from labelinf_core.threat import ThreatModel
 
 __all__ = [
+    "AddedNoise",
     "Answer",
     "Ask",
     "Curator",
@@ -56,6 +57,19 @@ class Query:
     precision: int | None = None
 
 
+@attrs.frozen(kw_only=True)
+class AddedNoise:
+    """Noise that was added to the score, and what stood nearer to the scorer.
+
+    Attributes:
+        model: What is drawn.
+        jump: How much further than by its cost one label can move what the noise is added to.
+    """
+
+    model: NoiseModel
+    jump: float = 0.0
+
+
 Ask = Callable[[NDArray[np.intp], Query], Answer]  #: the next stage towards the scorer
 
 
@@ -77,9 +91,10 @@ class ScoreThreat(ThreatModel):
         noise_fresh: Whether asking again draws new noise.
         noise_factor: Largest relative difference (multiplicative noise), 0 without.
         label_keep: Probability that the label scored for a record is its true one, 1 when labels are not perturbed.
-        noise: The models behind that noise, from the curator outward; every query, or every distinct one, has a draw
-            of its own.
-        noise_step: Step to which the score is rounded before noise is added, which makes it more sensitive.
+        noise: The additive models behind that noise, from the curator outward; every query, or every distinct one, has
+            a draw of its own.
+        jump: How much further than by its cost one label can move the score, because it is rounded; infinity once
+            the answer depends on earlier ones.
         answer_epsilon: Label-DP of one answer that comes from neither ``noise`` nor a release once for all (labels
             perturbed anew for every query); infinity when there is none.
         magnification: Factor by which defences enlarge every difference of the score before it is released.
@@ -89,6 +104,7 @@ class ScoreThreat(ThreatModel):
         ladder_step: Least improvement that the Ladder answers; 0 without it.
         ordered: Whether row i of the predictions is compared with record i in an order that never changes.
         query_budget: Queries the adversary may ask; None when unlimited.
+        refuses: Whether a query may be declined for what it looks like, so that no attack can promise anything.
         defences: What stands between, from the curator outward, with its parameters and without its random draws.
     """
 
@@ -104,8 +120,8 @@ class ScoreThreat(ThreatModel):
     noise_fresh: bool = False
     noise_factor: float = 0.0
     label_keep: float = 1.0
-    noise: tuple[NoiseModel, ...] = ()
-    noise_step: float = 0.0
+    noise: tuple[AddedNoise, ...] = ()
+    jump: float = 0.0
     answer_epsilon: float = float("inf")
     magnification: float = 1.0
     scored: float = 1.0
@@ -114,6 +130,7 @@ class ScoreThreat(ThreatModel):
     ladder_step: float = 0.0
     ordered: bool = True
     query_budget: int | None = None
+    refuses: bool = False
     defences: tuple[Defence, ...] = ()
 
     @property
@@ -123,8 +140,13 @@ class ScoreThreat(ThreatModel):
 
     @property
     def sensitivity(self) -> float:
-        """The most by which one record's label can move the score before noise: L / N, magnified, plus ``noise_step``."""
-        return self.magnification * self.span / (self.averaged or self.n_records) + self.noise_step
+        """The most by which one label can move the score as released, whatever noise is in it: L / N and the jump."""
+        return self.shift + self.jump
+
+    @property
+    def shift(self) -> float:
+        """L / N, magnified: the most by which one label can move the score before it is rounded."""
+        return self.magnification * self.span / (self.averaged or self.n_records)
 
     @property
     def deterministic(self) -> bool:

@@ -1,0 +1,41 @@
+"""One record per query: the simplest attack there is, for any loss and two classes."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle
+from labelinf_core.components import ABSTAIN, Guess
+from labelinf_core.threat import ThreatModel
+
+
+@attrs.frozen(kw_only=True)
+class OneByOne(ScoreAttack):
+    """Predicts ``confidence`` for one record, one half for the others, and reads which way the score moves.
+
+    Attributes:
+        confidence: Predicted probability of class 1 for the record asked about, in (0.5, 1).
+    """
+
+    confidence: float = attrs.field(
+        default=0.9, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1.0)]
+    )
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It knows two classes only."""
+        return "" if threat.n_classes == 2 else "needs two classes"
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Ask about as many records as the budget allows; abstain on the rest."""
+        n = oracle.threat.n_records
+        labels = np.full(n, ABSTAIN)
+        if oracle.remaining < 2:
+            return Guess(labels=labels)
+        blank = np.full(n, 0.5)
+        reference = oracle.query(blank)
+        for row in range(int(min(n, oracle.remaining))):
+            asked = blank.copy()
+            asked[row] = self.confidence
+            labels[row] = int(oracle.query(asked) < reference)
+        return Guess(labels=labels, evidence={"records asked about": int((labels != ABSTAIN).sum())})

@@ -1,0 +1,38 @@
+"""Releases a score to the nearest multiple of a step."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.threat import ThreatModel
+
+
+@attrs.frozen(kw_only=True)
+class Coarse(ScoreDefence):
+    """Rounds the released score to a multiple of ``step``; by Kerckhoffs' principle the adversary knows the step.
+
+    Attributes:
+        step: Distance between two scores that can be released, in units of the score, above 0.
+    """
+
+    step: float = attrs.field(default=0.01, validator=attrs.validators.gt(0.0))
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """A released score is at most half a step off."""
+        if not isinstance(threat, ScoreThreat):
+            return threat
+        return attrs.evolve(threat, noise_bound=threat.noise_bound + self.step / 2)
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """It keeps no state and draws nothing."""
+        return _Rounding(self.step)
+
+
+@attrs.frozen
+class _Rounding(Guard):
+    step: float
+
+    def answer(self, labels: np.ndarray, query: Query, ask: Ask) -> Answer:  # type: ignore[type-arg]
+        return round(float(ask(labels, query)) / self.step) * self.step

@@ -1,0 +1,54 @@
+"""The command line: thin commands over the evaluator and the report.
+
+Heavy libraries are imported inside the commands, so that ``labelinf --help`` and ``labelinf plugins`` answer at once.
+Exit status: 0 done, 1 a condition that the user asked to gate on, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from labelinf_core.cli.advise import advise
+from labelinf_core.cli.attack import attack
+from labelinf_core.cli.audit import audit
+from labelinf_core.cli.bounds import bounds
+from labelinf_core.cli.matrix import matrix
+from labelinf_core.cli.plugins import plugins
+from labelinf_core.cli.theorems import theorems
+from labelinf_core.errors import LabelinfError
+
+__all__ = ["main"]
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class _Commands(click.Group):
+    """Shows a mistake of the user's as its one sentence, never as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except LabelinfError as error:
+            click.echo(f"labelinf: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("labelinf: stopped", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="labelinf")
+def main() -> None:
+    """Find out how much a published score gives away about private labels, and what stops it."""
+    for variable in _THREADS:  # workers share the processors, and a sum must not depend on how many there are
+        os.environ.setdefault(variable, "1")
+    if os.getcwd() not in sys.path:  # where a user's own scorer lies
+        sys.path.append(os.getcwd())
+
+
+for command in (matrix, attack, bounds, advise, audit, theorems, plugins):
+    main.add_command(command)

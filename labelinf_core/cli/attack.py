@@ -1,0 +1,191 @@
+"""``labelinf attack``: plays one attack against one defence, once, and shows all of it."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.options import (
+    block_option,
+    channel_options,
+    channel_spec,
+    labels_options,
+    labels_spec,
+    load_host,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from labelinf_core.components import Outcome
+    from labelinf_core.evaluator.cells import Plan
+    from labelinf_core.evaluator.play import Bench
+    from labelinf_core.evaluator.results import CellResult
+    from labelinf_core.host import Host
+
+__all__ = ["attack"]
+
+
+@click.command()
+@click.argument("attack")
+@click.option("--defence", "defences", metavar="SPEC", multiple=True, help="What stands between, from the curator out.")
+@labels_options
+@channel_options
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
+@click.option(
+    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every recovered label there (CSV)."
+)
+@block_option
+def attack(attack: str, **chosen: Any) -> None:
+    """Play ATTACK once against one line of defences, and show the labels it recovers.
+
+    ATTACK is a name or a call, for example 'powers-blocks(tau=0.01)'.
+    """
+    from labelinf_core.evaluator.play import Bench
+    from labelinf_core.specs import Builder
+
+    host = load_host(chosen["blocks"])
+    plan = _plan(host, attack, chosen)
+    result, outcome = _play(Bench(builder=Builder(host)), plan)
+    if chosen["save"] is not None:
+        _save(chosen["save"], result, outcome)
+    _print(result, outcome, plan, chosen["show"])
+
+
+def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
+    from labelinf_core.errors import InputError
+    from labelinf_core.evaluator.plan import make_plan
+    from labelinf_core.evaluator.suite import Matrix, Suite
+    from labelinf_core.specs import Builder
+
+    given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
+    table = Matrix(
+        labels=[labels_spec(chosen["labels"] or "breast-cancer", chosen["column"])],
+        attacks=[attack],
+        defences=[list(chosen["defences"])],
+        channel=chosen["channel"],
+        settings=dict(channel_spec(chosen["channel"], **given).params),
+    )
+    plan = make_plan(Suite(matrix=[table], trials=1, seed=chosen["seed"]), Builder(host), "labelinf attack")
+    if len(plan.cells) > 1:
+        raise InputError(f"this is a grid of {len(plan.cells)} bouts; labelinf attack plays one, labelinf matrix all.")
+    return plan
+
+
+def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
+    import time
+
+    from labelinf_core.errors import InputError, LabelinfError
+    from labelinf_core.evaluator.play import said
+    from labelinf_core.evaluator.records import Status, Trial, plain
+    from labelinf_core.evaluator.results import result_of
+
+    cell = plan.cells[0]
+    implied = bench.imply(cell)
+    if implied.status is not Status.OK:
+        raise InputError(f"{cell.shown.attack} cannot be played: {implied.message}")
+    start = time.perf_counter()
+    try:
+        outcome = bench.bout(cell, plan.seed, 0)
+    except Exception as error:  # an attack is anyone's code
+        raise LabelinfError(f"{cell.shown.attack} failed: {said(error)}") from error
+    trial = Trial(
+        n_correct=outcome.n_correct,
+        n_records=outcome.n_records,
+        queries=outcome.queries,
+        seconds=time.perf_counter() - start,
+        evidence=plain(outcome.evidence),
+        placebo=outcome.placebo,
+    )
+    return result_of(cell, plan.labels[0], implied, (trial,), 1), outcome
+
+
+def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]]:
+    """Yield every record with the recovered and the true label, in the user's own class names."""
+    names = result.labels.class_names
+    if outcome.guess is None or outcome.truth is None:
+        return
+    for record, (guess, truth) in enumerate(zip(outcome.guess, outcome.truth, strict=True)):
+        yield record, names[guess] if 0 <= guess < len(names) else "", names[truth]
+
+
+def _save(path: Path, result: CellResult, outcome: Outcome) -> None:
+    from labelinf_core.errors import InputError
+
+    try:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("record", "recovered", "true"))
+            writer.writerows(_rows(result, outcome))
+    except OSError as error:
+        raise InputError(f"--save {path}: it cannot be written ({error.strerror}).") from error
+
+
+def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
+    import itertools
+
+    from rich.text import Text
+
+    from labelinf_core.evaluator.results import Results
+    from labelinf_core.guarantees import Verdict
+    from labelinf_core.report import words
+    from labelinf_core.report.console import make_console
+
+    console = make_console()
+    console.print(Text(words.title(Results(plan=plan, cells=(result,)), result), style="bold"))
+    console.print(
+        Text(f"{result.cell.shown.attack} ({result.cell.shown.reference}) against {result.cell.shown.pipeline}")
+    )
+    console.print()
+    for line in _summary(result, outcome):
+        console.print(Text(line))
+    if result.verdict is Verdict.CONTRADICTION:
+        console.print(Text(f"‼ CONTRADICTION  {words.contradiction(result)}", style="bold red"))
+    console.print()
+    _print_labels(console, list(itertools.islice(_rows(result, outcome), show)))
+    hidden = outcome.n_records - show
+    if hidden > 0:
+        console.print(Text(f"  … {hidden} more; --save FILE.csv writes them all", style="dim"))
+
+
+def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
+    from labelinf_core.report import words
+
+    share, blind = words.percent(outcome.n_correct / outcome.n_records), words.percent(result.implied.baseline)
+    yield f"recovered  {outcome.n_correct} of {outcome.n_records} labels: {share} % (majority guess: {blind} %)"
+    yield f"spent      {outcome.queries} queries, {words.duration(result.trials[0].seconds)} s"
+    promise = result.implied.promise
+    if promise is not None:
+        certain, needed = "certified" if promise.certified else "not certified", words.number(promise.survives)
+        yield f"theory     {certain}: stopped by noise above {needed}, {words.number(promise.present)} can be present"
+        yield f"           {promise.statement}: {promise.conditions}"
+    for item in result.implied.ceilings:
+        yield f"ceiling    {words.percent(item.accuracy)} % for any attack, {item.statement}: {item.conditions}"
+    for key, value in result.trials[0].evidence.items():
+        yield f"evidence   {key}: {words.number(value) if isinstance(value, float) else value}"
+
+
+def _print_labels(console: Console, rows: list[tuple[int, str, str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not rows:
+        return
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("  record", justify="right")
+    table.add_column("recovered")
+    table.add_column("true")
+    for record, guess, truth in rows:
+        right = guess == truth
+        table.add_row(
+            str(record),
+            Text(guess or "(abstains)", style="red" if right else ""),
+            Text(truth),
+            "" if right else "wrong",
+        )
+    console.print(table)

@@ -1,0 +1,198 @@
+"""``labelinf matrix``: plays every attack of a suite against every defence and prints what came out."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
+
+if TYPE_CHECKING:
+    from labelinf_core.evaluator.cells import Plan
+    from labelinf_core.evaluator.results import Results
+    from labelinf_core.evaluator.suite import Suite
+    from labelinf_core.host import Host
+
+__all__ = ["matrix"]
+
+_RUNS = Path("runs")
+
+
+@click.command()
+@click.argument("suite", default="quick")
+@labels_options
+@click.option("--attack", "attacks", metavar="SPEC", multiple=True, help="Add an attack to the suite. May be repeated.")
+@click.option("--defence", "defences", metavar="SPEC", multiple=True, help="Add a defence. May be repeated.")
+@click.option(
+    "--only",
+    metavar="PATTERN",
+    multiple=True,
+    help="Play only cells whose attack or defence matches, or ATTACK/DEFENCE; * is any text.",
+)
+@click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited.")
+@click.option("--trials", type=click.IntRange(min=1), help="How often every cell is played.")
+@click.option("--seed", type=click.IntRange(min=0), help="What all randomness is derived from.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=0),
+    help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, show_default=True,
+              help="Seconds that one trial of a cell may take; the cell is then given up.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Keep the run there, or go on with the one there.")
+@click.option("--resume", is_flag=True, help="Go on with the newest run of this plan under runs/.")
+@click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
+@click.option("--strict", is_flag=True, help="A plugin that is at fault is an error.")
+@block_option
+@click.pass_context
+def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
+    """Play every attack against every defence on private labels.
+
+    SUITE is a TOML file or a suite that comes with labelinf (default: quick). Every trial is kept as it ends: stopped
+    at any moment, the same command with --resume, or with the same --out, goes on where it was.
+    """
+    host = load_host(chosen["blocks"], strict=chosen["strict"])
+    for problem in host.problems():
+        click.echo(f"labelinf: {problem}", err=True)
+    plan = _plan(host, suite, chosen)
+    directory = _directory(plan, chosen["out"], chosen["resume"])
+    results = _run(plan, directory, host, chosen)
+    _print(results, directory, chosen["form"])
+    ctx.exit(_status(results, chosen["fail_on"]))
+
+
+def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
+    from labelinf_core.evaluator.plan import make_plan, only
+    from labelinf_core.evaluator.suite import read_suite
+    from labelinf_core.specs import Builder
+
+    suite = _changed(read_suite(name), chosen)
+    plan = make_plan(suite, Builder(host), name)
+    return only(plan, chosen["only"]) if chosen["only"] else plan
+
+
+def _changed(suite: Suite, chosen: dict[str, Any]) -> Suite:
+    """Apply what the command line says instead of the suite file, or beside it."""
+    import attrs
+
+    given = {key: chosen[key] for key in ("trials", "seed") if chosen[key] is not None}
+    tables = []
+    for table in suite.matrix:
+        labels = [labels_spec(chosen["labels"], chosen["column"])] if chosen["labels"] else table.labels
+        budget = {} if chosen["queries"] is None else {"queries": chosen["queries"]}
+        tables.append(
+            attrs.evolve(
+                table,
+                labels=labels,
+                attacks=[*table.attacks, *chosen["attacks"]],
+                defences=[*table.defences, *chosen["defences"]],
+                settings={**table.settings, **budget},
+            )
+        )
+    return attrs.evolve(suite, matrix=tables, **given)
+
+
+def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
+    """Return where the run is kept: where the user says, the newest run of this plan, or a new directory."""
+    from labelinf_core.errors import InputError
+    from labelinf_core.evaluator.store import find_run
+
+    if out is not None:
+        return out
+    if not resume:
+        return _new_directory(plan)
+    found = find_run(_RUNS, plan)
+    if found is None:
+        raise InputError(f"nothing to resume: no run under {_RUNS}/ has this plan; leave --resume out to begin one.")
+    return found
+
+
+def _new_directory(plan: Plan) -> Path:
+    import itertools
+
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H-%M-%S")
+    name = f"{now}-" + re.sub(r"[^\w.-]+", "-", plan.title)
+    names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+    return next(path for path in map(_RUNS.joinpath, names) if not path.exists())
+
+
+def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Results:
+    from labelinf_core.evaluator.results import summarise
+    from labelinf_core.evaluator.run import is_complete, run, size
+    from labelinf_core.evaluator.store import Store
+    from labelinf_core.report.data import write_all
+
+    store = Store.open(directory, plan)
+    try:
+        if not is_complete(plan, store):
+            with _progress(size(plan)) as progress, _executor(host, chosen) as executor:
+                run(plan, store, executor, progress)
+        results = summarise(store)
+        write_all(results, directory)
+        return results
+    except KeyboardInterrupt:
+        click.echo(f"labelinf: what was played is kept; the same command with --out {directory} goes on", err=True)
+        raise
+    finally:
+        store.close()
+
+
+@contextmanager
+def _executor(host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
+    import os
+
+    from labelinf_core.evaluator.executors import InProcess, Processes
+    from labelinf_core.evaluator.play import Bench
+    from labelinf_core.specs import Builder
+
+    workers = (os.cpu_count() or 1) if chosen["workers"] is None else chosen["workers"]
+    if workers == 0:
+        yield InProcess(Bench(builder=Builder(host)))
+    else:
+        with Processes(workers=workers, blocked=host.blocked, timeout=chosen["timeout"]) as pool:
+            yield pool
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """Show a live bar on a terminal, and nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda done: bar.update(task, completed=done)
+
+
+def _print(results: Results, directory: Path, form: str) -> None:
+    from labelinf_core.report.data import as_csv, as_json
+
+    if form != "table":
+        click.echo(as_json(results) if form == "json" else as_csv(results), nl=False)
+        return
+    from labelinf_core.report.console import make_console
+    from labelinf_core.report.table import print_report
+
+    print_report(results, make_console())
+    click.echo(f"kept in {directory}: results.json, results.csv, seconds.csv, run.sqlite")
+
+
+def _status(results: Results, gate: str | None) -> int:
+    from labelinf_core.guarantees import Verdict
+
+    bad = {Verdict.CONTRADICTION}
+    if gate == "broken":
+        bad |= {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED}
+    return int(gate is not None and any(result.verdict in bad for result in results.cells))

@@ -1,0 +1,95 @@
+"""Options that several commands share, and how a user's labels are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from labelinf_core.host import Host
+    from labelinf_core.specs import Spec
+
+__all__ = ["block_option", "channel_options", "channel_spec", "labels_options", "labels_spec", "load_host"]
+
+block_option = click.option(
+    "-p",
+    "blocks",
+    metavar="no:NAME",
+    multiple=True,
+    help="Do not import plugin NAME. May be repeated.",
+)
+
+
+def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:
+    """Load every plugin but the blocked ones.
+
+    Raises:
+        InputError: A block does not read ``no:NAME``.
+        UnknownNameError: A blocked plugin is not installed.
+    """
+    from labelinf_core.errors import InputError
+    from labelinf_core.host import Host
+
+    for text in blocks:
+        if not text.startswith("no:") or text == "no:":
+            raise InputError(f"-p {text}: expected no:NAME, for example -p no:scores.")
+    return Host.load(blocked=[text.removeprefix("no:") for text in blocks], strict=strict)
+
+
+def labels_options(function: Any) -> Any:
+    """Add ``--labels`` and ``--column``."""
+    column = click.option("--column", metavar="NAME", default="", help="Column of the CSV file with the labels.")
+    labels = click.option(
+        "--labels",
+        metavar="FILE|SOURCE",
+        help="Your own labels from a CSV or .npy file, or a label source such as digits.",
+    )
+    return labels(column(function))
+
+
+def labels_spec(labels: str, column: str) -> str | Spec:
+    """Read ``--labels``: what looks like a file is one (NumPy's by its ending, CSV otherwise), the rest a label source.
+
+    Raises:
+        InputError: ``--column`` was given for a label source.
+    """
+    from labelinf_core.errors import InputError
+    from labelinf_core.specs import Spec
+
+    path = Path(labels)
+    is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
+    is_numpy = is_file and path.suffix in (".npy", ".npz")
+    if is_file and not is_numpy:
+        return Spec("csv", {"path": labels, "column": column} if column else {"path": labels})
+    if column:
+        raise InputError(f"--column belongs to a CSV file, and --labels {labels} is none.")
+    return Spec("npy", {"path": labels}) if is_numpy else labels
+
+
+def channel_options(function: Any) -> Any:
+    """Add what a command line can say of a channel."""
+    options = [
+        click.option("--channel", metavar="NAME", default="score", show_default=True, help="Which game is played."),
+        click.option("--loss", metavar="SPEC", help="What the score averages  [default: log-loss]"),
+        click.option(
+            "--scorer",
+            metavar="NAME",
+            help="What computes the score: sklearn, exact, float64, float32, fpa:PHI or your own module:function.",
+        ),
+        click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def channel_spec(channel: str, *, loss: str | None, scorer: str | None, queries: int | None) -> Spec:
+    """Write a channel down from the options that were given."""
+    from labelinf_core.specs import Spec
+
+    given: dict[str, Any] = {"loss": loss, "scorer": scorer, "queries": queries}
+    if channel == "score" and loss is None:
+        given["loss"] = "log-loss"
+    return Spec(channel, {key: value for key, value in given.items() if value is not None})

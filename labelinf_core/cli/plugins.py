@@ -1,0 +1,173 @@
+"""``labelinf plugins``: what is installed, what it provides, and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.options import block_option, load_host
+
+if TYPE_CHECKING:
+    from labelinf_core.host import Host, Registered
+
+__all__ = ["plugins"]
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+
+
+@click.group(invoke_without_command=True)
+@block_option
+@_json_option
+@click.pass_context
+def plugins(ctx: click.Context, blocks: tuple[str, ...], as_json: bool) -> None:
+    """List what plugins provide, and what is wrong with any of them."""
+    ctx.obj = load_host(blocks)
+    if ctx.invoked_subcommand is None:
+        _print_list(ctx.obj, as_json)
+
+
+@plugins.command("list")
+@_json_option
+@click.pass_obj
+def list_(host: Host, as_json: bool) -> None:
+    """List every component by kind."""
+    _print_list(host, as_json)
+
+
+@plugins.command()
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@_json_option
+@click.pass_obj
+def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
+    """Show components: parameters with types and defaults, documentation. Without NAME, all of them."""
+    found = [item for name in names for item in _called(host, name)] if names else list(host.catalogue())
+    if as_json:
+        click.echo(json.dumps([_described(item) for item in found], indent=1, ensure_ascii=False))
+    else:
+        click.echo("\n\n".join(_page(item) for item in found))
+
+
+@plugins.command()
+@click.argument("plugin")
+@click.pass_obj
+@click.pass_context
+def check(ctx: click.Context, host: Host, plugin: str) -> None:
+    """Run the contract checks on every component of PLUGIN; exit 1 when one fails."""
+    from labelinf_core.testing import Outcome, run_checks
+
+    results = run_checks(plugin, host)
+    for result in results:
+        if result.outcome is not Outcome.PASSED:
+            click.echo(f"{result.outcome.value:8} {result.check}: {result.reason}")
+    counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in Outcome)
+    click.echo(f"{len(results)} checks: {counts}")
+    ctx.exit(int(any(result.outcome is Outcome.FAILED for result in results)))
+
+
+def _print_list(host: Host, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(_inventory(host), indent=1, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_listing(host)))
+
+
+def _inventory(host: Host) -> dict[str, Any]:
+    return {
+        "plugins": [
+            {
+                "name": record.name,
+                "distribution": record.distribution,
+                "version": record.version,
+                "status": record.status.value,
+                "problem": record.problem,
+            }
+            for record in host.records.values()
+        ],
+        "components": [_brief(item) for item in host.catalogue()],
+        "contested": list(host.contested()),
+    }
+
+
+def _brief(item: Registered) -> dict[str, Any]:
+    descriptor = item.descriptor
+    return {
+        "kind": descriptor.kind.value,
+        "name": descriptor.name,
+        "channel": descriptor.channel,
+        "summary": descriptor.summary,
+        "reference": str(descriptor.reference),
+        "plugin": item.plugin.name,
+        "distribution": item.plugin.distribution,
+        "version": item.plugin.version,
+    }
+
+
+def _listing(host: Host) -> Iterator[str]:
+    from labelinf_core.descriptors import Kind
+
+    items = list(host.catalogue())
+    width = max((len(item.descriptor.name) for item in items), default=0)
+    for kind in Kind:
+        if of_kind := [item for item in items if item.descriptor.kind is kind]:
+            yield f"{kind.plural}"
+            for item in of_kind:
+                yield f"  {item.descriptor.name:{width}}  {item.descriptor.summary}"
+                source = f"{item.descriptor.reference} · {item.plugin.distribution} {item.plugin.version}"
+                yield click.style(f"  {'':{width}}  {source}", dim=True)
+            yield ""
+    yield "plugins"
+    for record in host.records.values():
+        told = record.problem or f"{len(record.provides)} components"
+        yield f"  {record.name:{width}}  {record.status.value:8} {record.distribution} {record.version}: {told}"
+    for conflict in host.contested():
+        yield f"‼ {conflict}"
+
+
+def _called(host: Host, name: str) -> list[Registered]:
+    from labelinf_core.errors import UnknownNameError
+
+    found = [item for item in host.catalogue() if item.descriptor.name == name]
+    if not found:
+        import difflib
+
+        known = {item.descriptor.name for item in host.catalogue()}
+        near = difflib.get_close_matches(name, sorted(known), n=3)
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "labelinf plugins lists them all."
+        raise UnknownNameError(f"no component is called {name!r}. {hint}")
+    return found
+
+
+def _described(item: Registered) -> dict[str, Any]:
+    import inspect
+
+    import attrs
+
+    from labelinf_core.specs import parameters
+
+    cls = item.load()
+    return {
+        **_brief(item),
+        "target": item.descriptor.target,
+        "parameters": [attrs.asdict(parameter) for parameter in parameters(cls)],
+        "documentation": inspect.getdoc(cls) or "",
+    }
+
+
+def _page(item: Registered) -> str:
+    import inspect
+
+    from labelinf_core.specs import parameters
+
+    lines = [
+        f"{item.descriptor}: {item.descriptor.summary}",
+        f"  source      {item.descriptor.reference}",
+        f"  provided by {item.plugin}, {item.descriptor.target}",
+    ]
+    for parameter in parameters(item.load()):
+        default = "required" if parameter.default is None else f"default {parameter.default}"
+        lines.append(f"  parameter   {parameter.name}: {parameter.type}, {default}")
+    lines += ["", *(f"  {line}".rstrip() for line in (inspect.getdoc(item.load()) or "").splitlines())]
+    return "\n".join(lines)

@@ -1,0 +1,181 @@
+"""Plays one trial of one cell, and says beforehand what is known of it.
+
+**Randomness.** Two streams belong to a trial, both derived by SHA-256 from content alone, so that neither the number
+of workers nor the order of play changes anything:
+
+* the curator's, from the labels, the seed and the trial's number. Neither the attack nor the defence enters, so in
+  trial t every attack meets the same order of labels and a randomised defence the same draws: comparisons between
+  cells are paired, which makes their differences more precise and each cell's own interval no less true;
+* the attack's, from the whole game (channel, labels, attack, defences), the seed and the trial's number.
+
+Versions of plugins do not enter either: after an upgrade the same game is played.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from labelinf_core.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Setting
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError, LabelinfError
+from labelinf_core.evaluator.cells import Cell, digest_of
+from labelinf_core.evaluator.records import Implied, Status, Trial, plain, to_json
+from labelinf_core.specs import Builder, parse
+from labelinf_core.threat import ThreatModel
+
+__all__ = ["Bench", "attack_rng", "curator_rng", "said", "theory"]
+
+T = TypeVar("T")
+
+
+def curator_rng(digest: str, seed: int, trial: int) -> np.random.Generator:
+    """Return the curator's randomness for one trial on the labels with ``digest``."""
+    return _stream("curator", digest, seed, trial)
+
+
+def attack_rng(cell: Cell, seed: int, trial: int) -> np.random.Generator:
+    """Return the attack's randomness for one trial of ``cell``."""
+    return _stream("attack", cell.game, seed, trial)
+
+
+def _stream(*content: object) -> np.random.Generator:
+    digest = hashlib.sha256(to_json(content).encode()).digest()
+    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest)))
+
+
+@attrs.define
+class Bench:
+    """Where cells are played: builds components from their specs and keeps label sets between trials.
+
+    Attributes:
+        builder: Builds the components of a host's plugins.
+    """
+
+    builder: Builder
+    _data: dict[str, LabelSet] = attrs.field(factory=dict)
+
+    def imply(self, cell: Cell) -> Implied:
+        """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""
+        try:
+            channel, setting = self._set_up(cell)
+            channel.check(setting.data)
+            threat = channel.threat(setting)
+        except InputError as error:
+            return Implied(status=Status.INVALID, message=str(error))
+        except (Exception, SystemExit) as error:
+            return Implied(status=Status.ERROR, message=said(error))
+        try:
+            return self._implied(cell, setting, threat)
+        except (Exception, SystemExit) as error:
+            return Implied(status=Status.ERROR, message=said(error), baseline=threat.baseline)
+
+    def play(self, cell: Cell, seed: int, trial: int) -> Trial:
+        """Play one trial of ``cell``. Raises nothing: a component may do anything."""
+        start = time.perf_counter()
+        try:
+            outcome = self.bout(cell, seed, trial)
+        except (Exception, SystemExit) as error:
+            return Trial(status=Status.ERROR, message=said(error), seconds=time.perf_counter() - start)
+        return Trial(
+            n_correct=outcome.n_correct,
+            n_records=outcome.n_records,
+            queries=outcome.queries,
+            seconds=time.perf_counter() - start,
+            evidence=plain(outcome.evidence),
+            placebo=outcome.placebo,
+        )
+
+    def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
+        """Play one trial of ``cell`` and return all of it; whatever a component raises passes."""
+        channel, setting = self._set_up(cell)
+        return channel.play(
+            setting,
+            curator_rng=curator_rng(cell.digest, seed, trial),
+            attack_rng=attack_rng(cell, seed, trial),
+        )
+
+    def _set_up(self, cell: Cell) -> tuple[Channel, Setting]:
+        build = self.builder.build
+        setting = Setting(
+            data=self._labels(cell),
+            attack=build(Kind.ATTACK, cell.attack, "cell"),
+            defences=tuple(build(Kind.DEFENCE, stage, "cell") for stage in cell.defences),
+        )
+        return build(Kind.CHANNEL, cell.channel, "cell"), setting
+
+    def _labels(self, cell: Cell) -> LabelSet:
+        if cell.digest not in self._data:
+            data: LabelSet = self.builder.build(Kind.LABELS, cell.labels, "cell").load()
+            if digest_of(data) != cell.digest:
+                raise RuntimeError(f"the labels {cell.labels} changed after the run was planned")
+            self._data[cell.digest] = data
+        return self._data[cell.digest]
+
+    def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
+        attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one
+        refusal = attack.refusal(threat)
+        return attrs.evolve(
+            theory(self.builder, parse(cell.channel, "cell").name, setting.defences, threat),
+            status=Status.REFUSED if refusal else Status.OK,
+            message=refusal,
+            promise=None if refusal else attack.promise(threat),
+        )
+
+
+def theory(builder: Builder, channel: str, defences: tuple[Defence, ...], threat: ThreatModel) -> Implied:
+    """Collect what defences and bounds say of a threat model, whatever the attack.
+
+    Args:
+        builder: Builds the bounds of a host's plugins; those that need parameters are left out and noted.
+        channel: Name of the channel.
+        defences: What stands between.
+        threat: What the adversary knows and may spend.
+    """
+    notes: list[str] = []
+    bounds = list(_bounds(builder, channel, notes))
+    return Implied(
+        baseline=threat.baseline,
+        ceilings=_gather([*defences, *bounds], lambda source: source.ceilings(threat), notes),
+        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), notes),
+        threat=dict(_facts(threat)),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _bounds(builder: Builder, channel: str, notes: list[str]) -> Iterator[Bound]:
+    for item in builder.host.catalogue(Kind.BOUND):
+        if item.descriptor.channel in (None, channel):
+            try:
+                yield builder.build(Kind.BOUND, item.descriptor.name, "bound")
+            except LabelinfError as error:
+                notes.append(str(error))
+
+
+def _gather(sources: Iterable[Any], ask: Callable[[Any], tuple[T, ...]], notes: list[str]) -> tuple[T, ...]:
+    """Collect what each source says; one that fails is noted and costs nobody else their say."""
+    collected: list[T] = []
+    for source in sources:
+        try:
+            collected.extend(ask(source))
+        except Exception as error:
+            notes.append(f"{type(source).__name__} could not be evaluated: {said(error)}")
+    return tuple(collected)
+
+
+def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
+    """Yield the plain fields of a threat model; components among them stand in the cell already."""
+    for field in attrs.fields(type(threat)):
+        value = getattr(threat, field.name)
+        if value is None or isinstance(value, bool | int | float | str):
+            yield field.name, plain(value)
+
+
+def said(error: BaseException) -> str:
+    """Write an exception as one clause."""
+    return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -1,0 +1,117 @@
+"""What is kept of a cell and of a trial, and how it is written as JSON.
+
+Infinity is written as the string ``"inf"``, because JSON has no such number.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import attrs
+import cattrs
+import numpy as np
+
+from labelinf_core.components import Placebo
+from labelinf_core.guarantees import BoundValue, Ceiling, Promise
+
+__all__ = ["Implied", "Status", "Trial", "from_json", "plain", "to_json"]
+
+T = TypeVar("T")
+
+
+class Status(enum.Enum):
+    """What became of a cell's preparation, or of one trial."""
+
+    OK = "ok"
+    REFUSED = "n/a"
+    """The attack cannot be played under this threat model."""
+    INVALID = "bad input"
+    """The settings do not fit together: a mistake of the user's, found before anything is played."""
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+
+    @property
+    def final(self) -> bool:
+        """Whether the rest of the cell is given up: it would hang or crash again."""
+        return self in (Status.TIMEOUT, Status.CRASHED)
+
+
+@attrs.frozen(kw_only=True)
+class Implied:
+    """What is known of a cell before it is played.
+
+    Attributes:
+        status: Whether it can be played.
+        message: Why not, as a sentence.
+        baseline: Accuracy of the majority guess.
+        promise: What the attack is certain of, if anything.
+        ceilings: What no attack can exceed.
+        bounds: Every line that the theory has on this threat model.
+        threat: The plain facts of the threat model (numbers and words).
+        notes: Statements that could not be evaluated, and why.
+    """
+
+    status: Status = Status.OK
+    message: str = ""
+    baseline: float = 0.0
+    promise: Promise | None = None
+    ceilings: tuple[Ceiling, ...] = ()
+    bounds: tuple[BoundValue, ...] = ()
+    threat: Mapping[str, Any] = attrs.field(factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """One trial of one cell.
+
+    Attributes:
+        status: What became of it.
+        message: What went wrong, as a sentence.
+        n_correct: Labels guessed correctly; an abstention is wrong.
+        n_records: Labels there were to guess.
+        queries: Queries spent.
+        seconds: Wall time; never part of the results, which must not depend on the machine.
+        evidence: What the attack said for itself.
+        placebo: How the attack fared on labels redrawn afterwards, in channels that try it.
+    """
+
+    status: Status = Status.OK
+    message: str = ""
+    n_correct: int = 0
+    n_records: int = 0
+    queries: int = 0
+    seconds: float = 0.0
+    evidence: Mapping[str, Any] = attrs.field(factory=dict)
+    placebo: Placebo | None = None
+
+
+def plain(value: Any) -> Any:
+    """Return ``value`` as JSON can hold it; what is neither a number nor a collection becomes its text."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def to_json(record: object) -> str:
+    """Write a record as one line of canonical JSON."""
+    return json.dumps(plain(_CONVERTER.unstructure(record)), sort_keys=True, separators=(",", ":"))
+
+
+def from_json(text: str, cls: type[T]) -> T:
+    """Read back what :func:`to_json` wrote."""
+    return _CONVERTER.structure(json.loads(text), cls)
+
+
+_CONVERTER = cattrs.Converter()  # float("inf") reads the string back

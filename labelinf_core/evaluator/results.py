@@ -1,0 +1,135 @@
+"""From a run record to results: every cell's proportions with their intervals, and its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import attrs
+
+from labelinf_core.evaluator import placebo, statistics
+from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
+from labelinf_core.evaluator.records import Implied, Status, Trial
+from labelinf_core.evaluator.store import Store
+from labelinf_core.guarantees import Interval, Verdict, judge
+
+__all__ = ["CellResult", "Results", "result_of", "summarise"]
+
+
+@attrs.frozen(kw_only=True)
+class CellResult:
+    """What came of one cell.
+
+    Attributes:
+        cell: The cell.
+        labels: The label set it was played on.
+        implied: What was known before.
+        trials: The trials that count, failed ones included.
+        accuracy: Share of labels guessed correctly, over the trials that were played to the end; None without any.
+        exact: Share of those trials in which every label was recovered.
+        verdict: Observed against implied.
+    """
+
+    cell: Cell
+    labels: LabelFacts
+    implied: Implied
+    trials: tuple[Trial, ...]
+    accuracy: Interval | None
+    exact: Interval | None
+    verdict: Verdict
+
+    @property
+    def played(self) -> tuple[Trial, ...]:
+        """The trials that were played to the end."""
+        return tuple(trial for trial in self.trials if trial.status is Status.OK)
+
+    @property
+    def failure(self) -> tuple[Status, str] | None:
+        """What went wrong first, if anything did: in preparation or in a trial."""
+        if self.implied.status is not Status.OK:
+            return self.implied.status, self.implied.message
+        return next(((t.status, t.message) for t in self.trials if t.status is not Status.OK), None)
+
+    @property
+    def queries(self) -> float | None:
+        """Mean number of queries spent."""
+        return sum(trial.queries for trial in self.played) / len(self.played) if self.played else None
+
+    @property
+    def seconds(self) -> float | None:
+        """Mean wall time of a trial."""
+        return sum(trial.seconds for trial in self.played) / len(self.played) if self.played else None
+
+
+@attrs.frozen(kw_only=True)
+class Results:
+    """What came of a run.
+
+    Attributes:
+        plan: What was run.
+        cells: Every cell, in the order of the plan.
+    """
+
+    plan: Plan
+    cells: tuple[CellResult, ...]
+
+    @property
+    def contradictions(self) -> tuple[CellResult, ...]:
+        """The cells in which observation and proof disagree."""
+        return tuple(result for result in self.cells if result.verdict is Verdict.CONTRADICTION)
+
+
+def summarise(store: Store) -> Results:
+    """Compute the results of a run record, complete or not."""
+    return Results(plan=store.plan, cells=tuple(_results(store)))
+
+
+def _results(store: Store) -> Iterator[CellResult]:
+    labels = {facts.digest: facts for facts in store.plan.labels}
+    trials = {cell.id: store.trials(cell.id) for cell in store.plan.cells}
+    void = placebo.void_verdicts(trials)
+    for cell in store.plan.cells:
+        implied = store.implied(cell.id) or Implied(status=Status.ERROR, message="not prepared yet")
+        yield result_of(cell, labels[cell.digest], implied, trials[cell.id], len(store.plan.cells), void)
+
+
+def result_of(
+    cell: Cell,
+    labels: LabelFacts,
+    implied: Implied,
+    trials: tuple[Trial, ...],
+    n_cells: int,
+    void: Mapping[str, Verdict] | None = None,
+) -> CellResult:
+    """Compute the result of one cell.
+
+    Args:
+        cell: The cell.
+        labels: The label set it was played on.
+        implied: What was known before.
+        trials: The trials that count.
+        n_cells: Cells of the run; the alarm's confidence is corrected for as many comparisons (Bonferroni).
+        void: Verdicts of the cells of the run whose result is void; the cell is judged alone when omitted.
+    """
+    played = [trial for trial in trials if trial.status is Status.OK]
+    shares = [trial.n_correct / trial.n_records for trial in played]
+    recovered = [trial.n_correct == trial.n_records for trial in played]
+    n_records = played[0].n_records if played else 0
+    family_wise = 1 - (1 - statistics.CONFIDENCE) / n_cells
+    accuracy = statistics.label_accuracy(shares, n_records) if played else None
+    exact = statistics.exact_recovery(recovered) if played else None
+    verdict = judge(
+        accuracy=accuracy,
+        exact=exact,
+        baseline=implied.baseline,
+        n_classes=len(labels.class_names),
+        promise=implied.promise,
+        ceilings=implied.ceilings,
+        alarm_accuracy=statistics.alarm_accuracy(shares, n_records, family_wise) if played else None,
+        alarm_exact=statistics.exact_recovery(recovered, family_wise) if played else None,
+        at_least=statistics.leak_floor(shares, n_records, family_wise) if played else None,
+    )
+    void = placebo.void_verdicts({cell.id: trials}) if void is None else void
+    verdict = void.get(cell.id, verdict)
+    return CellResult(
+        cell=cell, labels=labels, implied=implied, trials=trials, accuracy=accuracy, exact=exact, verdict=verdict
+    )

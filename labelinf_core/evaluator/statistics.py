@@ -1,0 +1,118 @@
+"""Intervals for observed proportions.
+
+**Exact recovery** is one yes or no per trial, so its interval is Clopper and Pearson's (Biometrika 1934).
+
+**Label accuracy** pools all labels of all trials, but labels of one trial stand or fall together: an attack that
+recovers everything or nothing yields N equal answers per trial, not N independent ones. The interval of Korn and
+Graubard (Survey Methodology 1998) is Clopper and Pearson's with the number of labels replaced by the *effective* number
+
+    n_eff = min(n, p (1 - p) / v) * (t_inf / t_df)^2
+
+where v is the variance of the pooled share p as the trials show it, n / n_eff is the design effect, and the ratio of
+Student's quantiles pays for having estimated v from few trials. The spread can never make n_eff exceed n.
+
+**Whether anything leaks at all** is another question than how much. When nothing does, the labels are in a random order
+of which the guess knows nothing, so correct guesses spread no wider than a binomial and every label counts, in one
+trial as in twenty. The verdict asks this question of all trials together and of the best one alone: an attack that
+recovers everything in one trial of twenty has broken the defence, whatever its mean.
+
+One trial shows no spread at all; its labels are then taken for independent, and a report should say so. Equal trials
+show none either: when every label of every trial is right, rare trials that fail as a whole may merely not have been
+seen. So the *alarm* interval, which must not cry wolf, counts trials instead of labels in these two cases.
+
+Example:
+    >>> round(exact_recovery([True] * 20).low, 4)
+    0.8316
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from labelinf_core.guarantees import Interval
+
+__all__ = ["CONFIDENCE", "alarm_accuracy", "clopper_pearson", "exact_recovery", "label_accuracy", "leak_floor"]
+
+CONFIDENCE = 0.95  #: of every interval that is printed
+
+
+def clopper_pearson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interval:
+    """Return the exact interval of a binomial proportion.
+
+    Args:
+        successes: Between 0 and ``n``; need not be whole, as an effective sample size is not.
+        n: Number of independent answers, above 0.
+        confidence: Two-sided, in (0, 1).
+    """
+    tail = (1 - confidence) / 2
+    failures = n - successes
+    low = float(special.betaincinv(successes, failures + 1, tail)) if successes > 0 else 0.0
+    high = float(special.betaincinv(successes + 1, failures, 1 - tail)) if failures > 0 else 1.0
+    return Interval(value=successes / n, low=low, high=high)
+
+
+def exact_recovery(recovered: Sequence[bool], confidence: float = CONFIDENCE) -> Interval:
+    """Return the share of trials in which every label was recovered."""
+    return clopper_pearson(sum(recovered), len(recovered), confidence)
+
+
+def label_accuracy(shares: Sequence[float], n_records: int, confidence: float = CONFIDENCE) -> Interval:
+    """Return the share of labels guessed correctly, pooled over trials.
+
+    Args:
+        shares: Share of correct labels per trial, each in [0, 1].
+        n_records: Labels per trial.
+        confidence: Two-sided, in (0, 1).
+    """
+    return _with_size(float(np.mean(shares)), _effective_size(shares, n_records, confidence), confidence)
+
+
+def alarm_accuracy(shares: Sequence[float], n_records: int, confidence: float) -> Interval:
+    """Return a wider interval, for saying that a proof is contradicted.
+
+    Args:
+        shares: Share of correct labels per trial.
+        n_records: Labels per trial.
+        confidence: Already corrected for the number of cells.
+    """
+    mean = float(np.mean(shares))
+    unseen = len(shares) == 1 or mean in (0.0, 1.0)
+    size = len(shares) if unseen else _effective_size(shares, n_records, confidence)
+    return _with_size(mean, size, confidence)
+
+
+def leak_floor(shares: Sequence[float], n_records: int, confidence: float) -> float:
+    """Return an accuracy that would be exceeded if nothing leaked only with probability ``1 - confidence``.
+
+    Args:
+        shares: Share of correct labels per trial.
+        n_records: Labels per trial.
+        confidence: Already corrected for the number of cells.
+    """
+    error, trials = 1 - confidence, len(shares)
+    pooled = clopper_pearson(sum(shares) * n_records, trials * n_records, 1 - error)
+    best = clopper_pearson(max(shares) * n_records, n_records, 1 - error / trials)
+    return max(pooled.low, best.low)  # two one-sided limits, each at half the error
+
+
+def _with_size(mean: float, size: float, confidence: float) -> Interval:
+    found = clopper_pearson(mean * size, size, confidence)
+    return Interval(value=mean, low=min(found.low, mean), high=max(found.high, mean))
+
+
+def _effective_size(shares: Sequence[float], n_records: int, confidence: float) -> float:
+    trials = len(shares)
+    n = float(trials * n_records)
+    if trials == 1:
+        return n
+    mean = float(np.mean(shares))
+    variance = float(np.var(shares, ddof=1)) / trials
+    if variance > 0:
+        n = min(n, mean * (1 - mean) / variance)
+    tail = (1 - confidence) / 2
+    few = special.ndtri(tail) / special.stdtrit(trials - 1, tail)
+    return max(n * float(few) ** 2, math.ulp(1.0))

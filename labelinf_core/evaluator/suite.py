@@ -1,0 +1,120 @@
+"""A suite file: which attacks meet which defences, on which labels.
+
+    title = "my first suite"
+    trials = 20
+    seed = 0
+
+    [[matrix]]
+    channel = "score"
+    labels = "breast-cancer"
+    attacks = ["majority", "prime-blocks"]
+    defences = ["none", "round(decimals=[3, 4])", ["clip(epsilon=0.01)", "round(decimals=4)"]]
+    loss = "log-loss"
+    scorer = ["sklearn", "float32"]
+
+A defence that is itself a list is a pipeline, from the curator outward; an empty one is no defence. Keys that are not
+listed in :class:`Matrix` are settings of the channel. A list where one value is expected is a grid.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import attrs
+from cattrs.errors import ClassValidationError
+
+from labelinf_core.errors import InputError
+from labelinf_core.specs import faults, strict_converter
+
+__all__ = ["Matrix", "Suite", "read_suite", "shipped_suites"]
+
+
+@attrs.frozen(kw_only=True)
+class Matrix:
+    """One table ``[[matrix]]``: every attack meets every defence in every setting of the channel.
+
+    Attributes:
+        labels: Label sources.
+        attacks: Attacks.
+        defences: Defences; an item that is a list is a pipeline, from the curator outward.
+        channel: Name of the channel.
+        settings: Fields of the channel (loss, scorer, queries, ...).
+    """
+
+    labels: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
+    attacks: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
+    defences: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
+    channel: str = "score"
+    settings: dict[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Suite:
+    """What a suite file says, before any name in it is looked up.
+
+    Attributes:
+        matrix: The tables.
+        title: What a report calls it.
+        trials: How often every cell is played, each time with fresh randomness.
+        seed: What all randomness is derived from.
+    """
+
+    matrix: list[Matrix] = attrs.field(validator=attrs.validators.min_len(1))
+    title: str = ""
+    trials: int = attrs.field(default=20, validator=attrs.validators.ge(1))
+    seed: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+
+def shipped_suites() -> tuple[str, ...]:
+    """Return the names of the suites that come with labelinf."""
+    folder = resources.files("labelinf_core") / "suites"
+    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
+
+
+def read_suite(name: str) -> Suite:
+    """Read a shipped suite by its name, or a suite file by its path.
+
+    Raises:
+        InputError: There is no such suite, or it is malformed; all faults come at once, one a line.
+    """
+    try:
+        tables = tomllib.loads(_text(name))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name} is not valid TOML: {error}.") from error
+    matrices = tables.get("matrix")
+    if isinstance(matrices, list):
+        tables["matrix"] = [_with_settings(matrix) for matrix in matrices]
+    try:
+        return strict_converter().structure({"title": Path(name).stem, **tables}, Suite)
+    except ClassValidationError as error:
+        raise InputError("\n".join(f"{name}: {fault.lstrip('.: ')}" for fault in faults(error, ""))) from error
+
+
+def _text(name: str) -> str:
+    if name in shipped_suites():
+        return (resources.files("labelinf_core") / "suites" / f"{name}.toml").read_text(encoding="utf-8")
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"there is no suite file {name!r}; shipped suites are {', '.join(shipped_suites())}."
+        ) from error
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{name} is not text in UTF-8 (byte {error.start + 1}).") from error
+
+
+def _with_settings(matrix: object) -> object:
+    """Gather the keys that belong to the channel; one attack or defence may stand without a list."""
+    if not isinstance(matrix, Mapping):
+        return matrix
+    own = {field.name for field in attrs.fields(Matrix)} - {"settings"}
+    table = {key: value for key, value in matrix.items() if key in own}
+    for key in {"labels", "attacks", "defences"} & table.keys():
+        table[key] = table[key] if isinstance(table[key], list) else [table[key]]
+    return {**table, "settings": {key: value for key, value in matrix.items() if key not in own}}

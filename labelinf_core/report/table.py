@@ -1,0 +1,144 @@
+"""The report on a terminal: the matrix, what decided each cell, the noise this curator needs.
+
+Three parts, each answering one question of a defender. *Am I leaking?* The matrix: attacks down, defences across, the
+share of labels recovered with the verdict's symbol. *How sure is that, and what decided it?* One block per defence,
+strongest attack first. *How much noise would do?* What the theory says before anything is played. A terminal of
+fewer than 100 columns gets only the blocks. Contradictions come first and last.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.guarantees import Verdict
+from labelinf_core.report import words
+from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
+from labelinf_core.report.details import NARROW, Sources, block, ranked
+
+__all__ = ["print_report"]
+
+_CORNER = "labels recovered, %"
+_COLUMN = 8  # the least width of a column of the matrix
+
+
+def print_report(results: Results, console: Console) -> None:
+    """Print everything there is to say about ``results``."""
+    alarms = [_alarm(words.contradiction(result)) for result in results.contradictions]
+    console.print(*alarms, sep="\n") if alarms else None
+    for board in _boards(results):
+        _print_board(results, board, console)
+    console.print(*alarms, sep="\n") if alarms else None
+
+
+def _boards(results: Results) -> Iterator[tuple[CellResult, ...]]:
+    """Yield the cells that share a channel and a label set."""
+
+    def key(result: CellResult) -> tuple[str, str]:
+        return result.cell.channel, result.cell.digest
+
+    order = {name: index for index, name in enumerate(dict.fromkeys(map(key, results.cells)))}
+    ordered = sorted(results.cells, key=lambda result: order[key(result)])
+    for _, cells in itertools.groupby(ordered, key):
+        yield tuple(cells)
+
+
+def _print_board(results: Results, board: tuple[CellResult, ...], console: Console) -> None:
+    console.print(Text(words.title(results, board[0]), style="bold"))
+    console.print()
+    if console.width >= NARROW and (matrix := _matrix(board, console.width)):
+        console.print(matrix)
+        console.print()
+    console.print(_legend(board))
+    sources = Sources()
+    for pipeline, cells in _columns(board).items():
+        console.print()
+        console.print(Text(pipeline, style="bold underline"))
+        console.print(block(ranked(cells), sources, console.width))
+    if needs := _noise(board, sources):
+        console.print()
+        console.print(needs)
+    if sources.lines:
+        console.print()
+        console.print(sources.listed())
+    console.print()
+
+
+def _columns(board: Iterable[CellResult]) -> dict[str, list[CellResult]]:
+    columns: dict[str, list[CellResult]] = {}
+    for result in board:
+        columns.setdefault(result.cell.shown.pipeline, []).append(result)
+    return columns
+
+
+def _matrix(board: tuple[CellResult, ...], width: int) -> RenderableType | None:
+    """Return the table of attacks against defences, or None when it does not fit."""
+    columns = _columns(board)
+    attacks = list(dict.fromkeys(result.cell.shown.attack for result in board))
+    first = min(max(len(_CORNER), *(len(words.compact(name)) for name in attacks)), width // 3)
+    each = (width - first) // len(columns) - 2
+    if each < _COLUMN:
+        return None
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(Text(_CORNER, style="bold"), vertical="bottom", max_width=first, no_wrap=False)
+    for pipeline in columns:
+        table.add_column(
+            Text(words.heading(words.compact(pipeline), each), style="bold"), justify="right", vertical="bottom"
+        )
+    found = {(result.cell.shown.attack, result.cell.shown.pipeline): result for result in board}
+    if "majority" not in {name.partition("(")[0] for name in attacks}:
+        table.add_row("majority guess", *(words.percent(_baseline(cells)) for cells in columns.values()))
+    for attack in attacks:
+        cells = [found.get((attack, pipeline)) for pipeline in columns]
+        table.add_row(words.heading(words.compact(attack), first), *(_entry(result) for result in cells))
+    table.add_section()
+    table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in columns.values()), style="bold")
+    return table
+
+
+def _baseline(cells: list[CellResult]) -> float:
+    """Return the accuracy of the majority guess; channels may ask for other labels than those of the label set."""
+    known = [result.implied.baseline for result in cells if result.implied.baseline > 0]
+    return known[0] if known else cells[0].labels.majority_share
+
+
+def _entry(result: CellResult | None) -> Text:
+    if result is None:
+        return Text("")
+    return Text(words.outcome(result), style=words.STYLES[result.verdict])
+
+
+def _legend(board: Iterable[CellResult]) -> Text:
+    present = {result.verdict for result in board}
+    items = [(f"{verdict.symbol} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present]
+    text = Text("  ").join(Text(*item) for item in items)
+    note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
+    if all(len(result.trials) <= 1 for result in board):
+        note += "; one trial shows no spread between trials"
+    return text.append(note, style="dim")
+
+
+def _noise(board: tuple[CellResult, ...], sources: Sources) -> RenderableType | None:
+    """Return the noise that the theory asks for, under the first defence of the board."""
+    lines = sorted((b for b in board[0].implied.bounds if b.quantity == "noise"), key=by_quantity)
+    if not lines:
+        return None
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for name in value_headers(lines):
+        table.add_column(name, justify="right", min_width=8)
+    table.add_column("source", style="dim")
+    table.add_column("")
+    for bound in lines:
+        table.add_row(*value_columns(bound), sources.cite(bound.statement, bound.conditions), bound.title)
+    heading = Text(f"noise this curator needs ({board[0].cell.shown.pipeline})", style="bold underline")
+    return Group(heading, Padding(table, (0, 0, 0, 2), expand=False))
+
+
+def _alarm(text: str) -> Text:
+    return Text(f"‼ CONTRADICTION  {text}\n", style="bold red")

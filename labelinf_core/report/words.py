@@ -1,0 +1,141 @@
+"""How numbers, names and verdicts read on a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.guarantees import Interval, Verdict
+from labelinf_core.specs import parse
+
+__all__ = [
+    "STYLES",
+    "compact",
+    "contradiction",
+    "count",
+    "duration",
+    "heading",
+    "number",
+    "outcome",
+    "percent",
+    "share",
+    "title",
+    "trouble",
+]
+
+STYLES = {
+    Verdict.BROKEN_CERTIFIED: "bold red",
+    Verdict.BROKEN_OBSERVED: "red",
+    Verdict.HELD_CERTIFIED: "bold green",
+    Verdict.HELD_SO_FAR: "green",
+    Verdict.CONTRADICTION: "bold white on red",
+    Verdict.LEAKY: "bold white on magenta",
+    Verdict.VIEW_REVEALS: "magenta",
+    Verdict.NOT_PLAYED: "dim",
+}  #: rich styles; every verdict has a symbol and words too
+_BREAKS = re.compile(r"[^- ]*[- ]?")
+
+
+def number(value: float) -> str:
+    """Write a number with three significant digits, and no exponent where it is readable without."""
+    if abs(value) == float("inf"):
+        return "∞" if value > 0 else "-∞"
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{value:.1e}"
+
+
+def duration(seconds: float) -> str:
+    """Write a duration in seconds with two significant digits."""
+    return f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+
+
+def count(n: int, noun: str) -> str:
+    """Write a number of things: ``1 trial``, ``20 trials``."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def percent(proportion: float) -> str:
+    """Write a proportion in percent: one decimal, none when it is exactly 0 or 1, never rounded to either."""
+    if proportion in (0.0, 1.0):
+        return f"{100 * proportion:.0f}"
+    return f"{min(max(100 * proportion, 0.1), 99.9):.1f}"
+
+
+def share(interval: Interval) -> str:
+    """Write a proportion; where its interval is wider than a point to each side, with half its width.
+
+    At 0 and 100 % the interval lies on one side, and its other end is written instead: ``100 >83``, ``0 <17``.
+    """
+    half = 100 * (interval.high - interval.low) / 2
+    if half <= 1:
+        return percent(interval.value)
+    if interval.value == 1:
+        return f"100 >{100 * interval.low:.0f}"
+    if interval.value == 0:
+        return f"0 <{100 * interval.high:.0f}"
+    return f"{percent(interval.value)} ±{half:.0f}"
+
+
+def outcome(result: CellResult) -> str:
+    """Write a cell of the matrix: the share of labels recovered and the verdict's symbol, or one word why not."""
+    if result.accuracy is not None:
+        return f"{share(result.accuracy)} {result.verdict.symbol}"
+    return result.failure[0].value if result.failure else "not yet"
+
+
+def trouble(result: CellResult) -> str:
+    """Say what went wrong in a cell, and in how many of its trials; empty when nothing did."""
+    if result.failure is None:
+        return ""
+    status, message = result.failure
+    failed = len(result.trials) - len(result.played)
+    if not failed or status.final:
+        return f"{status.value}: {message}"
+    return f"{status.value} in {failed} of {count(len(result.trials), 'trial')}: {message}"
+
+
+def contradiction(result: CellResult) -> str:
+    """Say which statement an observation contradicts."""
+    if result.accuracy is None or result.exact is None:
+        return ""
+    recovered, complete = percent(result.accuracy.value), percent(result.exact.value)
+    clauses = [
+        f"{item.statement} allows at most {percent(item.accuracy)} % and {percent(item.exact)} % ({item.conditions})"
+        for item in result.implied.ceilings
+        if result.accuracy.value > item.accuracy or result.exact.value > item.exact
+    ]
+    promise = result.implied.promise
+    if promise is not None and promise.certified and result.exact.value < 1:
+        clauses.append(f"{promise.statement} promises every label ({promise.conditions})")
+    return (
+        f"{result.cell.shown.attack} against {result.cell.shown.pipeline}: {recovered} % of the labels were recovered, "
+        f"all of them in {complete} % of the trials, but {'; '.join(clauses)}. One of the two is wrong: a bug, or an "
+        f"erratum."
+    )
+
+
+def compact(text: str) -> str:
+    """Shorten the spec of a component, or of a pipeline, for a heading."""
+    return " + ".join(parse(stage, "heading").compact for stage in text.split(" + "))
+
+
+def heading(text: str, width: int) -> str:
+    """Break a heading into lines of at most ``width``, after a hyphen or a space."""
+    lines = [""]
+    for piece in _BREAKS.findall(text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines if line)
+
+
+def title(results: Results, first: CellResult) -> str:
+    """Say in one line what was played: channel, labels, trials, seed."""
+    facts, channel = first.labels, parse(first.cell.channel, "channel")
+    settings = ", ".join(f"{key} {value}" for key, value in channel.params.items() if value)
+    labels = (
+        f"{facts.title} ({facts.n_records} labels, {facts.provenance}, {percent(facts.majority_share)} % one class)"
+    )
+    trials = count(results.plan.trials, "trial")
+    return f"{channel.name} channel · {labels} · {settings} · {trials} · seed {results.plan.seed}"

@@ -1,0 +1,69 @@
+"""``labelinf attack`` shows one bout in full."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+
+
+def test_recovered_labels_stand_beside_the_evidence(labelinf: Labelinf, fakes: Path) -> None:
+    result = labelinf("attack", "fake-reader", "--labels", "fake-labels", "--scorer", "float64", "--show", "2")
+
+    assert result.exit_code == 0
+    assert "recovered  12 of 12 labels: 100 % (majority guess: 50.0 %)" in result.stdout
+    assert "spent      13 queries" in result.stdout
+    assert "theory     certified: stopped by noise above 0.0208, 0 can be present" in result.stdout
+    assert "evidence   labels per query: 1" in result.stdout
+    rows = [line.split() for line in result.stdout.splitlines() if line.strip().startswith(("0 ", "1 "))]
+    assert rows == [["0", "class", "0", "class", "0"], ["1", "class", "1", "class", "1"]]
+    assert "10 more" in result.stdout
+
+
+def test_labels_come_back_in_the_users_order_and_names(labelinf: Labelinf, tmp_path: Path) -> None:
+    names = ["yes", "no", "no", "yes", "no", "yes", "yes", "no", "no"]
+    (tmp_path / "y.csv").write_text("\n".join(["label", *names]) + "\n")
+
+    result = labelinf("attack", "powers-blocks", "--labels", "y.csv", "--save", "out.csv")
+
+    assert result.exit_code == 0, result.stderr
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    assert [row["recovered"] for row in rows] == [row["true"] for row in rows] == names
+    assert [row["record"] for row in rows] == [str(i) for i in range(9)]
+
+
+def test_a_real_scorer_gives_its_labels_away(labelinf: Labelinf, tmp_path: Path) -> None:
+    """A function of the user's, found in the current directory, through scikit-learn's own log_loss."""
+    (tmp_path / "board.py").write_text("from sklearn.metrics import log_loss\ndef score(y, p): return log_loss(y, p)\n")
+    (tmp_path / "y.csv").write_text("label\n" + "spam\nham\nspam\nspam\nham\n" * 8)
+
+    result = labelinf("attack", "prime-blocks", "--labels", "y.csv", "--scorer", "board:score")
+
+    assert result.exit_code == 0, result.stderr
+    assert "recovered  40 of 40 labels" in result.stdout
+
+
+def test_a_defence_changes_what_is_recovered(labelinf: Labelinf, fakes: Path) -> None:
+    options = ["--labels", "fake-labels(n=200)", "--scorer", "float64", "--seed", "3"]
+
+    result = labelinf("attack", "fake-reader", "--defence", "none", "--defence", "fake-noise(scale=1)", *options)
+
+    assert "against none + fake-noise(scale=1)" in result.stdout
+    assert "recovered  200 of 200" not in result.stdout
+
+
+def test_a_broken_promise_is_loud(labelinf: Labelinf, fakes: Path) -> None:
+    result = labelinf("attack", "fake-liar", "--labels", "fake-labels", "--scorer", "float64")
+
+    assert "‼ CONTRADICTION  fake-liar against none" in result.stdout
+
+
+def test_a_file_that_cannot_be_saved_is_told(labelinf: Labelinf, fakes: Path) -> None:
+    result = labelinf("attack", "fake-constant", "--labels", "fake-labels", "--save", "nowhere/out.csv")
+
+    assert result.exit_code == 2
+    assert "--save nowhere/out.csv: it cannot be written (No such file or directory)." in result.stderr

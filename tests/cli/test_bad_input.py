@@ -1,0 +1,157 @@
+"""A mistake of the user's is one sentence on standard error and exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+
+SCORERS = """
+import numpy as np
+def raises(labels, predictions): raise RuntimeError("boom")
+def nan(labels, predictions): return float("nan")
+def text(labels, predictions): return "high"
+def vector(labels, predictions): return np.ones(3)
+def late(labels, predictions):
+    if np.ptp(predictions) > 0: raise RuntimeError("only blank predictions, please")
+    return 0.69
+"""
+
+
+def told(result: Result) -> str:
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.startswith("labelinf: ")
+    return result.stderr.removeprefix("labelinf: ").strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "y.csv is empty"),
+        ("label\n", "has a header (label) and no rows"),
+        ("label\na\na\n", "one class only ('a'"),
+        ("label\na\n\nb\n", "empty cell"),
+        ("x,z\n1,2\n3,4\n", "y.csv has 2 columns; name the one with the labels"),
+    ],
+)
+def test_a_label_file_that_cannot_be_used(
+    labelinf: Labelinf, suite: str, tmp_path: Path, text: str, sentence: str
+) -> None:
+    (tmp_path / "y.csv").write_text(text)
+
+    assert sentence in told(labelinf("matrix", suite, "--labels", "y.csv"))
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_missing_column_or_file(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    (tmp_path / "y.csv").write_text("label\na\nb\n")
+
+    assert "y.csv has no column 'lable'; did you mean 'label'?" in told(
+        labelinf("matrix", suite, "--labels", "y.csv", "--column", "lable")
+    )
+    assert "nowhere.csv cannot be read" in told(labelinf("matrix", suite, "--labels", "nowhere.csv"))
+    assert "--column belongs to a CSV file" in told(labelinf("matrix", suite, "--labels", "digits", "--column", "a"))
+    assert "no labels is called" in told(labelinf("matrix", suite, "--labels", "digitz"))
+
+
+def test_every_fault_of_a_suite_at_once(labelinf: Labelinf, fakes: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(
+        """
+        [[matrix]]
+        labels = "nowhere"
+        loss = "log-lost"
+        attacks = ["fake-coin(fails='often')", "fake-cone"]
+        defences = ["round(decimals=-1)", "clip(epsilon=2)", 3]
+        """
+    )
+
+    lines = told(labelinf("matrix", "bad.toml")).splitlines()
+
+    assert len(lines) == 7
+    assert all(line.startswith("bad.toml: matrix[0].") for line in lines)
+
+
+def test_malformed_toml_names_file_and_line(labelinf: Labelinf, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("trials = 3\nseed = = 4\n")
+
+    assert told(labelinf("matrix", "bad.toml")).startswith("bad.toml is not valid TOML: Invalid value (at line 2")
+
+
+def test_an_output_directory_that_cannot_be_written(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert "--out file/run: a run record cannot be kept there" in told(labelinf("matrix", suite, "--out", "file/run"))
+
+
+def test_an_output_directory_of_another_run(labelinf: Labelinf, suite: str) -> None:
+    labelinf("matrix", suite, "--workers", "0", "--out", "here")
+
+    assert "--out here holds another run" in told(labelinf("matrix", suite, "--seed", "1", "--out", "here"))
+
+
+@pytest.mark.parametrize(
+    ("scorer", "sentence"),
+    [
+        ("scorers_of_mine:raises", "raised RuntimeError: boom"),
+        ("scorers_of_mine:nan", "returned nan, expected a finite number"),
+        ("scorers_of_mine:text", "returned 'high', expected one number"),
+        ("scorers_of_mine:vector", "expected one number"),
+        ("scorers_of_mine:nowhere", "cannot be imported"),
+        ("no_such_file:score", "cannot be imported"),
+        ("float65", "float65"),
+    ],
+)
+def test_a_scorer_that_does_not_work_is_found_before_the_run(
+    labelinf: Labelinf, suite: str, tmp_path: Path, scorer: str, sentence: str
+) -> None:
+    (tmp_path / "scorers_of_mine.py").write_text(SCORERS)
+    text = (tmp_path / suite).read_text().replace('"float64"', f'"{scorer}"')
+    (tmp_path / suite).write_text(text)
+
+    assert sentence in told(labelinf("matrix", suite, "--workers", "0", "--out", "here"))
+    assert not (tmp_path / "here" / "results.json").exists()
+
+
+def test_a_scorer_that_fails_in_mid_run_fails_only_its_trials(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    (tmp_path / "scorers_of_mine.py").write_text(SCORERS)
+    text = (tmp_path / suite).read_text().replace('"float64"', '"scorers_of_mine:late"')
+    (tmp_path / suite).write_text(text)
+
+    result = labelinf("matrix", suite, "--workers", "0")
+
+    assert result.exit_code == 0
+    assert "error in 2 of 2 trials: InputError: scorer 'scorers_of_mine:late' raised RuntimeError" in result.stdout
+    assert "held so far" in result.stdout
+
+
+def test_a_block_must_name_a_plugin(labelinf: Labelinf, suite: str) -> None:
+    assert "-p fakes: expected no:NAME" in told(labelinf("matrix", suite, "-p", "fakes"))
+    assert "cannot block plugin 'fake': it is not installed" in told(labelinf("matrix", suite, "-p", "no:fake"))
+
+
+@pytest.mark.parametrize(
+    "options", [["--trials", "0"], ["--seed", "-1"], ["--timeout", "0"], ["--format", "xml"], ["--workers", "-1"]]
+)
+def test_an_option_out_of_range(labelinf: Labelinf, suite: str, options: list[str]) -> None:
+    result = labelinf("matrix", suite, *options)
+
+    assert result.exit_code == 2
+    assert "Invalid value" in result.stderr
+
+
+def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -> None:
+    assert "no attack is called 'prime-block'. Did you mean 'prime-blocks'" in told(labelinf("attack", "prime-block"))
+    assert "this is a grid of 2 bouts" in told(
+        labelinf("attack", "fake-coin(fails=[0, 1])", "--labels", "fake-labels", "--scorer", "float64")
+    )
+    assert "cannot be played: needs a full moon" in told(labelinf("attack", "fake-picky", "--labels", "fake-labels"))
+    assert "fake-raises failed: ZeroDivisionError" in told(labelinf("attack", "fake-raises", "--labels", "fake-labels"))
+    assert "say either how many labels" in told(labelinf("bounds"))
+    assert "--records 2 must be at least --classes 3" in told(labelinf("bounds", "--records", "2", "--classes", "3"))
+    assert "no component is called 'nothing'" in told(labelinf("plugins", "show", "nothing"))

@@ -1,0 +1,71 @@
+"""``labelinf bounds`` prints what theory says, and plays nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+
+
+def document(result: Result) -> dict[str, object]:
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+
+def test_the_threat_model_is_what_was_asked_for(labelinf: Labelinf) -> None:
+    found = document(labelinf("bounds", "--records", "569", "--clip", "0.01", "--queries", "100", "--json"))
+
+    threat = found["threat"]
+    assert isinstance(threat, dict)
+    assert (threat["n_records"], threat["n_classes"], threat["clip"], threat["query_budget"]) == (569, 2, 0.01, 100)
+    assert found["baseline"] == 285 / 569
+
+
+def test_the_noise_against_one_label_per_query_is_half_a_labels_share(labelinf: Labelinf) -> None:
+    """Worked by hand: L / (2 N) with L = ln(.99 / .01) = 4.59512 and N = 569."""
+    found = document(labelinf("bounds", "--records", "569", "--clip", "0.01", "--json"))
+
+    values = [bound["value"] for bound in found["bounds"] if bound["quantity"] == "noise"]  # type: ignore[attr-defined]
+    assert any(math.isclose(value, 4.5951198501 / (2 * 569), rel_tol=1e-9) for value in values)
+
+
+def test_the_table_names_value_formula_conditions_and_source(labelinf: Labelinf, fakes: Path) -> None:
+    result = labelinf("bounds", "--records", "12", "--clip", "0.01")
+
+    assert result.exit_code == 0
+    assert "n records 12" in result.stdout
+    entry = result.stdout[result.stdout.index("noise against one label per query") :].splitlines()
+    assert entry[1].strip() == "L / (2 N); worst-case noise"
+    assert entry[2].strip() == "labelinf tests, bound"
+    assert "Broken could not be evaluated: OverflowError: too large" in result.stderr
+
+
+def test_what_no_attack_exceeds_comes_from_the_defences(labelinf: Labelinf) -> None:
+    found = document(labelinf("bounds", "--records", "100", "--defence", "randomised-response(epsilon=1)", "--json"))
+
+    best = min(ceiling["accuracy"] for ceiling in found["ceilings"])  # type: ignore[attr-defined]
+    assert best == pytest.approx(1 / (1 + math.exp(-1)))
+
+
+def test_noise_is_short_for_a_defence(labelinf: Labelinf) -> None:
+    short = labelinf("bounds", "--records", "100", "--clip", "0.01", "--noise", "gaussian(scale=0.1)", "--json")
+    long = labelinf(
+        "bounds", "--records", "100", "--defence", "clip(epsilon=0.01)", "--defence",
+        "score-noise(model=gaussian(scale=0.1))", "--json",
+    )  # fmt: skip
+
+    assert document(short) == document(long)
+
+
+def test_a_label_set_may_stand_for_the_numbers(labelinf: Labelinf) -> None:
+    found = document(labelinf("bounds", "--labels", "digits", "--json"))
+
+    threat = found["threat"]
+    assert isinstance(threat, dict)
+    assert (threat["n_records"], threat["n_classes"]) == (1797, 10)

@@ -1,0 +1,182 @@
+"""``labelinf matrix`` plays, keeps, goes on, and gates."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "results.schema.json"
+
+
+def cells(result: Result) -> list[dict[str, str]]:
+    assert result.exit_code == 0, result.stderr
+    return list(csv.DictReader(io.StringIO(result.stdout)))
+
+
+def matrix(labelinf: Labelinf, suite: str, *options: str) -> Result:
+    return labelinf("matrix", suite, "--workers", "0", *options)
+
+
+def test_a_suite_is_played_and_kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    result = matrix(labelinf, suite)
+
+    assert result.exit_code == 0
+    assert "fake-reader" in result.stdout
+    (kept,) = (tmp_path / "runs").iterdir()
+    assert kept.name.endswith("-small")
+    assert {path.name for path in kept.iterdir()} == {"run.sqlite", "results.json", "results.csv", "seconds.csv"}
+    assert f"kept in runs/{kept.name}" in result.stdout
+    assert result.stderr == ""
+
+
+def test_json_is_what_is_kept_and_follows_the_schema(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    result = matrix(labelinf, suite, "--format", "json", "--out", "here")
+
+    assert result.stdout == (tmp_path / "here" / "results.json").read_text()
+    jsonschema.validate(json.loads(result.stdout), json.loads(SCHEMA.read_text()))
+
+
+def test_csv_is_what_is_kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    result = matrix(labelinf, suite, "--format", "csv", "--out", "here")
+
+    assert result.stdout == (tmp_path / "here" / "results.csv").read_text()
+    assert len(cells(result)) == 4
+
+
+def test_the_command_line_overrides_the_suite(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(labelinf, suite, "--trials", "1", "--seed", "5", "--queries", "3", "--format", "json")
+
+    document = json.loads(result.stdout)
+    assert (document["trials"], document["seed"]) == (1, 5)
+    assert all("queries=3" in cell["channel"] for cell in document["cells"])
+
+
+def test_a_users_labels_keep_their_names(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    (tmp_path / "y.csv").write_text("id,verdict\n" + "".join(f"{i},{'sí' if i % 3 else 'no'}\n" for i in range(9)))
+
+    result = matrix(labelinf, suite, "--labels", "y.csv", "--column", "verdict", "--format", "json")
+
+    (labels,) = json.loads(result.stdout)["labels"]
+    assert labels["class_names"] == ["no", "sí"]
+    assert labels["class_counts"] == [3, 6]
+    assert "y.csv" in labels["title"]
+
+
+def test_a_numpy_file_holds_labels_too(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", np.arange(30) % 3)
+
+    result = matrix(labelinf, suite, "--labels", "y.npy", "--only", "fake-constant/none", "--format", "json")
+
+    assert json.loads(result.stdout)["labels"][0]["class_counts"] == [10, 10, 10]
+
+
+def test_a_label_source_may_be_named_instead_of_a_file(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(
+        labelinf, suite, "--labels", "fake-labels(n=20)", "--only", "fake-constant/none", "--format", "json"
+    )
+
+    assert json.loads(result.stdout)["labels"][0]["n_records"] == 20
+
+
+def test_attacks_and_defences_can_be_added_and_picked(labelinf: Labelinf, suite: str) -> None:
+    rows = cells(
+        matrix(labelinf, suite, "--attack", "fake-coin", "--defence", "fake-boast", "--only", "fake-coin/fake-boast",
+               "--format", "csv")
+    )  # fmt: skip
+
+    assert [(row["attack"], row["defences"]) for row in rows] == [("fake-coin(fails=0)", "fake-boast")]
+
+
+def test_the_same_out_goes_on_and_the_same_results_come(labelinf: Labelinf, suite: str) -> None:
+    first = matrix(labelinf, suite, "--out", "here", "--format", "json")
+    again = matrix(labelinf, suite, "--out", "here", "--format", "json")
+
+    assert again.stdout == first.stdout
+
+
+def test_resume_finds_the_newest_run_of_the_plan(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    matrix(labelinf, suite)
+    matrix(labelinf, suite, "--seed", "1")
+
+    result = matrix(labelinf, suite, "--resume")
+
+    assert result.exit_code == 0
+    assert len(list((tmp_path / "runs").iterdir())) == 2
+
+
+def test_resume_without_a_run_says_so(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(labelinf, suite, "--resume")
+
+    assert result.exit_code == 2
+    assert result.stderr.startswith("labelinf: nothing to resume: no run under runs/ has this plan")
+
+
+@pytest.mark.parametrize(
+    ("gate", "only", "status"),
+    [
+        (None, "*", 0),
+        ("contradiction", "fake-reader/none", 0),
+        ("contradiction", "*/fake-boast", 1),
+        ("broken", "fake-reader/none", 1),
+        ("broken", "fake-constant/none", 0),
+    ],
+)
+def test_a_gate_decides_the_exit_status(
+    labelinf: Labelinf, suite: str, gate: str | None, only: str, status: int
+) -> None:
+    options = ["--fail-on", gate] if gate else []
+
+    result = matrix(labelinf, suite, "--defence", "fake-boast", "--only", only, "--trials", "8", *options)
+
+    assert result.exit_code == status
+
+
+def test_a_faulty_plugin_is_told_and_the_run_goes_on(
+    labelinf: Labelinf, suite: str, install_fake: Callable[..., Path]
+) -> None:
+    install_fake("labelinf-bad", entry="bad", module="bad_plugin", source="raise OSError('no library')")
+
+    result = matrix(labelinf, suite)
+    strict = matrix(labelinf, suite, "--strict")
+
+    assert result.exit_code == 0
+    assert "plugin 'bad' of labelinf-bad 1.0 was left out: OSError: no library" in result.stderr
+    assert strict.exit_code == 2
+    assert "plugin 'bad' of labelinf-bad 1.0 failed: OSError: no library" in strict.stderr
+
+
+def test_a_blocked_plugin_is_not_there(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(labelinf, suite, "-p", "no:fakes")
+
+    assert result.exit_code == 2
+    assert "small.toml: matrix[0].attacks[0]: no attack is called 'fake-reader'." in result.stderr
+    assert "plugin 'fakes' of labelinf-fakes 1.0 is blocked" in result.stderr
+
+
+def test_worker_processes_give_the_same_results(labelinf: Labelinf, suite: str) -> None:
+    here = matrix(labelinf, suite, "--format", "json", "--trials", "1")
+
+    there = labelinf("matrix", suite, "--workers", "2", "--format", "json", "--trials", "1")
+
+    assert there.stdout == here.stdout
+
+
+def test_an_interruption_says_how_to_go_on(labelinf: Labelinf, suite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labelinf_core.evaluator.run.run", interrupt)
+
+    result = matrix(labelinf, suite, "--out", "here")
+
+    assert result.exit_code == 130
+    assert "what was played is kept; the same command with --out here goes on" in result.stderr

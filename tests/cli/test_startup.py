@@ -1,0 +1,38 @@
+"""The command answers at once: heavy libraries load when they are first needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "scipy", "sklearn", "diffprivlib", "gmpy2", "torch", "rich", "pebble")
+
+PROBE = """
+import sys
+from labelinf_core.cli import main
+try:
+    main({arguments!r}, prog_name="labelinf")
+except SystemExit as error:
+    assert error.code == 0, error.code
+print("IMPORTED", *(name for name in {heavy!r} if name in sys.modules))
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["plugins"], ["plugins", "--json"], ["matrix", "--help"]])
+def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
+    code = PROBE.format(arguments=arguments, heavy=HEAVY)
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "IMPORTED"
+    assert len(done.stdout.splitlines()) > 5
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "labelinf_core", "--version"], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.startswith("labelinf, version ")

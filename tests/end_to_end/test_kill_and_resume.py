@@ -1,0 +1,120 @@
+"""Killed at any moment, a run goes on where it stopped and ends with the same bytes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SUITE = """
+title = "slow"
+trials = 6
+[[matrix]]
+labels = "fake-labels"
+loss = "log-loss"
+scorer = "float64"
+attacks = ["fake-reader(pause=0.05)", "fake-coin(fails=0.2)", "fake-raises"]
+defences = ["none", "fake-noise(scale=0.01)", "fake-boast"]
+"""
+FILES = ("results.json", "results.csv")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, fakes: Path) -> Path:
+    (tmp_path / "slow.toml").write_text(SUITE)
+    return tmp_path
+
+
+def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "labelinf_core", "matrix", "slow.toml", "--out", out, *options]
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def trials_kept(folder: Path, out: str) -> int:
+    try:
+        with sqlite3.connect(f"file:{folder / out / 'run.sqlite'}?mode=ro", uri=True) as connection:
+            kept = connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0]
+        connection.close()
+    except sqlite3.OperationalError:
+        return 0
+    return int(kept)
+
+
+def wait_for(folder: Path, out: str, trials: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while trials_kept(folder, out) < trials:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def finished(folder: Path, out: str, *options: str) -> dict[str, bytes]:
+    process = start(folder, out, *options)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    return {name: (folder / out / name).read_bytes() for name in FILES}
+
+
+def alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+def test_a_killed_run_resumed_equals_an_uninterrupted_one(folder: Path) -> None:
+    whole = finished(folder, "whole", "--workers", "0")
+
+    process = start(folder, "killed", "--workers", "2")
+    wait_for(folder, "killed", 3, process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (folder / "killed" / "results.json").exists()
+    assert trials_kept(folder, "killed") < 54
+
+    assert finished(folder, "killed", "--workers", "2") == whole
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
+    (folder / "slow.toml").write_text(SUITE.replace('"fake-raises"', '"fake-hangs"'))
+    process = start(folder, "killed", "--workers", "2")
+    wait_for(folder, "killed", 1, process)
+
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+    deadline = time.monotonic() + 20
+    while alive(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(process.pid)
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+def test_an_interrupted_run_stops_at_once_and_says_how_to_go_on(folder: Path) -> None:
+    process = start(folder, "stopped", "--workers", "2")
+    wait_for(folder, "stopped", 1, process)
+
+    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
+    output, errors = process.communicate(timeout=30)
+
+    assert process.returncode == 130
+    assert output == ""
+    assert errors.splitlines() == [
+        "labelinf: what was played is kept; the same command with --out stopped goes on",
+        "labelinf: stopped",
+    ]
+    assert trials_kept(folder, "stopped") >= 1

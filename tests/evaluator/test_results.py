@@ -1,0 +1,90 @@
+"""Results say what was seen, beside what was implied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.executors import InProcess
+from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.records import Status
+from labelinf_core.evaluator.results import Results, summarise
+from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.store import Store
+from labelinf_core.guarantees import Verdict
+
+PlanOf = Callable[..., Plan]
+
+
+@pytest.fixture
+def results(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> Results:
+    attacks = ["fake-reader", "fake-constant", "fake-coin(fails=0.5)", "fake-raises", "fake-picky", "fake-liar"]
+    plan = plan_of(attacks, ["none", "fake-noise(scale=0.004)", "fake-boast"], trials=20)
+    store = Store.open(tmp_path, plan)
+    run(plan, store, InProcess(bench))
+    found = summarise(store)
+    store.close()
+    return found
+
+
+def verdicts(results: Results, defence: str) -> dict[str, Verdict]:
+    return {r.cell.shown.attack: r.verdict for r in results.cells if r.cell.shown.pipeline == defence}
+
+
+def test_a_kept_promise_is_certified_and_a_broken_one_a_contradiction(results: Results) -> None:
+    found = verdicts(results, "none")
+
+    assert found["fake-reader"] is Verdict.BROKEN_CERTIFIED
+    assert found["fake-liar"] is Verdict.CONTRADICTION
+    assert found["fake-constant"] is Verdict.HELD_SO_FAR
+    assert found["fake-raises"] is found["fake-picky"] is Verdict.NOT_PLAYED
+
+
+def test_without_a_promise_a_success_is_observed(results: Results) -> None:
+    assert verdicts(results, "fake-noise(scale=0.004)")["fake-reader"] is Verdict.BROKEN_OBSERVED
+
+
+def test_one_trial_is_enough_to_see_a_leak(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
+    plan = plan_of(["fake-reader", "fake-constant"], ["fake-noise(scale=1e-9)"], labels=["fake-labels(n=40)"], trials=1)
+    store = Store.open(tmp_path / "one", plan)
+    run(plan, store, InProcess(bench))
+
+    assert [result.verdict for result in summarise(store).cells] == [Verdict.BROKEN_OBSERVED, Verdict.HELD_SO_FAR]
+    store.close()
+
+
+def test_a_result_above_a_ceiling_is_a_contradiction(results: Results) -> None:
+    found = verdicts(results, "fake-boast")
+
+    assert found["fake-reader"] is Verdict.CONTRADICTION
+    assert found["fake-constant"] is Verdict.HELD_CERTIFIED
+    assert {r.cell.shown.attack for r in results.contradictions} == {"fake-reader", "fake-liar"}
+
+
+def test_trials_that_fail_are_left_out_of_the_proportions_and_told(results: Results) -> None:
+    (result,) = (r for r in results.cells if r.cell.attack.startswith("fake-coin") and r.cell.shown.pipeline == "none")
+
+    assert 0 < len(result.played) < len(result.trials) == 20
+    assert result.accuracy is not None
+    assert 0 < result.accuracy.low < result.accuracy.value < result.accuracy.high < 1
+    assert result.failure == (Status.ERROR, "RuntimeError: the coin fell on its edge")
+
+
+def test_queries_and_seconds_are_means_over_what_was_played(results: Results) -> None:
+    first = results.cells[0]
+
+    assert first.queries == 13
+    assert first.seconds == sum(trial.seconds for trial in first.trials) / 20
+    assert next(r for r in results.cells if r.cell.shown.attack == "fake-raises").seconds is None
+
+
+def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: PlanOf) -> None:
+    store = Store.open(tmp_path / "empty", plan_of(["fake-coin"], ["none"]))
+
+    (result,) = summarise(store).cells
+
+    assert (result.verdict, result.accuracy, result.trials) == (Verdict.NOT_PLAYED, None, ())
+    store.close()

@@ -1,0 +1,156 @@
+"""The report on a terminal answers at a glance, and hides nothing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import pytest
+from rich.console import Console
+
+from labelinf_core.evaluator.results import Results
+from labelinf_core.guarantees import Interval, Verdict
+from labelinf_core.report import words
+from labelinf_core.report.table import print_report
+
+Played = Callable[..., Results]
+
+
+def printed(results: Results, width: int = 120, *, colour: bool = False) -> str:
+    console = Console(
+        file=io.StringIO(), width=width, markup=False, highlight=False, force_terminal=colour, no_color=not colour
+    )
+    print_report(results, console)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def lines_of(text: str, start: str) -> list[str]:
+    return [line for line in text.splitlines() if line.lstrip().startswith(start)]
+
+
+def test_the_matrix_has_attacks_down_and_defences_across(played: Played) -> None:
+    text = printed(played(["fake-reader", "fake-constant"], ["none", "fake-noise(scale=1)"]))
+
+    head = next(line for line in text.splitlines() if line.startswith("labels recovered, %"))
+    reader = lines_of(text, "fake-reader")[0]
+    assert head.split()[3:] == ["none", "fake-noise", "1"]
+    assert "■" in reader.split("100", 1)[1]
+    assert lines_of(text, "worst")
+
+
+def test_the_baseline_stands_first_when_no_attack_plays_it(played: Played) -> None:
+    text = printed(played(["fake-reader"], ["none"]))
+
+    assert lines_of(text, "majority guess")[0].split() == ["majority", "guess", "50.0"]
+
+
+def test_every_symbol_has_its_words(played: Played) -> None:
+    text = printed(played(["fake-reader", "fake-constant", "fake-raises"], ["none", "fake-boast"]))
+
+    for verdict in (Verdict.BROKEN_CERTIFIED, Verdict.HELD_SO_FAR, Verdict.CONTRADICTION, Verdict.NOT_PLAYED):
+        assert f"{verdict.symbol} {verdict.value}" in text
+
+
+def test_a_cell_tells_what_was_spent_and_what_theory_says(played: Played) -> None:
+    text = printed(played(["fake-reader"], ["fake-none"]))
+
+    detail = lines_of(text, "fake-reader")[1]
+    assert "13" in detail.split()
+    assert "> 0.0208" in detail
+    assert detail.endswith("■ broken, certified")
+    assert "[1]  labelinf tests, the reader: no noise" in text
+    assert "noise against one label per query" in text
+
+
+def test_the_strongest_attack_comes_first_in_its_block(played: Played) -> None:
+    text = printed(played(["fake-constant", "fake-reader"], ["none"]))
+
+    block = text[text.rindex("attack") :]
+    assert block.index("fake-reader") < block.index("fake-constant")
+
+
+def test_contradictions_come_first_and_last(played: Played) -> None:
+    lines = printed(played(["fake-liar"], ["none"])).strip().splitlines()
+
+    alarms = [index for index, line in enumerate(lines) if line.startswith("‼ CONTRADICTION")]
+    assert alarms[0] == 0
+    assert len(alarms) == 2
+    assert len(lines) - alarms[1] <= 3
+    assert "promises every label (no noise)" in " ".join(lines[:3])
+
+
+def test_what_could_not_be_played_says_why(played: Played) -> None:
+    text = printed(played(["fake-raises", "fake-picky", "fake-coin(fails=0.6)"], ["none"], trials=6))
+
+    assert lines_of(text, "fake-raises")[0].split() == ["fake-raises", "error"]
+    assert lines_of(text, "fake-picky")[0].split() == ["fake-picky", "n/a"]
+    assert "fake-raises: error in 6 of 6 trials: ZeroDivisionError: this attack divides by zero" in text
+    assert "fake-picky: n/a: needs a full moon" in text
+    assert "of 6 trials: RuntimeError: the coin fell on its edge" in text
+
+
+def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
+    text = printed(played(["fake-reader", "fake-constant"], ["none", "fake-boast"]), width=80)
+
+    assert "labels recovered, %" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "■ broken, certified" in text
+    assert "fake-reader: noise > 0.0208 needed, 0 present" in text
+
+
+def test_nothing_is_coloured_unless_the_terminal_is(played: Played) -> None:
+    results = played(["fake-reader", "fake-liar"], ["none"])
+
+    assert "\x1b" not in printed(results)
+    assert "\x1b" in printed(results, colour=True)
+
+
+def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
+    text = printed(played(["fake-constant"], ["none"], scorers=("float64", "float32")))
+
+    assert text.count("score channel · made (12 labels, made, 50.0 % one class)") == 2
+    assert "scorer float32" in text
+
+
+def test_names_in_brackets_are_no_markup(played: Played) -> None:
+    text = printed(played(["fake-reader(confidence=0.9)"], [["none", "fake-none"]]))
+
+    assert "none + fake-none" in text
+    assert "fake-reader 0.9" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (0.0317, "0.0317"), (2.3e-13, "2.3e-13"), (569.0, "569"), (36.0437, "36"), (1e7, "1.0e+07"),
+     (12345.6, "12346"), (float("inf"), "∞")],
+)  # fmt: skip
+def test_numbers_are_short(value: float, text: str) -> None:
+    assert words.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0, "0"), (1.0, "100"), (0.99999, "99.9"), (0.00001, "0.1"), (0.6274, "62.7")]
+)
+def test_a_proportion_is_never_rounded_to_certainty(value: float, text: str) -> None:
+    assert words.percent(value) == text
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ((0.627, 0.62, 0.634), "62.7"),
+        ((0.6, 0.5, 0.7), "60.0 ±10"),
+        ((1.0, 0.83, 1.0), "100 >83"),
+        ((0, 0, 0.17), "0 <17"),
+    ],
+)
+def test_an_interval_shows_where_it_is_wide(interval: tuple[float, float, float], text: str) -> None:
+    value, low, high = interval
+
+    assert words.share(Interval(value=value, low=low, high=high)) == text
+
+
+def test_a_heading_is_broken_where_words_end() -> None:
+    assert words.heading("randomised-response 1", 12) == "randomised-\nresponse 1"
+    assert words.heading("none", 12) == "none"
+    assert words.heading("unbreakableword", 8) == "unbreakableword"

@@ -1,0 +1,53 @@
+"""Defences that do nothing, add noise, and boast."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.guarantees import Ceiling
+from labelinf_core.threat import ThreatModel
+
+
+@attrs.frozen(kw_only=True)
+class Open(ScoreDefence):
+    """Lets everything through."""
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        return Guard()
+
+
+@attrs.frozen(kw_only=True)
+class Noisy(ScoreDefence):
+    """Adds Gaussian noise.
+
+    Attributes:
+        scale: Standard deviation.
+    """
+
+    scale: float = attrs.field(default=0.1, validator=attrs.validators.ge(0))
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        assert isinstance(threat, ScoreThreat)
+        return attrs.evolve(threat, noise_std=self.scale, noise_bound=float("inf"), noise_fresh=True)
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        return _Noise(self.scale, rng)
+
+
+@attrs.frozen
+class _Noise(Guard):
+    scale: float
+    rng: np.random.Generator
+
+    def answer(self, labels: np.ndarray, query: Query, ask: Ask) -> Answer:  # type: ignore[type-arg]
+        return ask(labels, query) + self.rng.normal(0, self.scale)
+
+
+@attrs.frozen(kw_only=True)
+class Boast(Open):
+    """Lets everything through and claims that nothing gets out."""
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        return (Ceiling(accuracy=0.5, exact=0.01, statement="labelinf tests, a boast", conditions="none"),)
