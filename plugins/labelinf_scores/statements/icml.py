@@ -29,18 +29,24 @@ STATEMENTS = (
         counterexample="the printed condition sums a column: u = [[.9, .1], [.8, .2]] has columns 1.7 and .3",
         repaired="sum_k u[i, k] = 1 for each row i",
         worked="u = [[.9, .1], [.8, .2]], labels (0, 1): (ln(1/.9) + ln(1/.2)) / 2 = 0.857399",
+        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        tests=("tests/theorems/test_s01.py",),
     ),
     _ok(
         "S2",
         "Definition 2",
         "the binary log-loss is -(1/N) sum_i ln(u_i if sigma_i = 1 else 1 - u_i)",
         worked="u = (1/2, 1/2): ln 2 = 0.693147 whatever the labels",
+        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        tests=("tests/theorems/test_s02.py",),
     ),
     _ok(
         "S3",
         "equations 1 and 2",
         "with u = v / (1 + v) the loss is (1/N) (sum_i ln(1 + v_i) - sum over labels 1 of ln v_i)",
         worked="v = (2, 3), labels (1, 0): (ln 3 + ln 4 - ln 2) / 2 = 0.895880",
+        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        tests=("tests/theorems/test_s03.py",),
     ),
     _repaired(
         "S4",
@@ -50,18 +56,31 @@ STATEMENTS = (
         counterexample="called floating point; the step does not scale with the number",
         repaired="it is fixed point with (phi - 1)/2 fraction bits",
         worked="phi = 9: step 1/16, so ln 2 is held as 11/16",
+        code=("labelinf_core.arithmetic.fixed:Fixed",),
+        tests=("tests/theorems/test_s04.py",),
     ),
     _ok(
         "S5",
         "Definition 3",
         "label inference recovers all of sigma from M exact scores",
         worked="N = 5, M = 1: see S6",
+        code=(
+            "labelinf_scores.attacks.primes:Primes",
+            "labelinf_scores.attacks.prime_blocks:PrimeBlocks",
+        ),
+        tests=("tests/theorems/test_s05.py",),
     ),
     _ok(
         "S6",
         "Theorem 1",
         "u_i = p_i / (1 + p_i) with distinct primes; X = T e^(-N l), T = prod (1 + p_i); label i is 1 iff p_i divides X",
         worked="primes (2, 3, 5, 7, 11), labels 01101: T = 6912, loss 0.7470137673, X = 165 = 3 * 5 * 11",
+        code=(
+            "labelinf_scores.constructions.primes:prime_predictions",
+            "labelinf_scores.attacks.primes:labels_of_score",
+            "labelinf_scores.decoders.divisibility:divisors",
+        ),
+        tests=("tests/theorems/test_s06.py",),
     ),
     _repaired(
         "S7",
@@ -73,6 +92,12 @@ STATEMENTS = (
         "though 34 bits cannot carry 36 labels",
         repaired="choose m by N * error < ln(1 + 1/(2 P_m))",
         worked="float64 answers, N = 306: every block of up to 12 primes decodes, the paper takes 5",
+        code=(
+            "labelinf_scores.attacks.prime_blocks:PrimeBlocks",
+            "labelinf_scores.attacks.prime_blocks_printed:PrimeBlocksPrinted",
+            "labelinf_scores.constructions.primes:printed_block_size",
+        ),
+        tests=("tests/theorems/test_s07.py",),
     ),
     _false(
         "S8",
@@ -83,12 +108,22 @@ STATEMENTS = (
         repaired="b = (phi - 1)/2 - log2 N + log2 L usable bits a query: primes satisfy m log m ~ b, binary weights "
         "m ~ b, so Theta(1 + N/b) queries",
         worked="the gap of neighbouring u is smallest inside the list, not at its top: 1/84 at (11, 13), 1/63 at (13, 17)",
+        code=(
+            "labelinf_scores.attacks.prime_design:most_labels",
+            "labelinf_scores.constructions.primes:printed_block_size",
+        ),
+        tests=("tests/theorems/test_s08.py",),
     ),
     _ok(
         "S9",
         "Theorems 3 and 8, exact arithmetic",
         "u[i, k] = p_i^(k-1) / sum_j p_i^(j-1); the exponent of p_i in X is sigma_i - 1",
         worked="K = 3, primes (2, 3), classes (3, 2): X = 2^2 * 3 = 12",
+        code=(
+            "labelinf_scores.constructions.prime_powers:power_rows",
+            "labelinf_scores.attacks.prime_powers:classes_of_score",
+        ),
+        tests=("tests/theorems/test_s09.py",),
     ),
     _false(
         "S10",
@@ -98,6 +133,12 @@ STATEMENTS = (
         counterexample="K = 3, m = 2, N = 2: classes (1,1), (3,1), (1,3), (3,3) all score 1.497866136777",
         repaired="exponents 1..m on the block and 0 outside; h = Theta(ln b / b) with b as in S8; mixed radix is better",
         worked="K = 3, m = 2, N = 2 with the repaired exponents: all 9 scores differ",
+        code=(
+            "labelinf_scores.constructions.prime_powers:class_block",
+            "labelinf_scores.constructions.prime_powers:printed_block_rows",
+            "labelinf_scores.attacks.prime_blocks:PrimeBlocks",
+        ),
+        tests=("tests/theorems/test_s10.py",),
     ),
     _repaired(
         "S11",
@@ -107,6 +148,8 @@ STATEMENTS = (
         counterexample="as printed the algorithm may depend on the labelling, so a constant algorithm qualifies",
         repaired="exists A, for all labellings and all noise",
         worked="sums {0, 2}, tau = 1, answer 1 fits both: not 1-robust under closed noise",
+        code=("labelinf_scores.limits:is_robust",),
+        tests=("tests/theorems/test_s11.py",),
     ),
     _repaired(
         "S12",
@@ -116,6 +159,11 @@ STATEMENTS = (
         counterexample="over all pairs, equal ones included, both sides are 0",
         repaired="distinct labellings",
         worked="v = (e, e^2), N = 2: subset sums 0, 1, 2, 3, separation 1/2",
+        code=(
+            "labelinf_scores.losses.set_valued:separation",
+            "labelinf_scores.losses.log_loss:LogLoss",
+        ),
+        tests=("tests/theorems/test_s12.py",),
     ),
     _ok(
         "S13",
@@ -123,6 +171,12 @@ STATEMENTS = (
         "v_i = 3^(2^i N tau) separates all labellings by 2 tau ln 3; the nearest labelling is the true one",
         erratum="I-8",
         worked="N = 3, tau = .1: least gap 0.219722",
+        code=(
+            "labelinf_scores.constructions.powers:power_gaps",
+            "labelinf_scores.attacks.powers_exhaustive:PowersExhaustive",
+            "labelinf_scores.decoders.meet_in_the_middle:nearest_labeling",
+        ),
+        tests=("tests/theorems/test_s13.py",),
     ),
     _open(
         "S14",
@@ -132,6 +186,11 @@ STATEMENTS = (
         counterexample="it is the open distinct-subset-sums problem; the cited results bound sum 1/a_i",
         repaired="max S >= mu(S) C(n, floor(n/2)) is proved, and max S >= mu sqrt((4^n - 1)/(3 n))",
         worked="{3, 5, 6, 7}: mu = 1, maximum 7 >= C(4, 2) = 6",
+        code=(
+            "labelinf_scores.limits:least_widest_gap",
+            "labelinf_scores.limits:variance_widest_gap",
+        ),
+        tests=("tests/theorems/test_s14.py",),
     ),
     _false(
         "S15",
@@ -141,6 +200,8 @@ STATEMENTS = (
         counterexample="v_i = 3^(-2^i N tau) is robust with max v = 0.415 at N = 4, tau = .1",
         repaired="max |ln v_i| >= 2 N tau C(N, floor(N/2))",
         worked="ln v = 2 N tau * 1.01 * {3, 5, 6, 7}: ln max v = 5.656 < 6.4 = 2^N N tau at N = 4, tau = .1",
+        code=("labelinf_scores.limits:least_log_entry",),
+        tests=("tests/theorems/test_s15.py",),
     ),
     _false(
         "S16",
@@ -150,6 +211,8 @@ STATEMENTS = (
         counterexample="N = 3, tau = ln 3 / 6: v = (9, 27, 243) and 9 * 27 = 243, so labellings 110 and 001 collide",
         repaired="v_i = 3^(2^i N tau): separation exactly 2 tau ln 3",
         worked="N = 3, tau = ln 3 / 6: repaired gap 0.402316, printed gap 0",
+        code=("labelinf_scores.constructions.powers:power_gaps",),
+        tests=("tests/theorems/test_s16.py",),
     ),
     _repaired(
         "S17",
@@ -159,6 +222,8 @@ STATEMENTS = (
         counterexample="the printed m rounds up: phi - 8 = 1.01 N tau ln 2 gives m = 1 where twice that is needed",
         repaired="round down, and 1 - u_m must be representable: (phi - 1)/2 >= 2^m N tau log2 3 + O(1)",
         worked="log2(16 e^x) = 4 + x / ln 2, not 4 + x ln 2",
+        code=("labelinf_scores.attacks.powers_blocks:PowersBlocks",),
+        tests=("tests/theorems/test_s17.py",),
     ),
     _repaired(
         "S18",
@@ -168,8 +233,17 @@ STATEMENTS = (
         counterexample="N = 10, tau = 1: phi = 15 leaves m = 0 labels a query",
         repaired="phi >= 8 + 2 N tau ln 2 in the paper's own accounting; maximum loss ln 2 + ln 3 (2^(m+1) - 2) tau",
         worked="N = 100, tau = .03, m = 1: the maximum loss is 0.757, the proof's bound .12",
+        code=("labelinf_scores.attacks.powers_blocks:PowersBlocks",),
+        tests=("tests/theorems/test_s18.py",),
     ),
-    _ok("S19", "Lemma 3", "the n-th prime is asymptotic to n ln n", worked="p_10000 = 104729; n ln n = 92103"),
+    _ok(
+        "S19",
+        "Lemma 3",
+        "the n-th prime is asymptotic to n ln n",
+        worked="p_10000 = 104729; n ln n = 92103",
+        code=("labelinf_scores.constructions.primes:first_primes",),
+        tests=("tests/theorems/test_s19.py",),
+    ),
     _repaired(
         "S20",
         "Lemma 4",
@@ -179,18 +253,27 @@ STATEMENTS = (
         counterexample="printed as a function of u where v is meant",
         repaired="L_v",
         worked="N = 4, M = 1, v_1 = 3: the constant is (3 ln 2 + ln 4) / 4 = 0.866434",
+        code=("labelinf_scores.attacks.prime_query:PrimeQuery",),
+        tests=("tests/theorems/test_s20.py",),
     ),
     _ok(
         "S21",
         "Lemma 5",
         "tau-robust under closed noise iff the separation exceeds 2 tau",
         worked="sums {0, 2}, tau = 1: separation 2 is not enough",
+        code=("labelinf_scores.limits:is_robust",),
+        tests=("tests/theorems/test_s21.py",),
     ),
     _ok(
         "S22",
         "Lemma 6",
         "if v is tau-robust, S = { s ln v_i / (2 N tau) } has subset sums more than s apart",
         worked="v of S13 with N = 3, tau = .1, s = 1: least gap ln 3 = 1.098612",
+        code=(
+            "labelinf_scores.limits:least_log_entry",
+            "labelinf_scores.constructions.powers:power_gaps",
+        ),
+        tests=("tests/theorems/test_s22.py",),
     ),
     _repaired(
         "S23",
@@ -200,12 +283,19 @@ STATEMENTS = (
         counterexample="the proof states a probability of delta/2 for what has 1 - delta/2",
         repaired="P(|noise| <= tau) >= 1 - delta/2",
         worked="standard normal, delta = .1: tau = 1.959964",
+        code=(
+            "labelinf_privacy.noise.quantiles:robustness_needed",
+            "labelinf_privacy.noise.quantiles:central_bound",
+        ),
+        tests=("tests/theorems/test_s23.py",),
     ),
     _ok(
         "S24",
         "Lemma 8",
         "sub-exponential (lambda^2, nu): P(|Y| > t) <= 2 exp(-min(t^2/lambda^2, t/nu)/2)",
         worked="lambda = 2, nu = 4, t = 23.97: bound 0.1",
+        code=("labelinf_privacy.noise.sub_exponential:tail_probability",),
+        tests=("tests/theorems/test_s24.py",),
     ),
     _false(
         "S25",
@@ -216,6 +306,11 @@ STATEMENTS = (
         "P(|Y| > 38.801) = e^-38.801 > delta",
         repaired="tau = max(lambda sqrt(2 ln(2/delta)), 2 nu ln(2/delta))",
         worked="lambda = 2, nu = 4, delta = .1: 23.97 is needed, 20.77 is printed",
+        code=(
+            "labelinf_privacy.noise.sub_exponential:threshold",
+            "labelinf_privacy.noise.sub_exponential:printed_threshold",
+        ),
+        tests=("tests/theorems/test_s25.py",),
     ),
     _repaired(
         "S26",
@@ -226,6 +321,11 @@ STATEMENTS = (
         repaired="floor instead of ceil; and alpha >= 1/4 is no barrier: one label a query survives any alpha < 1 with "
         "a large enough weight",
         worked="alpha = 1/8: floor(3 - 2) = 1 label; equally spaced weights carry 2",
+        code=(
+            "labelinf_privacy.noise.multiplicative:labels_per_query",
+            "labelinf_privacy.noise.multiplicative:printed_labels_per_query",
+        ),
+        tests=("tests/theorems/test_s26.py",),
     ),
     _repaired(
         "S27",
@@ -235,5 +335,7 @@ STATEMENTS = (
         counterexample="true, and wasteful: the table's 5 000 queries for 25 000 labels",
         repaired="certified binary weights take 7, 13, 30 and at most 596 queries",
         worked="N = 306: 62 queries by Table 2, 7 by binary weights",
+        code=("labelinf_scores.attacks.binary_weights:BinaryWeights",),
+        tests=("tests/theorems/test_s27.py",),
     ),
 )

@@ -1,0 +1,25 @@
+"""The baseline: guess the most frequent class for every record, and ask nothing.
+
+The class shares count as public, so this is what an adversary knows before anything is released. An attack that does
+no better has learnt nothing.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle
+from labelinf_core.components import Guess
+
+__all__ = ["Majority"]
+
+
+@attrs.frozen(kw_only=True)
+class Majority(ScoreAttack):
+    """Guesses the most frequent class; spends no query."""
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Guess without asking."""
+        threat = oracle.threat
+        return Guess(labels=np.full(threat.n_records, threat.majority), evidence={"share": threat.baseline})

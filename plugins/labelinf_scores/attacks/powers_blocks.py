@@ -1,0 +1,89 @@
+"""Powers of two in blocks: a few labels per query, robust against bounded noise.
+
+Every query asks about m records with gaps ``d_i = 2**i * N * tau * ln(base)`` and leaves all others at equal
+probabilities (Aggarwal et al., ICML 2021, Algorithm 3; AISTATS 2022, Theorem 1 and, for K classes, Theorem 3). The
+papers search all ``2**m`` labellings of a block; the gaps are superincreasing, so a greedy decoder does.
+
+Formal guarantee: with a clip of span L, m labels a query survive every error of the score below ``L / (N 2**m)`` (two
+classes). Held by ``tests/scores/robust/test_powers_attacks.py``.
+
+Example, with base 3 for the vectors exactly as printed::
+
+    labelinf attack 'powers-blocks(base=3)' --labels y.csv --defence 'round(decimals=4)'
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
+from labelinf_core.components import Guess
+from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.guarantees import Promise
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.attacks.powers_design import PowersDesign, no_powers
+from labelinf_scores.attacks.sizing import score_threat
+from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.decoders.superincreasing import greedy_decode
+
+__all__ = ["PowersBlocks"]
+
+
+@attrs.frozen(kw_only=True)
+class PowersBlocks(ScoreAttack):
+    """Recovers m labels per query with gaps that double from row to row.
+
+    Attributes:
+        tau: Noise to survive, in units of the score; 0 takes it from the threat model and fills the clip.
+        base: The papers' base, at least e: 3 as printed, e the least that separates by 2 tau.
+        labels_per_query: m; 0 takes as many as survive.
+    """
+
+    tau: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    base: float = attrs.field(default=math.e, validator=attrs.validators.ge(math.e))
+    labels_per_query: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """Some losses have no rows of this form."""
+        return no_powers(score_threat(threat))
+
+    def design(self, threat: ScoreThreat) -> PowersDesign:
+        """Return the gaps of one query under ``threat``."""
+        return PowersDesign.choose(threat, base=self.base, tau=self.tau, n_labels=self.labels_per_query)
+
+    def promise(self, threat: ThreatModel) -> Promise | None:
+        """Every label, while the error of the score stays below half the separation."""
+        threat = score_threat(threat)
+        design = self.design(threat)
+        return design.promise(
+            "Aggarwal et al., ICML 2021, Algorithm 3", needed_queries(threat.n_records, design.n_labels)
+        )
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Ask block after block while the budget lasts; guess the majority class for the rest."""
+        threat = oracle.threat
+        design = self.design(threat)
+        costs = design.costs.tolist()
+        scored = np.full(threat.n_records, -1)
+        for block in blocks(threat.n_records, design.n_labels):
+            size = block.stop - block.start
+            try:
+                total = design.probe.total(oracle, block.start, design.rows[:size])
+            except QueriesExhaustedError:
+                break
+            except QueryRefusedError:
+                continue
+            with design.probe.ledger():
+                scored[block] = greedy_decode(costs[:size], total)
+        return Guess(
+            labels=likeliest_labels(certainly(scored, threat), threat),
+            evidence={
+                "labels per query": design.n_labels,
+                "tau": design.tau,
+                "survives": design.survives,
+                "asked about": int(np.count_nonzero(scored >= 0)),
+            },
+        )

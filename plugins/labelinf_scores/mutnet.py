@@ -1,0 +1,209 @@
+"""MutNet: a network whose outputs are a chosen prediction vector, whatever it is shown.
+
+Aggarwal et al., AISTATS 2022, section 5 and Theorem 6, hide a construction in a network of one ReLU and one sigmoid
+layer, ``sigmoid(relu(v M1) M2 + logit(x))`` with every entry of M1 negative, so that the first layer is silent and the
+output is x. What holds and what does not (A-20):
+
+* It needs ``v >= 0``. For mixed signs it fails in most rows (v = -1, M1 = -1, M2 = 1, x = 1/2 gives 0.731);
+  :func:`for_any_sign` repairs it by doubling the inputs to (relu(v), relu(-v)).
+* One row in, one row out: every record gets the *same* x. On a mean score over N records a constant tells no more
+  than how many labels there are of each class. The theorem speaks of a single data point.
+
+What can be built honestly, each with what it has to assume:
+
+* :func:`batch_head`: the network receives the whole batch in its fixed order and returns a vector of N.
+* :func:`interpolating`: the records' features are known beforehand and distinct (a record's number is such a feature);
+  one hidden ReLU layer with N - 1 units passes through all N wanted outputs, in whatever order the records come.
+
+Networks are plain data in NumPy; :func:`to_torch` exports them where PyTorch is installed.
+
+Example:
+    >>> target = np.array([0.2, 0.9])
+    >>> network = published(target, n_features=3, rng=np.random.default_rng(0))
+    >>> network(np.array([[1.0, 0.0, 2.0], [0.5, 0.5, 7.0]])).round(12).tolist()
+    [[0.2, 0.9], [0.2, 0.9]]
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from scipy.special import expit, logit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Activation", "Layer", "Network", "batch_head", "for_any_sign", "interpolating", "published", "to_torch"]
+
+
+class Activation(enum.Enum):
+    """What a layer does to every entry."""
+
+    RELU = "relu"
+    SIGMOID = "sigmoid"
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply it."""
+        return np.asarray(np.maximum(values, 0.0) if self is Activation.RELU else expit(values))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Layer:
+    """An affine map and what follows.
+
+    Attributes:
+        weights: Shape ``(n_in, n_out)``.
+        bias: Shape ``(n_out,)``.
+        activation: Applied to every entry.
+    """
+
+    weights: NDArray[np.float64]
+    bias: NDArray[np.float64]
+    activation: Activation
+
+    def __call__(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the layer to rows, shape ``(n, n_in)``."""
+        return self.activation(values @ self.weights + self.bias)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Network:
+    """Layers one after the other.
+
+    Attributes:
+        layers: First to last.
+        whole_batch: The network reads a batch as one vector, in its order, and returns one output for each row.
+    """
+
+    layers: tuple[Layer, ...]
+    whole_batch: bool = False
+
+    def __call__(self, features: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the outputs for a batch.
+
+        Args:
+            features: Shape ``(n, n_features)``.
+
+        Returns:
+            Shape ``(n, n_out)``; ``(n,)`` of a network that reads whole batches.
+        """
+        values = np.asarray(features, dtype=float)
+        values = values.reshape(1, -1) if self.whole_batch else values
+        for layer in self.layers:
+            values = layer(values)
+        return values[0] if self.whole_batch else values
+
+
+def published(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+    """Return MutNet as published: the target for every row of features that are not negative.
+
+    Args:
+        target: x, the wanted output of every row, in (0, 1), shape ``(n_out,)``.
+        n_features: Entries of a row.
+        rng: Draws the weights, which do not matter.
+
+    Raises:
+        ValueError: A target is not strictly between 0 and 1.
+    """
+    return Network(layers=_silent(target, n_features, rng))
+
+
+def for_any_sign(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+    """Return MutNet repaired for features of any sign, by a layer that doubles them to (relu(v), relu(-v)).
+
+    Args:
+        target: As for :func:`published`.
+        n_features: Entries of a row.
+        rng: Draws the weights.
+
+    Raises:
+        ValueError: A target is not strictly between 0 and 1.
+    """
+    return Network(layers=(_doubled(n_features), *_silent(target, 2 * n_features, rng)))
+
+
+def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+    """Return a network that reads the whole ordered batch and returns a different wanted output for each record.
+
+    Args:
+        target: The prediction vector, in (0, 1), shape ``(N,)``.
+        n_features: Entries of a row.
+        rng: Draws the weights.
+
+    Raises:
+        ValueError: A target is not strictly between 0 and 1.
+    """
+    inputs = len(target) * n_features
+    return Network(layers=(_doubled(inputs), *_silent(target, 2 * inputs, rng)), whole_batch=True)
+
+
+def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *, rng: np.random.Generator) -> Network:
+    """Return a network with one hidden ReLU layer that gives every known record its wanted output.
+
+    The records are put on a line by a random projection; between neighbours the logit is linear, and each of the
+    N - 1 hidden units bends it at one record. The outputs belong to the records, not to their places in a batch.
+
+    Args:
+        features: Features of the records to be scored, all rows distinct, shape ``(N, n_features)``.
+        target: Wanted outputs, in (0, 1), shape ``(N,)``.
+        rng: Draws the projection.
+
+    Raises:
+        ValueError: Two records have the same features, or a target is not strictly between 0 and 1.
+    """
+    direction = rng.normal(size=(features.shape[1],))
+    place: NDArray[np.float64] = np.asarray(features, dtype=float) @ direction
+    order = np.argsort(place)
+    knots: NDArray[np.float64] = place[order]
+    heights = _logits(target)[order]
+    if (np.diff(knots) <= 0).any():
+        raise ValueError("features must be distinct: two records project to the same place")
+    slopes = np.diff(heights) / np.diff(knots)
+    bends = np.append(slopes[:1], np.diff(slopes))
+    hidden = Layer(
+        weights=np.tile(direction[:, None], (1, len(knots) - 1)), bias=-knots[:-1], activation=Activation.RELU
+    )
+    output = Layer(weights=bends[:, None], bias=heights[:1], activation=Activation.SIGMOID)
+    return Network(layers=(hidden, output))
+
+
+def to_torch(network: Network) -> Any:
+    """Return the network as a ``torch.nn.Sequential`` in double precision.
+
+    Raises:
+        ImportError: PyTorch is not installed (``pip install labelinf[torch]``).
+    """
+    torch = importlib.import_module("torch")
+    modules: list[Any] = [torch.nn.Flatten(start_dim=0)] if network.whole_batch else []
+    for layer in network.layers:
+        affine = torch.nn.Linear(*layer.weights.shape, dtype=torch.float64)
+        with torch.no_grad():
+            affine.weight.copy_(torch.from_numpy(layer.weights.T.copy()))
+            affine.bias.copy_(torch.from_numpy(layer.bias.copy()))
+        modules += [affine, torch.nn.ReLU() if layer.activation is Activation.RELU else torch.nn.Sigmoid()]
+    return torch.nn.Sequential(*modules)
+
+
+def _silent(target: NDArray[np.float64], n_in: int, rng: np.random.Generator) -> tuple[Layer, Layer]:
+    """Return a layer of negative weights, silent on inputs that are not negative, and the bias that is left."""
+    wanted = _logits(target)
+    blocked = Layer(weights=-rng.uniform(0.1, 1.0, (n_in, n_in)), bias=np.zeros(n_in), activation=Activation.RELU)
+    left = Layer(weights=rng.normal(size=(n_in, len(wanted))), bias=wanted, activation=Activation.SIGMOID)
+    return blocked, left
+
+
+def _doubled(n_in: int) -> Layer:
+    """Return the layer ``v -> (relu(v), relu(-v))``."""
+    identity = np.eye(n_in)
+    return Layer(weights=np.hstack([identity, -identity]), bias=np.zeros(2 * n_in), activation=Activation.RELU)
+
+
+def _logits(target: NDArray[np.float64]) -> NDArray[np.float64]:
+    target = np.asarray(target, dtype=float)
+    if not ((target > 0) & (target < 1)).all():
+        raise ValueError(f"target={target} must be strictly between 0 and 1")
+    return np.asarray(logit(target))
