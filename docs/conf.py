@@ -63,7 +63,12 @@ def _errata(host: Host) -> list[str]:
 def _catalogue(host: Host) -> list[str]:
     rows = []
     for kind in Kind:
-        rows += [f"## {kind.plural.capitalize()}", "", "| name | channel | what it does | reference |", "|---|---|---|---|"]
+        rows += [
+            f"## {kind.plural.capitalize()}",
+            "",
+            "| name | channel | what it does | reference |",
+            "|---|---|---|---|",
+        ]
         rows += [
             f"| `{item.descriptor.name}` | {item.descriptor.channel or 'all'} | {_cell(item.descriptor.summary)} "
             f"| {_cell(str(item.descriptor.reference))} |"

@@ -277,6 +277,10 @@ class Channel(abc.ABC):
             InputError: It does not work.
         """
 
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return what ``defences`` cost those they are not meant for, as named numbers; nothing by default."""
+        return {}
+
     @abc.abstractmethod
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial. The attack sees its oracle and ``attack_rng``, nothing else."""

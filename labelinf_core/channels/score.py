@@ -11,7 +11,7 @@ about other labels. A pipeline is written from the curator outward: its first st
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -364,6 +364,13 @@ class ScoreChannel(Channel):
         """Start a curator for ``labels``."""
         scorer = make_scorer(self.scorer, threat.loss, threat.n_classes)
         return Curator.start(labels, threat, scorer, rng)
+
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``."""
+        from labelinf_core.channels.score_utility import honest_panel, utility
+
+        panel = {2: "breast-cancer", 10: "digits"}.get(data.n_classes)
+        return {} if panel is None else attrs.asdict(utility(self, defences, honest_panel(panel), rng))
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on the labels in a fresh random order."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import attrs
@@ -59,6 +59,7 @@ class Bench:
 
     builder: Builder
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
+    _utility: dict[tuple[str, ...], Mapping[str, float]] = attrs.field(factory=dict)
 
     def imply(self, cell: Cell) -> Implied:
         """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""
@@ -71,7 +72,7 @@ class Bench:
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error))
         try:
-            return self._implied(cell, setting, threat)
+            return attrs.evolve(self._implied(cell, setting, threat), utility=self._cost(cell, channel, setting))
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error), baseline=threat.baseline)
 
@@ -116,6 +117,14 @@ class Bench:
                 raise RuntimeError(f"the labels {cell.labels} changed after the run was planned")
             self._data[cell.digest] = data
         return self._data[cell.digest]
+
+    def _cost(self, cell: Cell, channel: Channel, setting: Setting) -> Mapping[str, float]:
+        """Return what the cell's defences cost honest users; the same for every attack."""
+        key = (cell.channel, *cell.defences)
+        if key not in self._utility:
+            found = channel.utility(setting.data, setting.defences, _stream("utility", key))
+            self._utility[key] = plain(found)
+        return self._utility[key]
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one

@@ -53,6 +53,7 @@ class Implied:
         ceilings: What no attack can exceed.
         bounds: Every line that the theory has on this threat model.
         threat: The plain facts of the threat model (numbers and words).
+        utility: What the defences cost honest users, as the channel measures it.
         notes: Statements that could not be evaluated, and why.
     """
 
@@ -63,6 +64,7 @@ class Implied:
     ceilings: tuple[Ceiling, ...] = ()
     bounds: tuple[BoundValue, ...] = ()
     threat: Mapping[str, Any] = attrs.field(factory=dict)
+    utility: Mapping[str, float] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
 
 

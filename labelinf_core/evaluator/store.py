@@ -7,6 +7,8 @@ from the record alone.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
@@ -54,26 +56,13 @@ class Store:
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            store = cls(plan=plan, connection=sqlite3.connect(directory / RECORD))
-            store._begin_or_compare(directory)
+            with _closed_on_error(sqlite3.connect(directory / RECORD)) as connection:
+                store = cls(plan=plan, connection=connection)
+                store._begin_or_compare(directory)
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"--out {directory}: a run record cannot be kept there ({reason}).") from error
         return store
-
-    @classmethod
-    def read(cls, directory: Path) -> Store:
-        """Open a record for reading.
-
-        Raises:
-            InputError: There is none.
-        """
-        try:
-            connection = sqlite3.connect(f"{(directory / RECORD).absolute().as_uri()}?mode=ro", uri=True)
-            plan = from_json(_meta(connection)["plan"], Plan)
-        except (sqlite3.Error, KeyError) as error:
-            raise InputError(f"{directory} holds no run record ({RECORD}).") from error
-        return cls(plan=plan, connection=connection)
 
     def close(self) -> None:
         """Close the file."""
@@ -147,6 +136,15 @@ def _meta(connection: sqlite3.Connection) -> dict[str, str]:
 def _words(plan: Plan) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in plan.environment.items())
     return f"{plan.title}: {len(plan.cells)} cells, {plan.trials} trials, seed {plan.seed}, {versions}"
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def find_run(folder: Path, plan: Plan) -> Path | None:

@@ -93,6 +93,7 @@ def _threats(results: Results) -> Iterator[dict[str, Any]]:
                 "id": name,
                 "facts": result.implied.threat,
                 "bounds": [_guarantee(bound) for bound in result.implied.bounds],
+                "utility": result.implied.utility,
             }
 
 

@@ -25,6 +25,7 @@ from labelinf_core.report.details import NARROW, Sources, block, ranked
 __all__ = ["print_report"]
 
 _CORNER = "labels recovered, %"
+_UTILITY = {"honest score error": "mean_error", "honest rank corr.": "rank_correlation", "top 3 flips": "top_flips"}
 _COLUMN = 8  # the least width of a column of the matrix
 
 
@@ -99,6 +100,10 @@ def _matrix(board: tuple[CellResult, ...], width: int) -> RenderableType | None:
         table.add_row(words.heading(words.compact(attack), first), *(_entry(result) for result in cells))
     table.add_section()
     table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in columns.values()), style="bold")
+    if any(cells[0].implied.utility for cells in columns.values()):
+        table.add_section()
+        for label, key in _UTILITY.items():
+            table.add_row(label, *(_cost(cells[0], key) for cells in columns.values()))
     return table
 
 
@@ -106,6 +111,11 @@ def _baseline(cells: list[CellResult]) -> float:
     """Return the accuracy of the majority guess; channels may ask for other labels than those of the label set."""
     known = [result.implied.baseline for result in cells if result.implied.baseline > 0]
     return known[0] if known else cells[0].labels.majority_share
+
+
+def _cost(result: CellResult, key: str) -> str:
+    value = result.implied.utility.get(key)
+    return "" if value is None else words.number(float(value))
 
 
 def _entry(result: CellResult | None) -> Text:

@@ -28,8 +28,9 @@ from numpy.typing import NDArray
 
 __all__ = ["LaplaceProduct", "one_answer_delta"]
 
-_MOST_POINTS = 2**20
+_MOST_POINTS = 2**18
 _FINEST = 100
+_LARGEST = 50.0  # one such answer tells all but one label in 10**10
 
 
 def one_answer_delta(epsilon: float, at: float) -> float:
@@ -65,8 +66,8 @@ class LaplaceProduct:
 
     @property
     def _width(self) -> int:
-        """Grid points on either side of zero, for one answer; 0 when there are too many answers for any."""
-        return min(_FINEST, _MOST_POINTS // (2 * self.queries))
+        """Grid points on either side of zero, for one answer; 0 when the answers are too many or too telling for it."""
+        return min(_FINEST, _MOST_POINTS // (2 * self.queries)) if self.epsilon <= _LARGEST else 0
 
     @functools.cached_property
     def _losses(self) -> NDArray[np.float64]:

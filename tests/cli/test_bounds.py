@@ -64,8 +64,8 @@ def test_noise_is_short_for_a_defence(labelinf: Labelinf) -> None:
 
 
 def test_a_label_set_may_stand_for_the_numbers(labelinf: Labelinf) -> None:
-    found = document(labelinf("bounds", "--labels", "digits", "--json"))
+    found = document(labelinf("bounds", "--labels", "counts(name=satellite)", "--json"))
 
     threat = found["threat"]
     assert isinstance(threat, dict)
-    assert (threat["n_records"], threat["n_classes"]) == (1797, 10)
+    assert (threat["n_records"], threat["n_classes"]) == (6430, 6)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,10 @@ def start(folder: Path, out: str, *options: str) -> subprocess.Popen[str]:
 
 def trials_kept(folder: Path, out: str) -> int:
     try:
-        with sqlite3.connect(f"file:{folder / out / 'run.sqlite'}?mode=ro", uri=True) as connection:
-            kept = connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0]
-        connection.close()
+        with closing(sqlite3.connect(f"file:{folder / out / 'run.sqlite'}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM trials").fetchone()[0])
     except sqlite3.OperationalError:
         return 0
-    return int(kept)
 
 
 def wait_for(folder: Path, out: str, trials: int, process: subprocess.Popen[str]) -> None:

@@ -54,7 +54,7 @@ def test_what_was_kept_is_there_when_the_record_is_opened_again(tmp_path: Path, 
     assert again.implied(cell) == implied
     assert again.trials(cell) == (trial,)
     assert (again.wants(cell, 0), again.wants(cell, 1)) == (False, True)
-    assert Store.read(tmp_path).plan == plan
+    assert again.plan == plan
     again.close()
 
 
@@ -123,14 +123,6 @@ def test_a_file_that_is_no_record_is_told(tmp_path: Path, plan: Plan) -> None:
 
     with pytest.raises(InputError, match="a run record cannot be kept there"):
         Store.open(tmp_path, plan)
-    with pytest.raises(InputError, match="holds no run record"):
-        Store.read(tmp_path)
-
-
-def test_reading_where_nothing_is_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no run record"):
-        Store.read(tmp_path / "nowhere")
-    assert not (tmp_path / "nowhere").exists()
 
 
 def test_the_newest_run_of_a_plan_is_found(tmp_path: Path, plan: Plan) -> None:

@@ -129,6 +129,27 @@ def test_laplace_is_more_private_than_the_worst_pure_mechanism(budget: float, qu
     assert laplace <= ApproximateProfile(budget * queries).delta(epsilon) + 1e-4 * budget**2 + 1e-9
 
 
+@settings(max_examples=20, deadline=None)
+@given(st.floats(-8, 8), st.integers(1, 10**6), st.floats(-50, 50))
+def test_profiles_are_proper_over_many_decades(size: float, queries: int, at: float) -> None:
+    for profile in (
+        LaplaceProduct(epsilon=10**size, queries=min(queries, 1000)),
+        PureProduct(epsilon=10**size, queries=min(queries, 1000)),
+        GaussianProfile(10**size * math.sqrt(queries)),
+        ApproximateProfile(10**size * queries),
+    ):
+        assert max(0.0, -math.expm1(at)) - 1e-9 <= profile.delta(at) <= 1
+        assert 0.5 <= accuracy(profile, (0.5, 0.5)) <= 1
+        assert 0.4 <= accuracy(profile, (0.4, 0.3, 0.3)) <= 1
+
+
+def test_answers_that_tell_everything_have_no_ceiling() -> None:
+    for epsilon in (49.0, 51.0, 1e3, 1e6):
+        for queries in (1, 2, 1000):
+            assert accuracy(LaplaceProduct(epsilon=epsilon, queries=queries), (0.5, 0.5)) == pytest.approx(1, abs=1e-9)
+            assert accuracy(PureProduct(epsilon=epsilon, queries=queries), (0.5, 0.5)) == pytest.approx(1, abs=1e-9)
+
+
 def test_more_answers_than_the_grid_holds_still_have_a_ceiling() -> None:
     profile = LaplaceProduct(epsilon=1e-7, queries=2_000_000)
     assert profile.delta(0.0) == pytest.approx(1 - math.exp(-0.2), rel=1e-9)

@@ -18,9 +18,7 @@ class OneByOne(ScoreAttack):
         confidence: Predicted probability of class 1 for the record asked about, in (0.5, 1).
     """
 
-    confidence: float = attrs.field(
-        default=0.9, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1.0)]
-    )
+    confidence: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1.0)])
 
     def refusal(self, threat: ThreatModel) -> str:
         """It knows two classes only."""

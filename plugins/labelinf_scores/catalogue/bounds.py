@@ -64,7 +64,7 @@ DESCRIPTORS: tuple[Descriptor, ...] = (
         "what private noise denies over the query budget, and how much is needed",
         "Dong, Roth and Su, JRSS B 2022",
         "Corollary 3.3",
-        "noise:PrivateScores",
+        "private_scores:PrivateScores",
     ),
     _bound(
         "sensitivity",

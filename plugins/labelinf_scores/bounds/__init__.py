@@ -1,0 +1,1 @@
+"""Bounds of the score channel: noise floors and accuracy ceilings."""

@@ -1,0 +1,106 @@
+"""Counting: answers that can take only so many values carry only so many bits (theory: rounding and counting).
+
+Whatever the queries, and whatever noise that does not look at the labels, all labels come out with probability at most
+``R**q / M`` (M the number of label orders), and the mean accuracy obeys Fano. R follows from rounding, from the number
+format of the score, and for the Ladder from its transcripts, which are few because they never rise.
+
+No record has a guarantee of its own from this: a deterministic answer that is not constant is never private.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.components import Bound
+from labelinf_core.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.entropy import fano_accuracy, label_bits
+
+__all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
+
+_FORMAT_BITS = {"float64": 64.0, "float32": 32.0, "float16": 16.0, "bfloat16": 16.0}
+
+
+def answer_bits(threat: ScoreThreat) -> float:
+    """Return log2 of R, the number of values that one answer can take; infinity when it is not limited.
+
+    The scores of one query lie within L of each other, so that rounding to a step leaves ``floor(L / step) + 2``.
+    """
+    widths = [_format_bits(threat.arithmetic)]
+    span = threat.magnification * threat.span
+    if threat.decimals is not None and math.isfinite(span):
+        widths.append(math.log2(math.floor(span * 10**threat.decimals) + 2))
+    return min(widths)
+
+
+def _format_bits(arithmetic: str) -> float:
+    return float(arithmetic[4:]) if arithmetic.startswith("fpa:") else _FORMAT_BITS.get(arithmetic, math.inf)
+
+
+def ladder_bits(span: float, step: float, queries: int) -> float:
+    """Return log2 of ``C(q + J, J)``, ``J = ceil(span / step)``: the transcripts of the Ladder, which never rise.
+
+    An improvement is answered by a smaller multiple of the step, everything else by the last answer (Blum and Hardt,
+    ICML 2015).
+    """
+    levels = math.ceil(span / step)
+    logs = math.lgamma(queries + levels + 1) - math.lgamma(queries + 1) - math.lgamma(levels + 1)
+    return logs / math.log(2)
+
+
+def transcript_bits(threat: ScoreThreat) -> float:
+    """Return log2 of the number of transcripts that the query budget allows."""
+    if threat.query_budget is None:
+        return math.inf
+    bits = threat.query_budget * answer_bits(threat)
+    plain = threat.noise_std == threat.noise_factor == 0 and threat.magnification == 1
+    if threat.ladder_step > 0 and plain and math.isfinite(threat.span):
+        bits = min(bits, ladder_bits(threat.span, threat.ladder_step, threat.query_budget))
+    return bits
+
+
+@attrs.frozen(kw_only=True)
+class Counting(Bound):
+    """Ceilings from the number of transcripts, and the queries that all labels take at least."""
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """One ceiling, when the transcripts are fewer than the label orders."""
+        facts = score_threat(threat)
+        if facts is None:
+            return ()
+        bits, entropy = transcript_bits(facts), label_bits(facts.prior, facts.n_records)
+        if bits >= entropy:
+            return ()
+        return (
+            Ceiling(
+                accuracy=fano_accuracy(
+                    bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes
+                ),
+                exact=math.exp2(bits - entropy),
+                statement="labelinf theory, counting and Fano",
+                conditions=f"{bits:.1f} bits in all answers, {entropy:.1f} in the labels; labels in random order, "
+                f"class counts known; no guarantee for any one record",
+            ),
+        )
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """The queries without which no attack recovers all labels."""
+        facts = score_threat(threat)
+        if facts is None or not 0 < answer_bits(facts) < math.inf:
+            return ()
+        bits = answer_bits(facts)
+        return (
+            BoundValue(
+                title="queries without which no attack recovers all labels",
+                direction=Direction.CEILING,
+                quantity="queries",
+                value=math.ceil(label_bits(facts.prior, facts.n_records) / bits),
+                formula="q >= log2(N! / prod n_k!) / log2 R",
+                conditions=f"an answer takes at most R = 2**{bits:.2f} values; class counts known",
+                statement="labelinf theory, counting",
+            ),
+        )

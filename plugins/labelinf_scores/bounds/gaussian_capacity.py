@@ -1,0 +1,63 @@
+"""Few queries through Gaussian noise: the channel carries few bits, so most labels stay open.
+
+For fewer queries than records the privacy ceiling is not tight: it would allow one answer with noise ``L / (2N)`` to
+give 84 % of a thousand labels away, through a channel of five bits. The mutual information says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from labelinf_core.components import Bound
+from labelinf_core.guarantees import BoundValue, Ceiling
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_scores.bounds.common import INDEPENDENT, score_threat
+from labelinf_scores.bounds.entropy import fano_accuracy, gaussian_bits, label_bits
+
+__all__ = ["GaussianCapacity"]
+
+
+@attrs.frozen(kw_only=True)
+class GaussianCapacity(Bound):
+    """A ceiling from the bits that the query budget carries through Gaussian noise."""
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """One ceiling, when those bits are fewer than the labels hold."""
+        facts = score_threat(threat)
+        if facts is None or facts.query_budget is None or math.isinf(facts.span):
+            return ()
+        scales = [
+            noise.model.std
+            for noise in facts.noise
+            if isinstance(noise.model, PrivateNoise) and math.isfinite(noise.model.gaussian_mu(1.0)) and noise.jump == 0
+        ]
+        if not scales:
+            return ()
+        entropy = label_bits(facts.prior, facts.n_records)
+        span = facts.magnification * facts.span
+        bits = gaussian_bits(
+            spread=span / (2 * math.sqrt(facts.averaged or facts.n_records)),
+            span=span,
+            std=max(scales),
+            queries=facts.query_budget,
+            enough=entropy,
+        )
+        if bits >= entropy:
+            return ()
+        return (
+            Ceiling(
+                accuracy=fano_accuracy(
+                    bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes
+                ),
+                exact=min(1.0, (bits + 1) / entropy),
+                statement="labelinf theory, capacity of Gaussian noise",
+                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; {INDEPENDENT}",
+            ),
+        )
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """Nothing but the ceiling."""
+        return ()

@@ -1,0 +1,93 @@
+"""What one query cannot do: noise above which m labels do not fit, and labels beyond which no double can tell.
+
+Between the best known construction and the best known impossibility lies Erdős's distinct subset sums problem: Conway
+and Guy's weights reach ``0.235 * 2**m``, Sperner-type bounds forbid less than ``0.8 * 2**m / sqrt(m)``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import attrs
+
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.components import Bound
+from labelinf_core.guarantees import BoundValue, Direction
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
+
+__all__ = ["OneQuery"]
+
+
+@attrs.frozen(kw_only=True)
+class OneQuery(Bound):
+    """Ceilings for a single query.
+
+    Attributes:
+        labels: m, the labels asked for in one query, 1 to 40.
+    """
+
+    labels: int = attrs.field(default=4, validator=[attrs.validators.ge(1), attrs.validators.le(40)])
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """Noise that stops m labels, noise that stops all, and the most labels of one answer."""
+        facts = score_threat(threat)
+        return () if facts is None else tuple(_lines(facts, min(self.labels, facts.n_records)))
+
+
+def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
+    if math.isfinite(facts.span):
+        yield _enough(facts, m, f"noise above which no query tells {m} labels")
+        if m < facts.n_records <= 500:
+            yield _enough(facts, facts.n_records, "noise above which no single query tells all labels")
+    if facts.n_classes != 2:
+        return
+    if facts.arithmetic in SIGNIFICANT_BITS and facts.decimals is None:
+        yield _labels(
+            "labels that one answer tells with certainty",
+            labels_in_one_answer(SIGNIFICANT_BITS[facts.arithmetic]),
+            "p significant bits: p labels",
+            f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
+            "labelinf theory, the 53-label limit",
+        )
+    if facts.decimals is not None and math.isfinite(facts.span):
+        step = 10.0**-facts.decimals
+        yield _labels(
+            "labels that one rounded answer tells on average",
+            answer_entropy(n_records=facts.n_records, span=facts.span, step=step),
+            "log2(2 pi e ((L / (2 sqrt(N) r) + 1/2)^2 + 1/12)) / 2",
+            f"rounded to r = {step:g}; uniform labels, queries fixed beforehand",
+            "labelinf theory, maximum entropy",
+        )
+
+
+def _enough(facts: ScoreThreat, m: int, title: str) -> BoundValue:
+    """The better of the pigeonhole and, for two classes, the Sperner-type bound."""
+    values = [(pigeonhole_tau(m, n_records=facts.n_records, span=facts.span, n_classes=facts.n_classes), "pigeonhole")]
+    if facts.n_classes == 2:
+        values.append((sperner_tau(m, n_records=facts.n_records, span=facts.span), "largest weight"))
+    value, which = min(values)
+    return BoundValue(
+        title=title,
+        direction=Direction.CEILING,
+        quantity="noise",
+        value=value,
+        formula="m L / (2 N (K^m - 1))" if which == "pigeonhole" else "L / (2 N C(m, m/2))",
+        conditions="largest absolute error, worst case; one query, certain recovery",
+        statement=f"labelinf theory, {which}; replaces Aggarwal et al., ICML 2021, Theorem 6",
+    )
+
+
+def _labels(title: str, value: float, formula: str, conditions: str, statement: str) -> BoundValue:
+    return BoundValue(
+        title=title,
+        direction=Direction.CEILING,
+        quantity="labels per query",
+        value=value,
+        formula=formula,
+        conditions=conditions,
+        statement=statement,
+    )

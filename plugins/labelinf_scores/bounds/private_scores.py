@@ -1,0 +1,128 @@
+"""Random noise on every answer: what it denies to every attack that spends the query budget.
+
+Each answer moves by at most the sensitivity ``L / N`` when one label changes. Gaussian noise of standard deviation s
+makes q adaptive answers exactly ``L sqrt(q) / (N s)``-Gaussian-DP; Laplace noise makes them a product of Laplace
+pairs; any other pure DP is at worst a product of randomised responses.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+
+import attrs
+import scipy.optimize
+
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.components import Bound
+from labelinf_core.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.composition import PureProduct
+from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
+from labelinf_privacy.laplace_product import LaplaceProduct
+from labelinf_privacy.noise.laplace import Laplace
+from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.profiles import GaussianProfile, Profile
+from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, score_threat
+
+__all__ = ["PrivateScores"]
+
+
+@attrs.frozen(kw_only=True)
+class PrivateScores(Bound):
+    """Ceilings from private noise over the query budget, and how much noise a target needs.
+
+    Attributes:
+        gain: What attacks may gain over the majority guess, for the noise that suffices: a share of what there is to
+            gain, in (0, 1). The default is 60 % of the labels of two equal classes.
+    """
+
+    gain: float = attrs.field(default=0.2, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """One ceiling for every private model of noise between, and one for labels perturbed anew every time."""
+        facts = score_threat(threat)
+        if facts is None or facts.query_budget is None or math.isinf(facts.span):
+            return ()
+        return tuple(self._ceilings(facts, facts.query_budget))
+
+    def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
+        for title, profile in _profiles(facts, queries):
+            reached = accuracy(profile, facts.prior)
+            yield Ceiling(
+                accuracy=reached,
+                exact=reached,
+                statement="labelinf theory, noise over the query budget",
+                conditions=f"{title}, {queries} queries; {INDEPENDENT}; {REAL_NOISE}",
+            )
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """The Gaussian and the Laplace scale that hold every attack to the target."""
+        facts = score_threat(threat)
+        if facts is None or facts.query_budget is None or facts.baseline == 1:
+            return ()
+        target = facts.baseline + self.gain * (1 - facts.baseline)
+        return (
+            _gaussian_needed(facts, facts.query_budget, target),
+            _laplace_needed(facts, facts.query_budget, target),
+        )
+
+
+def _profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Profile]]:
+    for noise in facts.noise:
+        model, moved = noise.model, facts.shift + noise.jump
+        if not isinstance(model, PrivateNoise) or math.isinf(moved) or not model.holds_on(noise.jump):
+            continue
+        mu, epsilon = model.gaussian_mu(moved), model.pure_epsilon(moved)
+        if math.isfinite(mu):
+            yield f"Gaussian noise, std {model.std:.4g}", GaussianProfile(mu * math.sqrt(queries))
+        if isinstance(model, Laplace):
+            yield f"Laplace noise, scale {model.scale:.4g}", LaplaceProduct(epsilon=epsilon, queries=queries)
+        elif math.isfinite(epsilon):
+            yield f"noise of epsilon {epsilon:.4g} an answer", PureProduct(epsilon=epsilon, queries=queries)
+    if math.isfinite(facts.answer_epsilon):
+        yield (
+            f"labels perturbed anew, epsilon {facts.answer_epsilon:.4g} an answer",
+            PureProduct(epsilon=facts.answer_epsilon, queries=queries),
+        )
+
+
+def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundValue:
+    mu = gaussian_mu_for(target, facts.prior)
+    return BoundValue(
+        title=f"Gaussian noise that holds every attack to {target:.1%} of labels",
+        direction=Direction.CEILING,
+        quantity="noise",
+        value=facts.shift * math.sqrt(queries) / mu,
+        formula="s = L sqrt(q) / (N mu); two equal classes: mu = 2 Phi^-1(a)",
+        conditions=f"standard deviation, {queries} adaptive queries; {INDEPENDENT}",
+        statement="Dong, Roth and Su, JRSS B 2022, Corollary 3.3; labelinf theory, Gaussian noise",
+    )
+
+
+def _laplace_needed(facts: ScoreThreat, queries: int, target: float) -> BoundValue:
+    return BoundValue(
+        title=f"Laplace scale that holds every attack to {target:.1%} of labels",
+        direction=Direction.CEILING,
+        quantity="noise",
+        value=facts.shift / _laplace_epsilon(queries, facts.prior, target) if math.isfinite(facts.span) else math.inf,
+        formula="b = L / (N eps0), eps0 from the product of q Laplace pairs",
+        conditions=f"scale b, {queries} adaptive queries; {INDEPENDENT}",
+        statement="Dwork et al., TCC 2006, Proposition 1; labelinf theory, Laplace noise",
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _laplace_epsilon(queries: int, prior: tuple[float, ...], target: float) -> float:
+    """Return the epsilon of one answer with which ``queries`` of them reach the target exactly."""
+
+    def excess(epsilon: float) -> float:
+        return accuracy(LaplaceProduct(epsilon=epsilon, queries=queries), prior) - target
+
+    low = high = gaussian_mu_for(target, prior) / math.sqrt(queries)
+    while excess(low) > 0:
+        low /= 2
+    while excess(high) < 0:
+        high *= 2
+    return float(scipy.optimize.brentq(excess, low, high, rtol=1e-6))

@@ -1,0 +1,44 @@
+"""An unclipped loss has no finite sensitivity: no scale of noise, however large, makes its score private.
+
+As a prediction goes to zero, the two labels of one record move the score apart by ``ln((1 - u) / u) / N`` without
+limit, so that any fixed noise is seen through (labelinf theory, sensitivity).
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from labelinf_core.components import Bound
+from labelinf_core.guarantees import BoundValue, Direction
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.composition import sensitivity
+from labelinf_scores.bounds.common import score_threat
+
+__all__ = ["Sensitivity"]
+
+
+@attrs.frozen(kw_only=True)
+class Sensitivity(Bound):
+    """The noise scale of epsilon = 1 for one answer: ``L / N``, infinite when the loss is not clipped."""
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """One line."""
+        facts = score_threat(threat)
+        if facts is None:
+            return ()
+        clipped = math.isfinite(facts.span)
+        return (
+            BoundValue(
+                title="Laplace scale for label-DP of one answer, epsilon = 1",
+                direction=Direction.CEILING,
+                quantity="noise",
+                value=sensitivity(facts.span, facts.n_records),
+                formula="L / N",
+                conditions="scale b; adaptive queries add up"
+                if clipped
+                else "the loss is not clipped: no finite scale of any noise gives label-DP with delta < 1",
+                statement="Dwork et al., TCC 2006, Proposition 1",
+            ),
+        )

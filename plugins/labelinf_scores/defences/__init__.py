@@ -1,0 +1,1 @@
+"""Defences of the score channel, each one middleware."""

@@ -1,0 +1,52 @@
+"""Clipping: predictions are moved into ``[epsilon, 1 - epsilon]`` before they are scored.
+
+It makes the span L of the log-loss finite, which everything else rests on; by itself it protects nothing. From
+L = 36 down to 4.6 an attacker on a float64 score loses three labels a query out of 45.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.defences.placing import need_probabilities
+
+__all__ = ["Clip"]
+
+
+@attrs.frozen(kw_only=True)
+class Clip(ScoreDefence):
+    """Clips every probability to ``[epsilon, 1 - epsilon]``.
+
+    Stage: the query. Guarantee: none by itself; one record moves N times the score by at most ``span(epsilon)``.
+    Utility: an honest prediction that is certain and right costs ``-ln(1 - epsilon)`` instead of nothing.
+
+    Attributes:
+        epsilon: Least probability that is scored, in (0, 1/2).
+    """
+
+    epsilon: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that clips."""
+        return _Clipping(self.epsilon)
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """The narrower of two clips counts.
+
+        Raises:
+            InputError: The loss does not take probabilities.
+        """
+        need_probabilities(threat, "clip")
+        return attrs.evolve(threat, clip=max(threat.clip, self.epsilon))
+
+
+class _Clipping(Guard):
+    def __init__(self, epsilon: float) -> None:
+        self._epsilon = epsilon
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        inside = np.clip(query.predictions, self._epsilon, 1 - self._epsilon)
+        return ask(labels, attrs.evolve(query, predictions=inside))

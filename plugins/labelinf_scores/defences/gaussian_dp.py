@@ -1,0 +1,55 @@
+"""Gaussian noise calibrated to (epsilon, delta)-label-DP, by the analytic formula (Balle and Wang, ICML 2018).
+
+q answers of mu-Gaussian DP are ``mu sqrt(q)``: calibrated together, q answers need ``sqrt(q)`` times the noise of one,
+where basic composition of Laplace noise needs q times.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.profiles import gaussian_mu
+from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
+from labelinf_scores.defences.score_noise import ScoreNoise
+
+__all__ = ["GaussianDp"]
+
+
+@attrs.frozen(kw_only=True)
+class GaussianDp(ScoreDefence):
+    """Score noise of the Gaussian scale that label-DP asks for.
+
+    Stage: the answer; it stands for ``score-noise(model=gaussian(scale=...))``. Guarantee:
+    (``epsilon``, ``delta``)-label-DP. Utility: a standard error of the scale.
+
+    Attributes:
+        epsilon: Of one answer, or of ``queries`` of them together; more than 0.
+        delta: The delta that goes with it, in (0, 1).
+        queries: Answers that share the budget, and that are then granted; 0: the budget is that of each.
+    """
+
+    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    delta: float = attrs.field(default=1e-6, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+    queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
+
+        Raises:
+            InputError: The loss is not clipped, so that no finite scale will do.
+        """
+        told = resolve(self, self._noise(threat), threat)
+        return budgeted(told, self.queries, self.epsilon, self.delta) if self.queries else told
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that adds the calibrated noise."""
+        return self._noise(threat).start(threat, rng)
+
+    def _noise(self, threat: ScoreThreat) -> ScoreNoise:
+        wider = math.sqrt(max(1, self.queries)) * finite_sensitivity(threat, "Gaussian")
+        return ScoreNoise(model=Gaussian(scale=wider / gaussian_mu(self.epsilon, self.delta)))

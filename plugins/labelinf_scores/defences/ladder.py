@@ -1,0 +1,60 @@
+"""The Ladder: a score is answered only when it improves on the best so far by a step (Blum and Hardt, ICML 2015).
+
+Its answers never rise, so that few transcripts exist and q of them carry at most ``log2 C(q + J, J)`` bits,
+``J = ceil(L / step)``. That needs a bounded loss. Unclipped, one answer gives all labels away, and rows that need not
+sum to one let every answer improve on the last.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.components import Knob
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.defences.answers import to_step
+
+__all__ = ["Ladder"]
+
+
+@attrs.frozen(kw_only=True)
+class Ladder(ScoreDefence):
+    """Answers ``score`` rounded to the step when it is below the best answer by more than a step, else the best answer.
+
+    Stage: the answer. Guarantee: few bits in all, none for any one record. Utility: what does not improve is not told;
+    an honest improvement smaller than the step goes unseen.
+
+    Attributes:
+        step: Least improvement that counts, in units of the score, more than 0.
+    """
+
+    step: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that remembers the best answer."""
+        return _Climbing(self.step)
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """An answer may be any earlier one: its error has no bound."""
+        return attrs.evolve(threat, ladder_step=max(self.step, threat.ladder_step), noise_bound=math.inf, jump=math.inf)
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """The step."""
+        return (Knob(title="Ladder, step of the score", template="ladder(step={})", weakest=1e-6, strongest=1.0),)
+
+
+class _Climbing(Guard):
+    def __init__(self, step: float) -> None:
+        self._step = step
+        self._best = math.inf
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        score = ask(labels, query)
+        if score < self._best - self._step:
+            self._best = to_step(score, self._step)
+        return self._best

@@ -1,0 +1,63 @@
+"""Laplace noise calibrated to a label-DP budget: scale = L / (N epsilon) for one answer, q times that for q of them."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_core.components import Knob
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.noise.laplace import Laplace
+from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
+from labelinf_scores.defences.score_noise import ScoreNoise
+
+__all__ = ["LaplaceDp"]
+
+
+@attrs.frozen(kw_only=True)
+class LaplaceDp(ScoreDefence):
+    """Score noise of the Laplace scale that label-DP asks for.
+
+    Stage: the answer; it stands for ``score-noise(model=laplace(scale=...))``. Guarantee: pure label-DP with
+    ``epsilon``. Utility: a mean error of the scale.
+
+    Attributes:
+        epsilon: Label-DP of one answer, or of ``queries`` of them together; more than 0.
+        queries: Answers that share ``epsilon``, and that are then granted; 0: epsilon is that of each.
+    """
+
+    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
+
+        Raises:
+            InputError: The loss is not clipped, so that no finite scale will do.
+        """
+        told = resolve(self, self._noise(threat), threat)
+        return budgeted(told, self.queries, self.epsilon) if self.queries else told
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that adds the calibrated noise."""
+        return self._noise(threat).start(threat, rng)
+
+    def _noise(self, threat: ScoreThreat) -> ScoreNoise:
+        scale = max(1, self.queries) * finite_sensitivity(threat, "Laplace") / self.epsilon
+        return ScoreNoise(model=Laplace(scale=scale))
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Epsilon of the whole query budget."""
+        queries = getattr(threat, "query_budget", None) or 0
+        if not queries:
+            return ()
+        return (
+            Knob(
+                title=f"Laplace noise, label-DP epsilon of all {queries} answers",
+                template=f"laplace-dp(epsilon={{}}, queries={queries})",
+                weakest=1e6,
+                strongest=1e-3,
+            ),
+        )

@@ -1,0 +1,63 @@
+"""A total privacy budget: every answer is charged what its noise gives away, and none is granted beyond the total.
+
+A limit on queries whose number follows from the noise: ``floor(epsilon / epsilon per answer)``. With sticky noise a
+query that is asked again gives nothing new away; it is counted all the same.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_core.errors import InputError
+from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_scores.defences.calibration import budgeted
+
+__all__ = ["PrivacyBudget"]
+
+
+@attrs.frozen(kw_only=True)
+class PrivacyBudget(ScoreDefence):
+    """Grants as many answers as ``epsilon`` pays for, by basic composition.
+
+    Stage: the query. Guarantee: pure label-DP with ``epsilon`` for the whole game. Utility: few answers.
+
+    Attributes:
+        epsilon: Label-DP of the whole game, more than 0.
+    """
+
+    epsilon: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that lets everything through; the oracle keeps count."""
+        return Guard()
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """So many queries, and the guarantee of their sum.
+
+        Raises:
+            InputError: Nothing nearer to the scorer is purely private, or the budget does not pay for one answer.
+        """
+        price = _price(threat)
+        if math.isinf(price):
+            raise InputError(
+                "privacy-budget needs answers with pure label-DP; put clip(epsilon=...) and laplace-dp(epsilon=...) "
+                "nearer to the scorer."
+            )
+        queries = math.floor(self.epsilon / price * (1 + 2.0**-50))
+        if queries < 1:
+            raise InputError(f"epsilon={self.epsilon} must pay for at least one answer, which costs {price:.4g}.")
+        return budgeted(threat, queries, self.epsilon)
+
+
+def _price(threat: ScoreThreat) -> float:
+    """Return the epsilon of one answer."""
+    noises = [
+        noise.model.pure_epsilon(threat.shift + noise.jump)
+        for noise in threat.noise
+        if isinstance(noise.model, PrivateNoise) and noise.model.holds_on(noise.jump)
+    ]
+    return min([threat.answer_epsilon, *noises])

@@ -1,0 +1,49 @@
+"""A limit on the number of queries. The oracle keeps count; this defence says how many there are."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_core.components import Knob
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.defences.calibration import granted
+
+__all__ = ["QueryLimit"]
+
+
+@attrs.frozen(kw_only=True)
+class QueryLimit(ScoreDefence):
+    """Grants each participant at most ``queries`` scores.
+
+    Stage: the query. Guarantee: none by itself (one exact score gives all labels away); with a limit on what one
+    answer carries, a limit on them all. Participants who join forces pool their queries. Utility: honest ones need few.
+
+    Attributes:
+        queries: Scores granted, at least 1.
+    """
+
+    queries: int = attrs.field(default=100, validator=attrs.validators.ge(1))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that lets everything through; the oracle keeps count."""
+        return Guard()
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """The smaller of two budgets counts."""
+        return attrs.evolve(threat, query_budget=granted(threat, self.queries))
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """The number of queries."""
+        most = getattr(threat, "query_budget", None) or threat.n_records
+        return (
+            Knob(
+                title="queries granted",
+                template="query-limit(queries={})",
+                weakest=most,
+                strongest=1,
+                integer=True,
+            ),
+        )

@@ -1,0 +1,130 @@
+"""Randomised response: labels are perturbed before anything is scored (Warner, JASA 1965).
+
+A label is kept with probability ``e**eps / (e**eps + K - 1)`` and otherwise replaced by another class, each as likely.
+Perturbed once, whatever is computed afterwards is post-processing: the guarantee holds for any number of queries, which
+no other defence of this channel can say at so small a price. Perturbed anew for every query, it composes.
+
+The score of perturbed labels leans towards a blind guess. Since a perturbed label k costs on average
+``(keep - r) cost(label) + r sum_j cost(j)`` with ``r = (1 - keep) / (K - 1)``, the *debiased* score
+``(S(perturbed) - r sum_j S(all j)) / (keep - r)`` is right on average, and noisier by ``1 / (keep - r)``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.components import Knob
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.randomised_response import keep_probability, perturb
+from labelinf_scores.defences.answers import combined
+from labelinf_scores.defences.placing import need_nothing_random_nearer
+
+__all__ = ["RandomisedResponse"]
+
+
+@attrs.frozen(kw_only=True)
+class RandomisedResponse(ScoreDefence):
+    """Scores perturbed labels.
+
+    Stage: the labels. Guarantee: pure label-DP with ``epsilon``, once for any number of queries, or for every single
+    answer when ``fresh``. Utility: a bias towards a blind guess's score, or its price in noise when ``debiased``.
+
+    Attributes:
+        epsilon: Label-DP, more than 0; of the whole game, or of one answer when ``fresh``.
+        fresh: Whether every query has labels perturbed anew.
+        debiased: Whether the released score is corrected to be right on average.
+    """
+
+    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    fresh: bool = False
+    debiased: bool = False
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that scores perturbed labels."""
+        perturbing = _Perturbing(self.epsilon, threat.n_classes, self.fresh, rng)
+        return _Debiasing(perturbing, self.epsilon, threat.n_classes) if self.debiased else perturbing
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Labels survive with the probability of all perturbations together; the guarantee is the better one.
+
+        Raises:
+            InputError: Debiased, but something random stands nearer to the scorer.
+        """
+        keep = keep_probability(self.epsilon, threat.n_classes)
+        told = attrs.evolve(threat, label_keep=_kept_twice(threat.label_keep, keep, threat.n_classes))
+        if self.debiased:
+            need_nothing_random_nearer(threat, "a debiased randomised-response")
+            told = _magnified(told, 1 / (keep - (1 - keep) / (threat.n_classes - 1)))
+        if self.fresh:
+            return _fresh(told, self.epsilon, keep)
+        if self.epsilon <= threat.label_epsilon:
+            return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=0.0)
+        return told
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Epsilon."""
+        return (
+            Knob(
+                title="randomised response once, label-DP epsilon",
+                template="randomised-response(epsilon={})",
+                weakest=20.0,
+                strongest=0.01,
+            ),
+        )
+
+
+def _kept_twice(first: float, second: float, n_classes: int) -> float:
+    return first * second + (1 - first) * (1 - second) / (n_classes - 1)
+
+
+def _magnified(threat: ScoreThreat, factor: float) -> ScoreThreat:
+    """Differences of the score grow, and it is no longer the score of any labels: its error has no small bound."""
+    return attrs.evolve(threat, magnification=threat.magnification * factor, noise_bound=math.inf)
+
+
+def _fresh(threat: ScoreThreat, epsilon: float, keep: float) -> ScoreThreat:
+    """Labels perturbed anew are fresh noise on the score: at most the span, and seldom nearly that much."""
+    span = threat.magnification * threat.span
+    return attrs.evolve(
+        threat,
+        answer_epsilon=min(threat.answer_epsilon, epsilon),
+        noise_fresh=True,
+        noise_bound=threat.noise_bound + span,
+        noise_std=math.hypot(threat.noise_std, span * math.sqrt(keep * (1 - keep) / threat.n_records)),
+    )
+
+
+class _Perturbing(Guard):
+    """Perturbs the labels when it first sees them and keeps to that, or perturbs them every time."""
+
+    def __init__(self, epsilon: float, n_classes: int, fresh: bool, rng: np.random.Generator) -> None:
+        self._epsilon = epsilon
+        self._n_classes = n_classes
+        self._fresh = fresh
+        self._rng = rng
+        self._perturbed: NDArray[np.intp] | None = None
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        if self._perturbed is None or self._fresh:
+            self._perturbed = perturb(labels, self._epsilon, self._n_classes, self._rng)
+        return ask(self._perturbed, query)
+
+
+class _Debiasing(Guard):
+    """Corrects the score of perturbed labels by the scores of constant ones, which depend on no label."""
+
+    def __init__(self, perturbing: Guard, epsilon: float, n_classes: int) -> None:
+        self._perturbing = perturbing
+        keep = keep_probability(epsilon, n_classes)
+        lost = (1 - keep) / (n_classes - 1)
+        self._weights = [1 / (keep - lost), *[-lost / (keep - lost)] * n_classes]
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        constants = [ask(np.full_like(labels, label), query) for label in range(len(self._weights) - 1)]
+        return combined([self._perturbing.answer(labels, query, ask), *constants], self._weights)

@@ -1,0 +1,68 @@
+"""Rounding: the score is released to d decimals, as most leaderboards do.
+
+To an attacker, rounding to step r is bounded noise of at most r / 2. It caps what one answer can carry, and gives no
+record any guarantee: an answer that depends on the labels and on nothing random is not differentially private.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.components import Knob
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.defences.answers import rounded
+
+__all__ = ["Round"]
+
+
+@attrs.frozen(kw_only=True)
+class Round(ScoreDefence):
+    """Rounds the score to ``decimals``, halves to even.
+
+    Stage: the answer. Guarantee: q answers carry at most ``q log2(L 10**decimals + 2)`` bits. Utility: an error of at
+    most half a step.
+
+    Attributes:
+        decimals: Decimals that are released, 0 to 15.
+    """
+
+    decimals: int = attrs.field(default=5, validator=[attrs.validators.ge(0), attrs.validators.le(15)])
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that rounds."""
+        return _Rounding(self.decimals)
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Half a step more noise; the coarsest rounding counts; one label may move the score by one step more."""
+        step = 10.0**-self.decimals
+        coarser = self.decimals if threat.decimals is None else min(threat.decimals, self.decimals)
+        return attrs.evolve(
+            threat,
+            decimals=coarser,
+            noise_bound=threat.noise_bound + step / 2,
+            jump=threat.jump + step,
+        )
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """The decimals."""
+        return (
+            Knob(
+                title="decimals of the score",
+                template="round(decimals={})",
+                weakest=15,
+                strongest=0,
+                integer=True,
+            ),
+        )
+
+
+class _Rounding(Guard):
+    def __init__(self, decimals: int) -> None:
+        self._decimals = decimals
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        return rounded(ask(labels, query), self._decimals)

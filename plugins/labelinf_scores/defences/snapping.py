@@ -1,0 +1,72 @@
+"""The snapping mechanism: Laplace noise that is private in floating point, not only on paper (Mironov, CCS 2012).
+
+The low bits of a double give naive Laplace noise away. Snapping clamps the score, adds noise drawn over all doubles,
+and rounds the sum to a power of two no smaller than the scale. Through diffprivlib, one draw a query.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.defences.calibration import finite_sensitivity
+
+__all__ = ["Snapping"]
+
+
+@attrs.frozen(kw_only=True)
+class Snapping(ScoreDefence):
+    """Answers by the snapping mechanism.
+
+    Stage: the answer. Guarantee: pure label-DP with ``epsilon`` for each answer, in floating point. Utility: like
+    Laplace noise, and rounding to about its scale.
+
+    Attributes:
+        epsilon: Label-DP of one answer, more than 0.
+        highest: Scores are clamped to [0, highest], more than 0.
+    """
+
+    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    highest: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that snaps."""
+        from diffprivlib.mechanisms import Snapping as Mechanism
+
+        return _Snapping(
+            Mechanism(
+                epsilon=self.epsilon,
+                sensitivity=finite_sensitivity(threat, "Laplace"),
+                lower=0.0,
+                upper=self.highest,
+                random_state=int(rng.integers(2**31)),
+            )
+        )
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Private answers; noise of the Laplace scale and a rounding step of at most twice that.
+
+        Raises:
+            InputError: The loss is not clipped, so that no finite scale will do.
+        """
+        scale = finite_sensitivity(threat, "Laplace") / self.epsilon
+        return attrs.evolve(
+            threat,
+            answer_epsilon=min(threat.answer_epsilon, self.epsilon),
+            noise_bound=math.inf,
+            noise_std=math.hypot(threat.noise_std, scale * math.sqrt(2 + 4 / 12)),
+            noise_fresh=True,
+        )
+
+
+class _Snapping(Guard):
+    def __init__(self, mechanism: Any) -> None:
+        self._mechanism = mechanism
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        return float(self._mechanism.randomise(float(ask(labels, query))))

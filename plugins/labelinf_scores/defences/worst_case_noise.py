@@ -1,0 +1,73 @@
+"""Noise chosen against the attacker: within ``tau``, secret labels are averaged out of every answer, for ever.
+
+Replacing one label's cost by the mean over the classes moves the score by at most ``L (K-1) / (K N)``. So noise of
+``tau`` can hide ``k = floor(tau K N / ((K-1) L))`` labels of a secret random set, whatever is asked and how often
+(labelinf theory, worst-case noise; two classes: ``floor(2 N tau / L)``). What is left of tau rounds the answer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.bounds.worst_case import hideable, hiding_noise
+from labelinf_scores.defences.answers import combined, to_step
+from labelinf_scores.defences.placing import need_nothing_random_nearer
+
+__all__ = ["WorstCaseNoise"]
+
+
+@attrs.frozen(kw_only=True)
+class WorstCaseNoise(ScoreDefence):
+    """Errs by at most ``tau``, always so as to hide the same secret records.
+
+    Stage: the labels and the answer. Guarantee: the k hidden labels never enter an answer; a share
+    ``1 - (k/N)(1 - max p)`` of the labels is the most anyone guesses. Utility: an error of at most tau.
+
+    Attributes:
+        tau: Largest error, in units of the score, more than 0.
+    """
+
+    tau: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return a guard that hides a secret set."""
+        hidden = rng.permutation(threat.n_records)[: self._hidden(threat)]
+        left = self.tau - hiding_noise(threat.span, threat.n_records, len(hidden), threat.n_classes)
+        return _Hiding(hidden, threat.n_classes, 2 * max(left, 0.0))
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        """Bounded noise; hidden records are never scored.
+
+        Raises:
+            InputError: Something random stands nearer to the scorer.
+        """
+        need_nothing_random_nearer(threat, "worst-case-noise")
+        seen = 1 - self._hidden(threat) / threat.n_records
+        return attrs.evolve(threat, noise_bound=self.tau, jump=2 * self.tau, scored=seen)
+
+    def _hidden(self, threat: ScoreThreat) -> int:
+        return 0 if math.isinf(threat.span) else hideable(threat.span, threat.n_records, self.tau, threat.n_classes)
+
+
+class _Hiding(Guard):
+    def __init__(self, hidden: NDArray[np.intp], n_classes: int, step: float) -> None:
+        self._hidden = hidden
+        self._n_classes = n_classes
+        self._step = step
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        answer = self._averaged(labels, query, ask) if self._hidden.size else ask(labels, query)
+        return to_step(answer, self._step) if self._step > 0 else answer
+
+    def _averaged(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        answers = []
+        for label in range(self._n_classes):
+            pretended = labels.copy()
+            pretended[self._hidden] = label
+            answers.append(ask(pretended, query))
+        return combined(answers, [1 / self._n_classes] * self._n_classes)

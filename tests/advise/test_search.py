@@ -1,0 +1,117 @@
+"""Advice: the smallest strength that reaches a target, proved and observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelinf_core.advise.search import Advisor, smallest
+from labelinf_core.advise.target import Target
+from labelinf_core.components import Knob
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError
+from labelinf_core.host import Host
+from labelinf_core.specs import Builder
+
+BUILDER = Builder(Host.load())
+
+
+def knob(weakest: float, strongest: float, *, integer: bool = False) -> Knob:
+    return Knob(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=integer)
+
+
+def advisor(n_records: int, queries: int, target: str, attacks: tuple[str, ...] = (), **more: Any) -> Advisor:
+    return Advisor(
+        builder=BUILDER,
+        channel=BUILDER.build(Kind.CHANNEL, f"score(loss=log-loss, scorer='float64', queries={queries})", "test"),
+        data=BUILDER.build(Kind.LABELS, f"made(n_records={n_records}, n_classes=2, seed=0)", "test").load(),
+        base=(BUILDER.build(Kind.DEFENCE, "clip(epsilon=0.01)", "test"),),
+        target=Target.parse(target),
+        attacks=attacks,
+        **more,
+    )
+
+
+GAUSSIAN = Knob(title="s", template="score-noise(model=gaussian(scale={}))", weakest=1e-6, strongest=1e3)
+
+
+@given(st.floats(1e-6, 1e6), st.booleans())
+def test_the_smallest_strength_is_found_in_either_direction(threshold: float, more_is_stronger: bool) -> None:
+    if more_is_stronger:
+        found = smallest(knob(1e-7, 1e7), lambda s: s >= threshold)
+        assert found == pytest.approx(threshold, rel=1e-6)
+        assert found is not None
+        assert found >= threshold
+    else:
+        found = smallest(knob(1e7, 1e-7), lambda s: s <= threshold)
+        assert found == pytest.approx(threshold, rel=1e-6)
+        assert found is not None
+        assert found <= threshold
+
+
+@given(st.integers(0, 15))
+def test_whole_strengths_are_found_exactly(threshold: int) -> None:
+    assert smallest(knob(15, 0, integer=True), lambda d: d <= threshold) == threshold
+    assert smallest(knob(0, 15, integer=True), lambda d: d >= threshold) == threshold
+
+
+def test_what_nothing_reaches_has_no_strength() -> None:
+    assert smallest(knob(1, 2), lambda s: False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("60%", Target(accuracy=0.6)),
+        ("62.5 %", Target(accuracy=0.625)),
+        ("no-exact-recovery", Target(exact=0.05)),
+        ("epsilon<=1", Target(epsilon=1.0)),
+        ("eps <= 0.5", Target(epsilon=0.5)),
+    ],
+)
+def test_a_target_reads_as_it_is_written(text: str, target: Target) -> None:
+    assert Target.parse(text) == target
+
+
+def test_another_target_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="expected a share of labels such as 60%, no-exact-recovery"):
+        Target.parse("safe")
+
+
+def test_gaussian_noise_for_sixty_percent_after_a_thousand_queries() -> None:
+    """Phi(L sqrt(q) / (2 N s)) = .6 for L = ln 99, q = 1000, N = 2201: s = 0.1303, a little more for uneven classes."""
+    advice = advisor(2201, 1000, "60%").advise(GAUSSIAN)
+
+    assert advice.certified == pytest.approx(0.1303, rel=0.01)
+    assert advice.forced is None or advice.forced <= advice.certified
+
+
+def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alone() -> None:
+    response = Knob(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
+
+    assert advisor(100, 50, "epsilon<=1").advise(response).certified == pytest.approx(1.0, rel=1e-6)
+    assert advisor(100, 50, "epsilon<=1").advise(GAUSSIAN).certified is None
+
+
+def test_attacks_force_what_the_certificate_asks_when_queries_reach_a_hadamard_order() -> None:
+    """N = q = 64: floor and ceiling meet.
+
+    Twelve games are 768 labels: their mean is within 5 points of 70 % with probability above 1 - 2e-3, which moves s
+    by at most 30 %.
+    """
+    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.05, strongest=5.0)
+
+    advice = advisor(64, 64, "70%", ("hadamard",), trials=12).advise(near)
+
+    assert advice.strongest_attack == "hadamard"
+    assert advice.forced == pytest.approx(advice.certified, rel=0.3)
+
+
+@pytest.mark.slow
+def test_certificate_and_attack_agree_within_five_percent_for_a_real_leaderboard() -> None:
+    advice = advisor(2201, 4096, "60%", ("hadamard",), trials=4).advise(GAUSSIAN)
+
+    assert advice.forced == pytest.approx(advice.certified, rel=0.05)

@@ -1,0 +1,176 @@
+"""Counting and capacity: the printed numbers, exact small games, and the monotonicity that every bound must have."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.channels.score import Query, ScoreThreat
+from labelinf_scores.bounds.counting import Counting, answer_bits, ladder_bits, transcript_bits
+from labelinf_scores.bounds.entropy import counts_probability, fano_accuracy, gaussian_bits, label_bits
+from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.score_noise import ScoreNoise
+
+Threat = Callable[..., ScoreThreat]
+
+
+def test_the_printed_numbers() -> None:
+    wide = {"n_classes": 2, "entropy": 70_000, "n_records": 70_000}
+    assert fano_accuracy(bits=100 * math.log2(360_438), **wide) == pytest.approx(0.5953, abs=5e-5)
+    assert fano_accuracy(bits=10 * math.log2(3606), entropy=306, n_records=306, n_classes=2) == pytest.approx(
+        0.8484, abs=5e-5
+    )
+    assert ladder_bits(4.595, 0.01, 1000) == pytest.approx(1307, abs=0.1)
+    assert 1000 * math.log2(math.floor(4.595 / 0.01) + 2) == pytest.approx(8849, abs=1)
+
+
+def test_label_bits_count_the_orders() -> None:
+    orders = set(itertools.permutations((0, 0, 0, 1, 1, 2)))
+    assert label_bits((3 / 6, 2 / 6, 1 / 6), 6) == pytest.approx(math.log2(len(orders)), abs=1e-9)
+    probability = len(orders) * (1 / 2) ** 3 * (1 / 3) ** 2 * (1 / 6)
+    assert counts_probability((3 / 6, 2 / 6, 1 / 6), 6) == pytest.approx(probability, rel=1e-9)
+
+
+@pytest.mark.parametrize(("queries", "levels"), [(1, 3), (3, 2), (4, 5)])
+def test_the_ladder_has_so_many_transcripts_and_no_more(queries: int, levels: int, make_threat: Threat) -> None:
+    """Every sequence of scores in a range of ``levels`` steps is climbed by the defence itself, at two offsets."""
+    most = math.comb(queries + levels, levels)
+    threat = make_threat()
+    found = []
+    for offset in (0.0, 0.5):
+        grid = np.arange(0, levels + 0.01) + offset
+        found.append(len({_climb(scores, threat) for scores in itertools.product(grid, repeat=queries)}))
+    assert found[0] <= found[1] == most
+    assert round(2 ** ladder_bits(float(levels), 1.0, queries)) == most
+
+
+def _climb(scores: tuple[float, ...], threat: ScoreThreat) -> tuple[float, ...]:
+    guard = Ladder(step=1.0).start(threat, np.random.default_rng(0))
+    labels, query = np.zeros(1, dtype=np.intp), Query(predictions=np.zeros(1))
+    return tuple(guard.answer(labels, query, lambda _labels, _query, score=score: score) for score in scores)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(2, 6), st.floats(0.0, 1.2), st.integers(10, 1000))
+def test_fano_inverts_and_never_falls_below_a_blind_guess(n_classes: int, share: float, n_records: int) -> None:
+    entropy = n_records * math.log2(n_classes)
+    reached = fano_accuracy(bits=share * entropy, entropy=entropy, n_records=n_records, n_classes=n_classes)
+    assert 1 / n_classes - 1e-9 <= reached <= 1
+    if share < 1:
+        error = 1 - reached
+        left = error * math.log2(n_classes - 1) if n_classes > 2 else 0.0
+        left += -error * math.log2(error) - (1 - error) * math.log2(1 - error) if 0 < error < 1 else 0.0
+        assert left == pytest.approx((1 - share) * math.log2(n_classes), abs=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.floats(0, 100))
+def test_no_counting_ceiling_is_below_the_majority_guess(counts: list[int], bits: float) -> None:
+    n = sum(counts)
+    prior = tuple(count / n for count in counts)
+    reached = fano_accuracy(bits=bits, entropy=label_bits(prior, n), n_records=n, n_classes=len(prior))
+    assert reached >= max(prior) - 1e-9
+
+
+@pytest.mark.parametrize("n_answers", [2, 3, 4])
+def test_counting_holds_for_every_single_query_of_a_small_game(n_answers: int) -> None:
+    """Six labels, three of each class: every way to round random scores to so many values, guessed optimally."""
+    rng = np.random.default_rng(n_answers)
+    labelings = [order for order in itertools.product((0, 1), repeat=6) if sum(order) == 3]
+    entropy, bits = math.log2(len(labelings)), math.log2(n_answers)
+    most = fano_accuracy(bits=bits, entropy=entropy, n_records=6, n_classes=2)
+    for _ in range(300):
+        answers = rng.integers(0, n_answers, len(labelings))
+        correct, exact = 0, 0
+        for answer in range(n_answers):
+            cell = np.array([s for s, a in zip(labelings, answers, strict=True) if a == answer])
+            if len(cell):
+                ones = cell.sum(axis=0)
+                correct += int(np.maximum(ones, len(cell) - ones).sum())
+                exact += 1
+        assert correct / (6 * len(labelings)) <= most + 1e-12
+        assert exact / len(labelings) <= 2 ** (bits - entropy) + 1e-12
+
+
+def test_one_gaussian_answer_carries_the_capacity_of_a_thousand_labels() -> None:
+    # N = 1000, s = L / (2N): five bits, where the privacy ceiling would allow 84 % of the labels.
+    bits = gaussian_bits(spread=1 / (2 * math.sqrt(1000)), span=1.0, std=1 / 2000, queries=1, enough=1e9)
+    assert bits == pytest.approx(math.log2(1001) / 2, rel=1e-6)
+    assert fano_accuracy(bits=bits, entropy=1000, n_records=1000, n_classes=2) < 0.55
+
+
+def test_an_adaptive_budget_never_carries_more_than_the_range_allows() -> None:
+    spread, span, std = 0.01, 1.0, 0.05
+    for queries in (1, 10, 100):
+        bits = gaussian_bits(spread=spread, span=span, std=std, queries=queries, enough=1e9)
+        fixed = queries * math.log2(1 + spread**2 / std**2) / 2
+        ranged = queries * math.log2(1 + span**2 / 4 / std**2) / 2
+        assert fixed - 1e-9 <= bits <= ranged + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 10), st.integers(0, 2**31))
+def test_a_posterior_moves_the_variance_no_further_than_its_information_allows(n: int, seed: int) -> None:
+    """The step that adaptive queries rest on: any distribution over labelings, D nats from uniform."""
+    rng = np.random.default_rng(seed)
+    labelings = np.array(list(itertools.product((0, 1), repeat=n)))
+    gaps = rng.uniform(-1, 1, n)
+    scores = labelings @ gaps / n
+    weights = rng.dirichlet(np.full(len(labelings), 10 ** rng.uniform(-2, 2)))
+    nats = float((weights * np.log(np.maximum(weights, 1e-300) * len(labelings))).sum())
+    variance = float(weights @ (scores - weights @ scores) ** 2)
+    spread = 1 / (2 * math.sqrt(n))
+    x = np.linspace(1e-4, 1 - 1e-4, 999)
+    assert variance <= float(np.min(2 * spread**2 * (nats - np.log1p(-x) / 2) / x)) + 1e-12
+
+
+def test_the_capacity_ceiling_wins_for_few_queries_and_vanishes_for_many(make_threat: Threat) -> None:
+    noise = _gaussian(0.02)
+    few = GaussianCapacity().ceilings(make_threat(query_budget=5, defences=(noise,)))
+    many = GaussianCapacity().ceilings(make_threat(query_budget=5000, defences=(noise,)))
+    assert few[0].accuracy < 0.6
+    assert few[0].exact < 0.05
+    assert many == ()
+    assert GaussianCapacity().ceilings(make_threat(query_budget=5)) == ()
+
+
+def test_answers_are_counted_from_rounding_or_from_the_format(make_threat: Threat) -> None:
+    assert answer_bits(make_threat()) == 64
+    assert answer_bits(make_threat(arithmetic="float32")) == 32
+    assert answer_bits(make_threat(arithmetic="fpa:33")) == 33
+    assert math.isinf(answer_bits(make_threat(arithmetic="exact")))
+    rounded = make_threat(defences=(Round(decimals=4),))
+    assert answer_bits(rounded) == pytest.approx(math.log2(math.floor(45951.198) + 2))
+
+
+def test_the_ladder_carries_little_unless_the_loss_is_unclipped_or_noisy(make_threat: Threat) -> None:
+    ladder = Ladder(step=0.01)
+    clipped = make_threat(query_budget=1000, defences=(ladder,))
+    assert transcript_bits(clipped) == pytest.approx(ladder_bits(4.59512, 0.01, 1000), rel=1e-9)
+    assert transcript_bits(make_threat(clip=0.0, query_budget=1000, defences=(ladder,))) == 64_000
+    noisy = make_threat(query_budget=1000, defences=(_gaussian(0.1), ladder))
+    assert transcript_bits(noisy) == 64_000
+    assert math.isinf(transcript_bits(make_threat(defences=(ladder,))))
+
+
+def test_counting_says_how_many_queries_all_labels_take(make_threat: Threat) -> None:
+    (line,) = Counting().evaluate(make_threat(defences=(Clip(epsilon=0.01), Round(decimals=2))))
+    assert line.value == math.ceil(label_bits((0.5, 0.5), 1000) / math.log2(461))
+    (ceiling,) = Counting().ceilings(make_threat(query_budget=20, defences=(Round(decimals=2),)))
+    assert ceiling.exact < 1e-200
+    assert 0.5 < ceiling.accuracy < 0.8
+
+
+def _gaussian(std: float) -> ScoreNoise:
+    from labelinf_privacy.noise.gaussian import Gaussian
+
+    return ScoreNoise(model=Gaussian(scale=std))

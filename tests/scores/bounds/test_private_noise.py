@@ -1,0 +1,202 @@
+"""Ceilings from private noise, and how much noise is needed: numbers, order of stages, and what voids a guarantee."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from statistics import NormalDist
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.channels.score import ScoreDefence, ScoreThreat
+from labelinf_core.components import NoiseModel
+from labelinf_core.guarantees import Ceiling
+from labelinf_core.threat import ThreatModel
+from labelinf_privacy.label_dp import accuracy
+from labelinf_privacy.laplace_product import LaplaceProduct
+from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.geometric import Geometric
+from labelinf_privacy.noise.laplace import Laplace
+from labelinf_privacy.noise.staircase import Staircase
+from labelinf_privacy.noise.uniform import Uniform
+from labelinf_scores.bounds.counting import Counting
+from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
+from labelinf_scores.bounds.label_dp import LabelDp
+from labelinf_scores.bounds.private_scores import PrivateScores
+from labelinf_scores.bounds.sensitivity import Sensitivity
+from labelinf_scores.bounds.unseen import Unseen
+from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.permute_labels import PermuteLabels
+from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.defences.subset import Subset
+from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
+from labelinf_scores.losses.log_loss import LogLoss
+
+Threat = Callable[..., ScoreThreat]
+SPAN = math.log(99)
+
+
+def ceilings(threat: ThreatModel) -> tuple[Ceiling, ...]:
+    return PrivateScores().ceilings(threat)
+
+
+def noise(model: NoiseModel) -> ScoreNoise:
+    return ScoreNoise(model=model)
+
+
+def test_gaussian_noise_is_phi_of_half_mu(make_threat: Threat) -> None:
+    (ceiling,) = ceilings(make_threat(query_budget=100, defences=(noise(Gaussian(scale=0.05)),)))
+    assert ceiling.accuracy == pytest.approx(NormalDist().cdf(SPAN * 10 / (2 * 1000 * 0.05)), abs=1e-12)
+
+
+def test_laplace_noise_is_the_exact_product(make_threat: Threat) -> None:
+    (ceiling,) = ceilings(make_threat(query_budget=100, defences=(noise(Laplace(scale=SPAN / 100)),)))
+    assert ceiling.accuracy == pytest.approx(accuracy(LaplaceProduct(epsilon=0.1, queries=100), (0.5, 0.5)))
+    assert ceiling.accuracy == pytest.approx(0.68874, abs=1e-5)
+
+
+def test_geometric_noise_counts_on_its_grid_alone(make_threat: Threat) -> None:
+    model = Geometric(scale=0.05, step=0.001)
+    assert ceilings(make_threat(query_budget=10, defences=(noise(model),))) == ()
+    (ceiling,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=3), noise(model))))
+    assert 0.5 < ceiling.accuracy < 0.8
+
+
+def test_staircase_noise_and_labels_perturbed_anew_compose(make_threat: Threat) -> None:
+    stairs = noise(Staircase(epsilon=0.1, sensitivity=SPAN / 1000))
+    (ceiling,) = ceilings(make_threat(query_budget=9, defences=(stairs,)))
+    (other,) = ceilings(make_threat(query_budget=9, defences=(RandomisedResponse(epsilon=0.1, fresh=True),)))
+    assert ceiling.accuracy == pytest.approx(other.accuracy)
+    assert 0.5 < ceiling.accuracy < 1 / (1 + math.exp(-0.9))
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [(noise(Uniform(tau=1.0)),), (), (Ladder(), noise(Gaussian(scale=1.0))), (Round(decimals=2),)],
+    ids=["bounded", "nothing", "after-ladder", "rounding"],
+)
+def test_what_is_not_private_has_no_ceiling(make_threat: Threat, pipeline: tuple[ScoreDefence, ...]) -> None:
+    assert ceilings(make_threat(query_budget=10, defences=pipeline)) == ()
+
+
+def test_no_budget_or_no_clip_means_no_ceiling(make_threat: Threat) -> None:
+    gauss = noise(Gaussian(scale=1.0))
+    assert ceilings(make_threat(defences=(gauss,))) == ()
+    assert ceilings(make_threat(clip=0.0, query_budget=1, defences=(gauss,))) == ()
+
+
+def test_rounding_before_noise_costs_a_step_and_after_it_nothing(make_threat: Threat) -> None:
+    gauss = noise(Gaussian(scale=0.05))
+    (plain,) = ceilings(make_threat(query_budget=10, defences=(gauss,)))
+    (before,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=2), gauss)))
+    (after,) = ceilings(make_threat(query_budget=10, defences=(gauss, Round(decimals=2))))
+    assert after.accuracy == plain.accuracy < before.accuracy
+    moved = SPAN / 1000 + 0.01
+    assert before.accuracy == pytest.approx(NormalDist().cdf(moved * math.sqrt(10) / (2 * 0.05)), abs=1e-12)
+
+
+def test_noise_after_noise_and_rounding_is_judged_by_what_it_covers(make_threat: Threat) -> None:
+    gauss = noise(Gaussian(scale=0.05))
+    first, second = ceilings(make_threat(query_budget=10, defences=(gauss, Round(decimals=2), gauss)))
+    assert first.accuracy < second.accuracy
+
+
+def test_a_subset_makes_every_label_count_for_more(make_threat: Threat) -> None:
+    (ceiling,) = ceilings(make_threat(query_budget=10, defences=(Subset(share=0.1), noise(Gaussian(scale=0.05)))))
+    assert ceiling.accuracy == pytest.approx(NormalDist().cdf(SPAN / 100 * math.sqrt(10) / 0.1), abs=1e-12)
+
+
+@pytest.mark.parametrize("prior", [(0.5, 0.5), (0.63, 0.37), (0.2, 0.3, 0.5)])
+def test_the_noise_that_is_needed_reaches_the_target(make_threat: Threat, prior: tuple[float, ...]) -> None:
+    facts = {"prior": prior, "n_classes": len(prior), "query_budget": 50}
+    gauss, laplace = PrivateScores(gain=0.1).evaluate(make_threat(**facts))
+    target = max(prior) + 0.1 * (1 - max(prior))
+    for model in (Gaussian(scale=gauss.value), Laplace(scale=laplace.value)):
+        (ceiling,) = ceilings(make_threat(**facts, defences=(noise(model),)))
+        assert ceiling.accuracy == pytest.approx(target, abs=1e-4)
+
+
+def test_the_printed_gaussian_noise_for_titanic(make_threat: Threat) -> None:
+    # N = 2201, clip .01, 1000 queries, 60 % of two equal classes: s >= 0.130.
+    threat = make_threat(n_records=2201, query_budget=1000)
+    assert PrivateScores(gain=0.2).evaluate(threat)[0].value == pytest.approx(0.130, abs=5e-4)
+
+
+def test_without_a_clip_no_scale_is_finite(make_threat: Threat) -> None:
+    unclipped = make_threat(clip=0.0, query_budget=10)
+    assert all(math.isinf(line.value) for line in PrivateScores().evaluate(unclipped))
+    (line,) = Sensitivity().evaluate(unclipped)
+    assert math.isinf(line.value)
+    assert "no finite scale of any noise gives label-DP" in line.conditions
+    assert Sensitivity().evaluate(make_threat())[0].value == pytest.approx(SPAN / 1000)
+
+
+def test_label_dp_of_the_game_has_the_printed_ceiling(make_threat: Threat) -> None:
+    threat = make_threat(n_records=3, defences=(RandomisedResponse(epsilon=1.0),), prior=(1 / 3, 2 / 3))
+    (ceiling,) = LabelDp().ceilings(threat)
+    assert ceiling.accuracy == pytest.approx(0.7310586, abs=5e-8)
+    # All three together .3907 for independent labels; who knows the counts gains the factor 1 / P(counts) = 9 / 4.
+    assert ceiling.exact == pytest.approx(min(ceiling.accuracy, 0.3907118 * 9 / 4), abs=1e-6)
+    assert LabelDp().ceilings(make_threat()) == ()
+
+
+def test_an_approximate_budget_has_no_product_ceiling(make_threat: Threat) -> None:
+    (ceiling,) = LabelDp().ceilings(make_threat(label_epsilon=1.0, label_delta=0.01))
+    assert ceiling.accuracy == ceiling.exact == pytest.approx(0.733748, abs=5e-7)
+
+
+def test_known_class_counts_are_not_covered(make_threat: Threat) -> None:
+    """Two records, one of each class, pushed apart: the signal is twice what one label moves."""
+    (ceiling,) = ceilings(make_threat(n_records=2, query_budget=1, defences=(noise(Gaussian(scale=SPAN / 2)),)))
+    reached = NormalDist().cdf(SPAN / (SPAN / 2) / 2)
+    assert ceiling.accuracy == pytest.approx(NormalDist().cdf(0.5))
+    assert reached > ceiling.accuracy + 0.1
+    assert "exact class counts would be worth a little more" in ceiling.conditions
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 30), min_size=2, max_size=4),
+    st.integers(1, 200),
+    st.sampled_from(["laplace", "gaussian", "response", "fresh", "round", "subset", "ladder", "hide", "permute"]),
+    st.floats(-3, 1),
+)
+def test_no_ceiling_is_below_the_majority_guess(counts: list[int], queries: int, kind: str, size: float) -> None:
+    strength = 10**size
+    pipeline: dict[str, ScoreDefence] = {
+        "laplace": noise(Laplace(scale=strength)),
+        "gaussian": noise(Gaussian(scale=strength)),
+        "response": RandomisedResponse(epsilon=strength),
+        "fresh": RandomisedResponse(epsilon=strength, fresh=True),
+        "round": Round(decimals=round(size + 3)),
+        "subset": Subset(share=min(1.0, strength / 10)),
+        "ladder": Ladder(step=strength),
+        "hide": WorstCaseNoise(tau=strength),
+        "permute": PermuteLabels(),
+    }
+    n = sum(counts)
+    threat = ScoreThreat(
+        n_records=n,
+        n_classes=len(counts),
+        prior=tuple(count / n for count in counts),
+        loss=LogLoss(),
+        arithmetic="float64",
+        summation="numpy",
+        clip=0.01,
+        query_budget=queries,
+    )
+    told = pipeline[kind].tell(threat)
+    blind = math.exp(math.lgamma(n + 1) - sum(math.lgamma(count + 1) for count in counts)) ** -1
+    for bound in (PrivateScores(), LabelDp(), Counting(), GaussianCapacity(), Unseen()):
+        for ceiling in bound.ceilings(told):
+            assert threat.baseline - 1e-9 <= ceiling.accuracy <= 1 + 1e-9
+            assert ceiling.exact >= blind * (1 - 1e-6)
+
+
+def test_other_channels_are_left_alone() -> None:
+    other = ThreatModel(n_records=5, n_classes=2, prior=(0.5, 0.5))
+    assert PrivateScores().ceilings(other) == PrivateScores().evaluate(other) == Sensitivity().evaluate(other) == ()
