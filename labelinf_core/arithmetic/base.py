@@ -12,20 +12,15 @@ __all__ = ["Arithmetic"]
 
 
 class Arithmetic(Protocol):
-    """A number format. Arrays of it support ``+ - * /``; everything else is a method.
-
-    Attributes:
-        name: As in a suite: ``"float64"``, ``"fpa:33"``.
-        summation: ``"numpy"`` (pairwise), ``"exact"`` or ``"sequential"``: how :meth:`mean` adds.
-    """
+    """A number format. Arrays of it support ``+ - * /``; everything else is a method."""
 
     @property
     def name(self) -> str:
-        """As in a suite."""
+        """As in a suite: ``"float64"``, ``"fpa:33"``."""
 
     @property
     def summation(self) -> str:
-        """How :meth:`mean` adds."""
+        """How :meth:`mean` adds: ``"numpy"`` (pairwise), ``"exact"`` or ``"sequential"``."""
 
     def at_precision(self, bits: int | None) -> Arithmetic:
         """Return this format with ``bits`` of precision, where precision can be chosen; itself otherwise."""

@@ -20,7 +20,7 @@ every_statement = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda it
 
 
 @functools.cache
-def tests_in(path: Path) -> frozenset[str]:
+def functions_in(path: Path) -> frozenset[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
@@ -48,7 +48,7 @@ def test_the_tests_it_names_exist(statement: Statement) -> None:
     assert statement.tests, f"{statement.key} names no test"
     for target in statement.tests:
         path, _, name = target.partition("::")
-        functions = tests_in(ROOT / path)
+        functions = functions_in(ROOT / path)
         assert name in functions if name else any(f.startswith("test_") for f in functions), target
 
 

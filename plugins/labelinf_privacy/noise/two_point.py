@@ -26,7 +26,7 @@ class TwoPoint(NoiseModel):
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""
-        return self.tau * rng.choice([-1.0, 1.0], size)
+        return np.where(rng.random(size) < 0.5, -self.tau, self.tau)
 
     @property
     def bound(self) -> float:

@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["class_exponents", "largest_tau", "power_gaps", "units"]
+__all__ = ["class_exponents", "largest_loss", "largest_tau", "power_gaps", "printed_labels_per_query", "units"]
 
 
 def power_gaps(n_labels: int, *, n_records: int, tau: float, base: float = math.e) -> NDArray[np.float64]:
@@ -66,3 +66,28 @@ def units(n_labels: int, n_classes: int) -> float:
 def largest_tau(n_labels: int, *, n_records: int, span: float, n_classes: int = 2, base: float = math.e) -> float:
     """Return the largest ``tau`` for which m labels fit into a clip of span L: ``L / (N 2**m ln(base))``."""
     return span / (n_records * math.log(base) * units(n_labels, n_classes))
+
+
+def printed_labels_per_query(phi: int, *, n_records: int, tau: float) -> int:
+    """Return the m that ICML 2021, Algorithm 3, line 4 prints: two logarithms, rounded up, and the smaller of them.
+
+    Its own accounting is ``phi >= 8 + 2**m N tau ln 2``, which asks to round the second one down (erratum I-13).
+
+    Args:
+        phi: Bits of the papers' FPA(phi), more than 8.
+        n_records: N.
+        tau: Noise to survive, in units of the score.
+    """
+    affordable = math.log2((phi - 8) / (n_records * tau * math.log(2)))
+    return min(math.ceil(math.log2(n_records)), math.ceil(affordable))
+
+
+def largest_loss(n_labels: int, *, n_records: int, tau: float, base: float = math.e) -> float:
+    """Return the largest log-loss of a query about m rows, all others at one half: that of m labels of 0.
+
+    It is at most ``ln 2 + ln(base) (2**(m+1) - 2) tau``, as ``1 + x <= 2 x`` for x >= 1; the proof of ICML 2021,
+    Theorem 7 has ``2**(m+1) tau`` (erratum I-15).
+    """
+    gaps = power_gaps(n_labels, n_records=n_records, tau=tau, base=base)
+    block = float(np.logaddexp(0.0, gaps).sum())
+    return (block + (n_records - n_labels) * math.log(2)) / n_records

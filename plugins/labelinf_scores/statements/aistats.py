@@ -186,7 +186,11 @@ STATEMENTS = (
         counterexample="N = 1, K = 2 with labels 0, 1 and exponents 1..K: separation tau ln 3 < 2 tau",
         repaired="index classes 1..K; mixed radix needs the range K^N - 1 only, which is optimal",
         worked="K = 4, N = 3: range 3822 as printed, 126 in mixed radix",
-        code=("labelinf_scores.constructions.class_rows:class_rows",),
+        code=(
+            "labelinf_scores.constructions.class_rows:class_rows",
+            "labelinf_scores.constructions.powers:class_exponents",
+            "labelinf_scores.constructions.weights:superincreasing",
+        ),
         tests=("tests/theorems/test_s43.py",),
     ),
     _repaired(

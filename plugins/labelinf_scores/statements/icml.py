@@ -222,7 +222,10 @@ STATEMENTS = (
         counterexample="the printed m rounds up: phi - 8 = 1.01 N tau ln 2 gives m = 1 where twice that is needed",
         repaired="round down, and 1 - u_m must be representable: (phi - 1)/2 >= 2^m N tau log2 3 + O(1)",
         worked="log2(16 e^x) = 4 + x / ln 2, not 4 + x ln 2",
-        code=("labelinf_scores.attacks.powers_blocks:PowersBlocks",),
+        code=(
+            "labelinf_scores.attacks.powers_blocks:PowersBlocks",
+            "labelinf_scores.constructions.powers:printed_labels_per_query",
+        ),
         tests=("tests/theorems/test_s17.py",),
     ),
     _repaired(
@@ -233,7 +236,10 @@ STATEMENTS = (
         counterexample="N = 10, tau = 1: phi = 15 leaves m = 0 labels a query",
         repaired="phi >= 8 + 2 N tau ln 2 in the paper's own accounting; maximum loss ln 2 + ln 3 (2^(m+1) - 2) tau",
         worked="N = 100, tau = .03, m = 1: the maximum loss is 0.757, the proof's bound .12",
-        code=("labelinf_scores.attacks.powers_blocks:PowersBlocks",),
+        code=(
+            "labelinf_scores.constructions.powers:largest_loss",
+            "labelinf_scores.constructions.powers:printed_labels_per_query",
+        ),
         tests=("tests/theorems/test_s18.py",),
     ),
     _ok(
@@ -335,7 +341,10 @@ STATEMENTS = (
         counterexample="true, and wasteful: the table's 5 000 queries for 25 000 labels",
         repaired="certified binary weights take 7, 13, 30 and at most 596 queries",
         worked="N = 306: 62 queries by Table 2, 7 by binary weights",
-        code=("labelinf_scores.attacks.binary_weights:BinaryWeights",),
+        code=(
+            "labelinf_scores.attacks.prime_blocks:PrimeBlocks",
+            "labelinf_scores.attacks.binary_weights:BinaryWeights",
+        ),
         tests=("tests/theorems/test_s27.py",),
     ),
 )
