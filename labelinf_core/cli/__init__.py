@@ -18,6 +18,7 @@ from labelinf_core.cli.audit import audit
 from labelinf_core.cli.bounds import bounds
 from labelinf_core.cli.matrix import matrix
 from labelinf_core.cli.plugins import plugins
+from labelinf_core.cli.reproduce import reproduce
 from labelinf_core.cli.theorems import theorems
 from labelinf_core.errors import LabelinfError
 
@@ -50,5 +51,5 @@ def main() -> None:
         sys.path.append(os.getcwd())
 
 
-for command in (matrix, attack, bounds, advise, audit, theorems, plugins):
+for command in (matrix, attack, bounds, advise, audit, theorems, reproduce, plugins):
     main.add_command(command)

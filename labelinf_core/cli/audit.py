@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.audit_outputs import outputs
 from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ __all__ = ["audit"]
 @click.group()
 def audit() -> None:
     """Attack your own system and report what it gives away."""
+
+
+audit.add_command(outputs)
 
 
 @audit.command()

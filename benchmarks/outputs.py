@@ -1,0 +1,261 @@
+"""What a model's outputs give away about planted labels: the audit's numbers, each with its interval.
+
+Usage::
+
+    python benchmarks/outputs.py memorising       # ceilings, placebo: breast cancer, randomised response, epsilon 1
+    python benchmarks/outputs.py best-epoch       # the published attack beside the calibrated one, at the best epoch
+    python benchmarks/outputs.py broken           # resampling at nominal epsilon .3 is caught, replacing is not accused
+    python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
+    python benchmarks/outputs.py speed            # the epsilon bound; one cell of the quick suite
+    python benchmarks/outputs.py                  # all of them: several minutes
+
+Every number is over models trained from scratch. Intervals are at 95 %: Clopper-Pearson over all canaries of all models
+where these are independent, over models where they are not (``+-``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelinf_core import auditing
+from labelinf_core.channels.canaries import Game
+from labelinf_core.channels.output import LossOracle, OutputAttack, OutputDefence, OutputThreat
+from labelinf_core.channels.output_channel import OutputChannel, ranked
+from labelinf_core.components import ABSTAIN, LabelSet, Setting
+from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_data.bundled import BreastCancer, Digits
+from labelinf_outputs.attacks.calibrated import Calibrated
+from labelinf_outputs.attacks.delta_margin import DeltaMargin
+from labelinf_outputs.attacks.lira import Lira
+from labelinf_outputs.attacks.loss_inversion import LossInversion
+from labelinf_outputs.attacks.threshold import Level, Threshold
+from labelinf_outputs.defences.alibi import Alibi
+from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.defences.lp_2st import Lp2st
+from labelinf_outputs.defences.output_noise import OutputNoise
+from labelinf_outputs.defences.pate import Pate
+from labelinf_outputs.defences.recipes import EarlyStopping, TargetSmoothing, WeightDecay
+from labelinf_outputs.defences.resampling_rr import ResamplingRr
+from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
+from labelinf_outputs.defences.soft_labels import SoftLabels
+from labelinf_outputs.defences.temperature import Temperature
+from labelinf_outputs.defences.top_one_only import TopOneOnly
+from labelinf_outputs.labels.census_like import CensusLike
+from labelinf_outputs.labels.digits_parity import DigitsParity
+
+EPOCHS = (10, 20, 30, 40, 60)
+SPLITS = 4  # splits of the data; each serves as many audits as it has members
+MEMBERS = 9
+
+
+def games(
+    channel: OutputChannel, data: LabelSet, defences: Sequence[OutputDefence], count: int, first: int = 0
+) -> tuple[OutputThreat, list[Game]]:
+    threat = channel.threat(Setting(data=data, defences=tuple(defences)))
+    return threat, [Game(channel.plan, data, tuple(defences), seed) for seed in range(first, first + count)]
+
+
+def interval(correct: int, count: int) -> str:
+    found = clopper_pearson(correct, count)
+    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+
+
+class Tally:
+    """Counts of one attack over many models."""
+
+    def __init__(self) -> None:
+        self.shares: list[float] = []
+        self.epsilons: list[float] = []
+        self.memorised: list[float] = []
+        self.correct = self.placebo = self.canaries = 0
+
+    def add(
+        self, attack: OutputAttack, game: Game, threat: OutputThreat, target: int, rng: np.random.Generator
+    ) -> None:
+        guess = attack.run(game.oracle(threat, target), rng)
+        sham, redrawn = game.placebo(threat, target)
+        member = game.member(target)
+        hits = guess.labels == member.planted
+        self.correct += int(hits.sum())
+        self.canaries += hits.size
+        self.placebo += int((attack.run(sham, rng).labels == redrawn).sum())
+        self.shares.append(float(hits.mean()))
+        bound = auditing.one_run_epsilon(
+            ranked(guess, member.planted), n_canaries=hits.size, n_classes=threat.n_classes
+        )
+        self.epsilons.append(bound.epsilon)
+        seen = member.trained != ABSTAIN
+        self.memorised.append(float((guess.labels[seen] == member.trained[seen]).mean()) if seen.any() else np.nan)
+
+    @property
+    def spread(self) -> float:
+        return float(1.96 * np.std(self.shares, ddof=1) / len(self.shares) ** 0.5)
+
+    def word(self, declared: bool, tests: int) -> str:
+        p = min(auditing.p_value(self.placebo, self.canaries, 0.5) * tests, 1.0)
+        return "ok" if p > 0.01 else "view reveals label" if declared else "leaky: void"
+
+
+def audited(
+    attacks: dict[str, OutputAttack], threat: OutputThreat, played: Sequence[Game], targets: int
+) -> dict[str, Tally]:
+    rng = np.random.default_rng(0)
+    tallies = {name: Tally() for name in attacks}
+    for game in played:
+        for target in range(targets):
+            for name, attack in attacks.items():
+                tallies[name].add(attack, game, threat, target, rng)
+    return tallies
+
+
+def memorising() -> None:
+    """Randomised response at epsilon 1 on a victim that memorises all of its training labels."""
+    ceiling = auditing.label_dp_ceiling(1.0, 2)
+    print(f"breast cancer, 20 % canaries, randomised response, epsilon 1: ceiling {ceiling:.4f}")
+    data = BreastCancer().load()
+    channel = OutputChannel(canaries=0.2, epochs=300, loss=LossOracle.PLANTED)
+    threat, played = games(channel, data, [LabelRr(epsilon=1.0)], SPLITS)
+    attacks: dict[str, OutputAttack] = {
+        "LIA-Threshold": Threshold(),
+        "calibrated": Calibrated(),
+        "LiRA": Lira(),
+        "LIA-Delta-Margin": DeltaMargin(),
+        "loss inversion": LossInversion(),
+    }
+    print(f"{'attack':18} {'planted label':24} {'p > ceiling':>12} {'trained':>8} {'placebo':>8}  epsilon >=")
+    for name, tally in audited(attacks, threat, played, MEMBERS).items():
+        above = auditing.p_value(tally.correct, tally.canaries, ceiling)
+        share = interval(tally.correct, tally.canaries)
+        print(
+            f"{name:18} {share:24} {above:12.2g} {np.mean(tally.memorised):8.3f} "
+            f"{tally.placebo / tally.canaries:8.3f}  {np.mean(tally.epsilons):.2f} "
+            f"{tally.word(True, len(attacks))}"
+        )
+
+
+def best_epoch() -> None:
+    """The published threshold attack beside the calibrated one, at the epoch of best test accuracy."""
+    for data in (DigitsParity().load(), CensusLike().load()):
+        accuracy = {}
+        for epochs in EPOCHS:  # chosen on splits that the attacks never meet
+            _, played = games(OutputChannel(canaries=0.05, epochs=epochs), data, [], 5, first=1000)
+            accuracy[epochs] = float(np.mean([game.member(0).test_accuracy for game in played]))
+        best = max(accuracy, key=lambda epochs: accuracy[epochs])
+        shown = ", ".join(f"{epochs}: {share:.3f}" for epochs, share in accuracy.items())
+        print(f"{data.title} ({data.provenance}), 5 % canaries; test accuracy by epoch {shown}; best at {best}")
+        threat, played = games(OutputChannel(canaries=0.05, epochs=best, references=8), data, [], SPLITS)
+        attacks: dict[str, OutputAttack] = {f"LIA-Threshold {item.value}": Threshold(level=item) for item in Level}
+        attacks |= {"calibrated, plain mean": Calibrated(balanced=False), "calibrated": Calibrated(), "LiRA": Lira()}
+        for name, tally in audited(attacks, threat, played, MEMBERS).items():
+            print(
+                f"  {name:24} {np.mean(tally.shares):.3f} +- {tally.spread:.3f}   epsilon >= "
+                f"{np.mean(tally.epsilons):.2f}   placebo {tally.placebo / tally.canaries:.3f}"
+            )
+
+
+def broken(seeds: int = 100) -> None:
+    """The one-run bound on a mechanism that resamples and on one that replaces, nominal epsilon .3, 600 canaries."""
+    data = DigitsParity().load()
+    channel = OutputChannel(canaries=0.4452, epochs=100, references=0)
+    rng = np.random.default_rng(0)
+    for defence, count in ((ResamplingRr(epsilon=0.3), 10), (LabelRr(epsilon=0.3), seeds)):
+        threat, played = games(channel, data, [defence], count)
+        found, shares = [], []
+        for game in played:
+            truth = game.member(0).planted
+            guess = Threshold().run(game.oracle(threat), rng)
+            found.append(auditing.one_run_epsilon(ranked(guess, truth), n_canaries=truth.size).epsilon)
+            shares.append(float((guess.labels == truth).mean()))
+        accused = sum(epsilon > 0.3 for epsilon in found)
+        print(
+            f"{type(defence).__name__:14} {threat.n_records} canaries: success {np.mean(shares):.3f}, "
+            f"epsilon >= {np.mean(found):.2f} (largest {max(found):.2f}); above .3 in {accused} of {count} models "
+            f"{interval(accused, count)}"
+        )
+
+
+def defences() -> None:
+    """Utility, published attack, calibrated attack, epsilon and certificate."""
+    binary: list[list[OutputDefence]] = [
+        [],
+        [EarlyStopping(epochs=20)],
+        [EarlyStopping(epochs=10)],
+        [WeightDecay(factor=0.01)],
+        [WeightDecay(factor=0.1)],
+        [TargetSmoothing(smoothing=0.2)],
+        [SoftLabels()],
+        [RoundedOutputs(decimals=1)],
+        [TopOneOnly()],
+        [Temperature(temperature=10.0)],
+        [OutputNoise()],
+        [LabelRr(epsilon=2.0)],
+        [LabelRr(epsilon=2.0), EarlyStopping(epochs=20)],
+        [LabelRr(epsilon=2.0), SoftLabels()],
+        [Alibi(epsilon=2.0)],
+        [Lp2st(epsilon=2.0)],
+        [Pate(epsilon=8.0, votes=300)],
+    ]
+    rows(CensusLike().load(), 0.05, 40, binary)
+    many: list[list[OutputDefence]] = [[]]
+    for epsilon in (4.0, 2.0):
+        many += [[LabelRr(epsilon=epsilon)], [Alibi(epsilon=epsilon)], [Lp2st(epsilon=epsilon)]]
+        many += [[LabelRr(epsilon=epsilon), EarlyStopping(epochs=20)]]
+    rows(Digits().load(), 0.1, 60, many)
+
+
+def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Sequence[OutputDefence]]) -> None:
+    print(f"{data.title}, {epochs} epochs unless stopped, {canaries:.0%} canaries")
+    print(f"  {'defence':52} {'test':>6} {'threshold':>10} {'calibrated':>11} {'epsilon >=':>11}  certificate")
+    for pipeline in pipelines:
+        threat, played = games(OutputChannel(canaries=canaries, epochs=epochs), data, pipeline, 1)
+        tallies = audited({"threshold": Threshold(), "calibrated": Calibrated()}, threat, played, MEMBERS)
+        test = np.mean([game.member(i).test_accuracy for game in played for i in range(MEMBERS)])
+        known = np.isfinite(threat.label_epsilon)
+        limit = auditing.label_dp_ceiling(threat.label_epsilon, threat.n_classes, threat.label_delta)
+        print(
+            f"  {' + '.join(map(str, pipeline)) or 'none':52} {test:6.3f} {np.mean(tallies['threshold'].shares):10.3f} "
+            f"{np.mean(tallies['calibrated'].shares):11.3f} {np.mean(tallies['calibrated'].epsilons):11.2f}  "
+            f"{f'at most {limit:.3f}' if known else 'none'}"
+        )
+
+
+def speed() -> None:
+    """CPU time of the bound and of one cell."""
+    hits = np.arange(1000) < 731
+    start = time.process_time()
+    for _ in range(200):
+        auditing.one_run_epsilon(hits, n_canaries=1000)
+    print(f"one-run epsilon, 1 000 canaries: {(time.process_time() - start) / 200 * 1e3:.3f} ms a call")
+    start = time.process_time()
+    for _ in range(20):
+        auditing.one_run_epsilon(hits, n_canaries=1000, delta=1e-5)
+    print(f"the same for (epsilon, delta):   {(time.process_time() - start) / 20 * 1e3:.1f} ms a call")
+    start = time.process_time()
+    threat, played = games(OutputChannel(canaries=0.2, epochs=200), BreastCancer().load(), [LabelRr()], 1)
+    audited({"calibrated": Calibrated()}, threat, played, 1)
+    print(f"one cell, one trial (victim, 8 references, attack, placebo): {time.process_time() - start:.2f} s")
+
+
+SECTIONS = {
+    "memorising": memorising,
+    "best-epoch": best_epoch,
+    "broken": broken,
+    "defences": defences,
+    "speed": speed,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="all when none is given")
+    for name in parser.parse_args().sections or SECTIONS:
+        print(f"== {name}")
+        SECTIONS[name]()
+
+
+if __name__ == "__main__":
+    main()

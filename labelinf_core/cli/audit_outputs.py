@@ -1,0 +1,112 @@
+"""``labelinf audit outputs``: a model that exists already, audited from its predictions on planted labels."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import click
+
+from labelinf_core.cli.options import block_option, load_host
+
+if TYPE_CHECKING:
+    from labelinf_core.audit.outputs import Audit, Finding
+
+__all__ = ["outputs"]
+
+
+@click.command()
+@click.option(
+    "--probabilities", required=True, metavar="P.csv", help="Predictions: a row per record, a column per class."
+)
+@click.option("--canaries", required=True, metavar="C.csv", help="Planted labels: columns label, and record or loss.")
+@click.option("--references", metavar="R.npz", help="Reference models: arrays probabilities and labels.")
+@click.option("--epsilon", type=click.FloatRange(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
+@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0, show_default=True)
+@click.option("--attack", "attacks", multiple=True, metavar="SPEC", help="Play this attack; may be repeated.")
+@click.option("--gate", is_flag=True, help="Exit with status 1 when any attack that passes the placebo leaks.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@block_option
+@click.pass_context
+def outputs(
+    context: click.Context,
+    probabilities: str,
+    canaries: str,
+    references: str | None,
+    epsilon: float | None,
+    delta: float,
+    attacks: tuple[str, ...],
+    gate: bool,
+    seed: int,
+    as_json: bool,
+    blocks: tuple[str, ...],
+) -> None:
+    """Audit a trained model: does it give back the labels that were planted in its training data?"""
+    import numpy as np
+
+    from labelinf_core.audit.output_files import read_planted
+    from labelinf_core.audit.outputs import audit_outputs
+    from labelinf_core.specs import Builder
+
+    planted = read_planted(probabilities, canaries, references)
+    found = audit_outputs(
+        planted,
+        Builder(load_host(blocks)),
+        attacks=attacks,
+        claimed=math.inf if epsilon is None else epsilon,
+        delta=delta,
+        rng=np.random.default_rng(seed),
+    )
+    click.echo(_as_json(found) if as_json else "\n".join(_lines(found, str(planted.view))))
+    context.exit(int(found.refuted or (gate and found.leaks)))
+
+
+def _lines(found: Audit, view: str) -> list[str]:
+    lines = [f"{found.n_canaries} canaries, {found.n_classes} classes; view: {view}", ""]
+    lines += [_line(item, found) for item in found.findings]
+    return [*lines, "", *(f"note: {note}" for note in found.notes), *_summary(found)]
+
+
+def _line(item: Finding, found: Audit) -> str:
+    if item.accuracy is None or item.epsilon is None:
+        return f"  {item.attack:22} {item.word.value}: {item.refusal or 'it abstained throughout'}"
+    share = item.accuracy
+    against = f", p above ceiling {item.p_ceiling:.2g}" if found.ceiling < 1 else ""
+    return (
+        f"  {item.attack:22} {item.correct}/{item.guesses} = {share.value:.1%} [{share.low:.1%}, {share.high:.1%}], "
+        f"p {item.p_chance:.2g}{against}, placebo {item.placebo / item.guesses:.1%}, "
+        f"epsilon >= {item.epsilon.epsilon:.2f}: {item.word.value}"
+    )
+
+
+def _summary(found: Audit) -> list[str]:
+    lines = []
+    if found.refuted:
+        lines.append(f"REFUTED: epsilon = {found.claimed:g} was claimed, epsilon >= {found.epsilon:.2f} is proved.")
+    elif found.leaks:
+        lines.append(f"The model gives planted labels back: epsilon >= {found.epsilon:.2f} is proved.")
+    else:
+        lines.append("No attack found anything. That is not a proof of safety.")
+    if found.ceiling < 1:
+        lines.append(f"epsilon = {found.claimed:g} allows any attack {found.ceiling:.1%} of the planted labels.")
+    lines.append(f"{found.n_canaries} canaries can prove epsilon >= {found.provable:.2f} at best.")
+    return lines
+
+
+def _as_json(found: Audit) -> str:
+    import attrs
+
+    from labelinf_core.evaluator.records import plain
+
+    def word(_: object, __: object, value: object) -> object:
+        return getattr(value, "value", value) if type(value).__name__ == "Word" else value
+
+    report = {
+        **attrs.asdict(found, value_serializer=word),
+        "epsilon": found.epsilon,
+        "refuted": found.refuted,
+        "leaks": found.leaks,
+    }
+    return json.dumps(plain(report), indent=1, ensure_ascii=False)

@@ -1,0 +1,76 @@
+"""``labelinf reproduce``: the papers' tables, computed again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.errors import UnknownNameError
+
+if TYPE_CHECKING:
+    from labelinf_core.reproductions import Reproduced, Table
+
+__all__ = ["reproduce"]
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@block_option
+def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
+    """Compute a published table again. Without a NAME, list what can be."""
+    known = {item.name: item for item in load_host(blocks).reproductions()}
+    if name is None:
+        for item in known.values():
+            click.echo(f"{item.name:24} {item.summary} ({item.reference})")
+        return
+    if name not in known:
+        raise UnknownNameError(f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.")
+    found = known[name].run()
+    if as_json:
+        click.echo(_as_json(found))
+    else:
+        _print(found)
+
+
+def _as_json(found: Reproduced) -> str:
+    import attrs
+
+    from labelinf_core.evaluator.records import plain
+
+    return json.dumps(plain(attrs.asdict(found)), indent=1, ensure_ascii=False)
+
+
+def _print(found: Reproduced) -> None:
+    from rich.text import Text
+
+    from labelinf_core.report.console import make_console
+
+    console = make_console()
+    console.print(Text(found.title, style="bold"))
+    for table in found.tables:
+        console.print(Text(f"\n{table.title}"))
+        console.print(_rich(table))
+    for finding in found.findings:
+        console.print(Text(f"· {finding.says}: {_show(finding.value)}"))
+
+
+def _rich(table: Table) -> Any:
+    from rich import box
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(box=box.SIMPLE)
+    for column in table.columns:
+        drawn.add_column(column)
+    for row in table.rows:
+        drawn.add_row(*map(_show, row))
+    return drawn
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, float):
+        return "∞" if value == float("inf") else f"{value:.4g}"
+    return str(value)

@@ -1,0 +1,1 @@
+"""The model-output channel: a label-memorisation audit."""

@@ -1,0 +1,1 @@
+"""Attacks of the model-output channel, one per file."""

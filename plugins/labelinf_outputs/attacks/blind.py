@@ -1,0 +1,19 @@
+"""The baseline: guesses without looking. Planted labels are uniform, so no constant does better than another."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.output import OutputAttack, OutputGuess, OutputOracle
+
+__all__ = ["BlindGuess"]
+
+
+@attrs.frozen(kw_only=True)
+class BlindGuess(OutputAttack):
+    """Guesses the most frequent class; under a uniform prior that is class 0."""
+
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+        """Look at nothing."""
+        return OutputGuess(labels=np.full(oracle.threat.n_records, oracle.threat.majority, dtype=np.intp))

@@ -1,0 +1,1 @@
+"""What the theory says about the model-output channel."""

@@ -1,0 +1,1 @@
+"""Defences of the model-output channel, one per file."""

@@ -1,0 +1,38 @@
+"""Randomised response on every training label, canaries included (Warner, JASA 1965; K-ary: Kairouz et al., ICML 2016).
+
+Certificate: pure label-DP with epsilon, for whatever is done with the model. A model that memorises shows its training
+labels all the same: success against those stays at 1 and only the planted ones are protected, exactly to the ceiling
+``e^eps / (e^eps + K - 1)``. An attack at the ceiling is the mechanism working as specified.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.output import OutputDefence, OutputThreat
+from labelinf_core.channels.training import Train, Trained, TrainingTask
+from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_privacy.randomised_response import perturb
+
+__all__ = ["LabelRr"]
+
+
+@attrs.frozen(kw_only=True)
+class LabelRr(OutputDefence):
+    """Keeps each label with probability ``e^eps / (e^eps + K - 1)``, else replaces it by another class.
+
+    Attributes:
+        epsilon: Of pure label-DP, at least 0.
+    """
+
+    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
+
+    def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
+        """Train on perturbed labels."""
+        labels = perturb(task.hard_labels("label-rr"), self.epsilon, task.n_classes, rng)
+        return train(task.with_labels(labels), rng)
+
+    def effect(self, threat: OutputThreat) -> OutputThreat:
+        """Pure label-DP."""
+        return with_label_dp(threat, self.epsilon)

@@ -1,0 +1,65 @@
+"""PATE for labels: a student learns from noisy votes of teachers (Papernot et al., ICLR 2018; Malek et al., 2021).
+
+The records are dealt out to teachers. Gaussian noise is added to the teachers' votes on some records, and a student is
+trained on the winners. Features are public, so the records that are voted on may be training records themselves.
+
+Certificate: (epsilon, delta)-label-DP. A label touches one teacher, hence moves one vote from one class to another on
+every record voted on: all votes together move by ``sqrt(2 q)``, and Gaussian noise of standard deviation s makes them
+``sqrt(2 q) / s``-Gaussian-DP. s is the smallest that is enough (Balle and Wang, ICML 2018, Theorem 8). It takes many
+teachers to be heard above it: on some hundred records little is learnt.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.output import OutputDefence, OutputThreat
+from labelinf_core.channels.training import Train, Trained, TrainingTask, one_hot
+from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_privacy.profiles import gaussian_mu
+
+__all__ = ["Pate", "vote_noise"]
+
+
+def vote_noise(epsilon: float, delta: float, votes: int) -> float:
+    """Return the standard deviation of the noise on the votes on ``votes`` records."""
+    return math.sqrt(2 * votes) / gaussian_mu(epsilon, delta)
+
+
+@attrs.frozen(kw_only=True)
+class Pate(OutputDefence):
+    """Releases a student that never saw a label.
+
+    Attributes:
+        epsilon: Of (epsilon, delta)-label-DP, above 0.
+        delta: In (0, 1).
+        teachers: Into how many parts the records are dealt, at least 2.
+        votes: Records voted on, at least 1; all of them when there are fewer.
+    """
+
+    epsilon: float = attrs.field(default=4.0, validator=attrs.validators.gt(0))
+    delta: float = attrs.field(default=1e-5, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+    teachers: int = attrs.field(default=20, validator=attrs.validators.ge(2))
+    votes: int = attrs.field(default=100, validator=attrs.validators.ge(1))
+
+    def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
+        """Train teachers, let them vote, train the student."""
+        asked = rng.permutation(task.n_records)[: self.votes]
+        counts = np.zeros((asked.size, task.n_classes))
+        for rows in np.array_split(rng.permutation(task.n_records), self.teachers):
+            teacher = train(task.take(rows), rng).model
+            said = teacher.log_probabilities(task.features[asked]).argmax(axis=1)
+            counts += one_hot(said, task.n_classes)
+        noise = rng.normal(0.0, vote_noise(self.epsilon, self.delta, asked.size), counts.shape)
+        winners = one_hot((counts + noise).argmax(axis=1), task.n_classes)
+        student = train(attrs.evolve(task, features=task.features[asked], targets=winners), rng)
+        targets = np.full_like(task.targets, np.nan)
+        targets[asked] = winners
+        return attrs.evolve(student, targets=targets)
+
+    def effect(self, threat: OutputThreat) -> OutputThreat:
+        """(epsilon, delta)-label-DP."""
+        return with_label_dp(threat, self.epsilon, self.delta)

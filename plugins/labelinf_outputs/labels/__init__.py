@@ -1,0 +1,1 @@
+"""Records with features that the model-output channel is measured on."""

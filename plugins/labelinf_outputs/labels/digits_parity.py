@@ -1,0 +1,28 @@
+"""Two classes from real data: is the handwritten digit odd?"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.components import LabelSet, LabelSource
+
+__all__ = ["DigitsParity"]
+
+
+@attrs.frozen(kw_only=True)
+class DigitsParity(LabelSource):
+    """Optical recognition of handwritten digits, 1 797 records, 64 features, classes even and odd."""
+
+    def load(self) -> LabelSet:
+        """Return the labels and features."""
+        from sklearn.datasets import load_digits
+
+        bunch = load_digits()
+        return LabelSet(
+            labels=np.asarray(bunch.target % 2, dtype=np.intp),
+            class_names=("even", "odd"),
+            title="digits-parity",
+            provenance="real",
+            features=np.asarray(bunch.data, dtype=np.float64),
+        )

@@ -1,0 +1,115 @@
+"""What ``labelinf reproduce blia-tables`` shows: :mod:`labelinf_outputs.published.blia` as tables and sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from labelinf_core.reproductions import Finding, Reproduced, Table
+from labelinf_outputs.defences.resampling_rr import effective_epsilon
+from labelinf_outputs.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
+
+__all__ = ["LEVEL", "blia_tables"]
+
+LEVEL = 0.01  #: of significance
+
+
+def blia_tables() -> Reproduced:
+    """Compute the published tables again."""
+    found = entries()
+    return Reproduced(
+        title="Khan et al., BLIA, 2025: 84 success rates, from the printed figures",
+        tables=(_all_entries(found), _above_ceiling(found), _identity(), _fits(), _budgets()),
+        findings=tuple(_findings(found)),
+    )
+
+
+def _all_entries(found: tuple[Entry, ...]) -> Table:
+    return Table(
+        title="Success rates against one half",
+        columns=("benchmark", "epsilon", "attack", "correct", "canaries", "rate", "p", "p (Holm)"),
+        rows=tuple(
+            (
+                item.row.benchmark,
+                item.row.epsilon,
+                item.attack,
+                item.correct,
+                item.row.canaries,
+                item.rate,
+                item.p_chance,
+                item.p_chance_holm,
+            )
+            for item in found
+        ),
+    )
+
+
+def _above_ceiling(found: tuple[Entry, ...]) -> Table:
+    return Table(
+        title="Entries above what epsilon-label-DP allows to any attack (1 %)",
+        columns=("benchmark", "epsilon", "attack", "rate", "ceiling", "p", "p (Holm)"),
+        rows=tuple(
+            (
+                item.row.benchmark,
+                item.row.epsilon,
+                item.attack,
+                item.rate,
+                item.ceiling,
+                item.p_ceiling,
+                item.p_ceiling_holm,
+            )
+            for item in found
+            if item.p_ceiling <= LEVEL
+        ),
+    )
+
+
+def _identity() -> Table:
+    identity = loss_identity()
+    epsilons = [row.epsilon for row in rows() if row.benchmark == "IMDB"]
+    return Table(
+        title="IMDB: Delta-Margin against (1 + threshold) / 2",
+        columns=("epsilon", "published", "predicted"),
+        rows=tuple(zip(epsilons, identity.published, identity.predicted, strict=True)),
+    )
+
+
+def _fits() -> Table:
+    benchmarks = dict.fromkeys(row.benchmark for row in rows())
+    return Table(
+        title="Train accuracy: root mean square residual of two mechanisms",
+        columns=("benchmark", "randomised response", "resampling"),
+        rows=tuple(
+            (name, train_fit(name, resampling=False).rms, train_fit(name, resampling=True).rms) for name in benchmarks
+        ),
+    )
+
+
+def _budgets() -> Table:
+    epsilons = dict.fromkeys(row.epsilon for row in rows() if math.isfinite(row.epsilon))
+    return Table(
+        title="What a budget is worth if labels were resampled: ln(1 + 2 e^eps)",
+        columns=("nominal", "effective"),
+        rows=tuple((epsilon, effective_epsilon(epsilon, 2)) for epsilon in epsilons),
+    )
+
+
+def _findings(found: tuple[Entry, ...]) -> Iterator[Finding]:
+    limited = [item for item in found if math.isfinite(item.row.epsilon)]
+    counts = {
+        "entries": len(found),
+        "above one half at 1 %": sum(item.p_chance <= LEVEL for item in found),
+        "above one half at 1 %, Holm": sum(item.p_chance_holm <= LEVEL for item in found),
+        "not above one half as printed": sum(item.rate <= 0.5 for item in found),
+        "with a finite budget": len(limited),
+        "above the label-DP ceiling at 1 %": sum(item.p_ceiling <= LEVEL for item in limited),
+        "above the label-DP ceiling at 1 %, Holm": sum(item.p_ceiling_holm <= LEVEL for item in limited),
+        "settings in which Delta-Margin is below the threshold attack": sum(
+            row.delta_margin < row.threshold for row in rows()
+        ),
+    }
+    yield from (Finding(says=says, value=value) for says, value in counts.items())
+    yield Finding(says="IMDB, (1 + threshold) / 2: p-value of the fit", value=loss_identity().p_value)
+    for resampling, name in ((False, "randomised response"), (True, "resampling")):
+        fit = threshold_fit("IMDB", resampling=resampling)
+        yield Finding(says=f"IMDB thresholds under {name}: p-value of the fit", value=fit.p_value)

@@ -1,0 +1,194 @@
+"""The statistics of an audit, against slow references and by exact enumeration."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from labelinf_core import auditing
+
+
+@given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
+@settings(max_examples=60, deadline=None)
+def test_the_p_value_is_the_binomial_tail(correct: int, guesses: int, probability: float) -> None:
+    correct = min(correct, guesses)
+
+    expected = stats.binom.sf(correct - 1, guesses, probability)
+
+    assert auditing.p_value(correct, guesses, probability) == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_p_value_of_nothing_is_one() -> None:
+    assert auditing.p_value(0, 10, 0.5) == 1.0
+    assert auditing.p_value(10, 10, 1.0) == 1.0
+
+
+def naive_holm(p_values: list[float]) -> list[float]:
+    """Reject step by step at every level that matters; the adjusted value is the least level that rejects."""
+    adjusted = []
+    for own in p_values:
+        levels = sorted(p * k for p in p_values for k in range(1, len(p_values) + 1))
+        adjusted.append(min([level for level in levels if own in rejected(p_values, level)] + [1.0]))
+    return adjusted
+
+
+def rejected(p_values: list[float], level: float) -> list[float]:
+    out: list[float] = []
+    for rank, p in enumerate(sorted(p_values)):
+        if p * (len(p_values) - rank) > level * (1 + 1e-12):
+            break
+        out.append(p)
+    return out
+
+
+@given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=7))
+@settings(max_examples=60, deadline=None)
+def test_holm_is_the_step_down_procedure(p_values: list[float]) -> None:
+    assert auditing.holm(p_values) == pytest.approx(naive_holm(p_values))
+
+
+def test_holm_of_no_tests_is_empty() -> None:
+    assert auditing.holm([]) == ()
+
+
+@pytest.mark.parametrize(("epsilon", "n_classes"), [(0.0, 2), (1.0, 2), (0.7, 5), (3.0, 10)])
+def test_the_ceiling_inverts_to_its_epsilon(epsilon: float, n_classes: int) -> None:
+    ceiling = auditing.label_dp_ceiling(epsilon, n_classes)
+
+    assert math.log(ceiling * (n_classes - 1) / (1 - ceiling)) == pytest.approx(epsilon, abs=1e-12)
+
+
+def test_the_ceiling_is_sane_at_its_ends() -> None:
+    assert auditing.label_dp_ceiling(0.0, 4) == 0.25
+    assert auditing.label_dp_ceiling(math.inf, 4) == 1.0
+    assert auditing.label_dp_ceiling(0.5, 2, delta=1.0) == 1.0
+
+
+@given(st.integers(1, 200), st.integers(1, 200), st.integers(2, 10), st.floats(0.001, 0.2))
+@settings(max_examples=60, deadline=None)
+def test_the_bound_is_where_the_p_value_reaches_beta(correct: int, guesses: int, n_classes: int, beta: float) -> None:
+    correct = min(correct, guesses)
+
+    epsilon = auditing.epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=beta)
+
+    p = auditing.p_value(correct, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
+    assert p == pytest.approx(beta, rel=1e-6) if epsilon > 0 else p >= beta * (1 - 1e-6)
+
+
+def reference_p_value(correct: int, guesses: int, epsilon: float, delta: float, canaries: int) -> float:
+    """Theorem 5.2 of Steinke, Nasr and Jagielski by plain summation."""
+    keep = 1 / (1 + math.exp(-epsilon))
+    tail = stats.binom.sf(correct - 1, guesses, keep)
+    gaps = [
+        2 / i * sum(stats.binom.pmf(correct - j, guesses, keep) for j in range(1, i + 1))
+        for i in range(1, canaries + 1)
+    ]
+    return float(tail + max(gaps) * canaries * delta)
+
+
+@pytest.mark.parametrize(("correct", "guesses", "canaries"), [(18, 20, 20), (9, 10, 40), (40, 50, 50)])
+@pytest.mark.parametrize("delta", [1e-6, 1e-3])
+def test_the_approximate_bound_agrees_with_plain_summation(
+    correct: int, guesses: int, canaries: int, delta: float
+) -> None:
+    epsilon = auditing.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=canaries)
+
+    assert epsilon > 0
+    assert reference_p_value(correct, guesses, epsilon, delta, canaries) == pytest.approx(auditing.BETA, rel=1e-6)
+
+
+def test_a_delta_never_proves_more() -> None:
+    bounds = [auditing.epsilon_lower_bound(90, 100, delta=d, n_canaries=100) for d in (0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2)]
+
+    assert all(later <= earlier + 1e-6 for earlier, later in pairwise(bounds))
+    assert bounds[-1] < bounds[0]
+
+
+def test_a_delta_for_many_classes_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"delta=0\.1 must be 0 for n_classes=3"):
+        auditing.epsilon_lower_bound(5, 5, n_classes=3, delta=0.1, n_canaries=5)
+
+
+def test_no_guesses_prove_nothing() -> None:
+    assert auditing.epsilon_lower_bound(0, 0) == auditing.epsilon_lower_bound(0, 10) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("n_canaries", "epsilon"), [(20, 1.41), (50, 2.39), (100, 3.11), (500, 4.73), (1000, 5.43), (3000, 6.53)]
+)
+def test_perfect_guesses_prove_the_provable_epsilon(n_canaries: int, epsilon: float) -> None:
+    found = auditing.one_run_epsilon(np.ones(n_canaries, dtype=bool), n_canaries=n_canaries)
+
+    assert round(found.epsilon, 2) == epsilon
+    assert found.epsilon == found.provable == auditing.provable_epsilon(n_canaries)
+
+
+def test_abstaining_from_doubtful_guesses_proves_more() -> None:
+    confident, doubtful = np.ones(50, dtype=bool), np.arange(450) % 2 == 0
+    ranked = np.concatenate([confident, doubtful])
+
+    found = auditing.one_run_epsilon(ranked, n_canaries=500)
+
+    assert (found.guesses, found.correct) == (50, 50)
+    assert found.epsilon > auditing.epsilon_lower_bound(int(ranked.sum()), 500)
+
+
+def test_guess_counts_are_fixed_beforehand() -> None:
+    assert auditing.guess_counts(1000) == (1000, 500, 250, 100)
+    assert auditing.guess_counts(1) == (1,)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
+@pytest.mark.parametrize("guesses", [20, 101, 600])
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_the_pure_bound_covers_randomised_response(epsilon: float, guesses: int, n_classes: int) -> None:
+    """Exact: the best attack on randomised response guesses the response, right Bin(r, ceiling) times."""
+    counts = np.arange(guesses + 1)
+    weights = stats.binom.pmf(counts, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
+    too_high = [auditing.epsilon_lower_bound(int(k), guesses, n_classes=n_classes) > epsilon + 1e-9 for k in counts]
+
+    assert weights[np.array(too_high)].sum() <= auditing.BETA
+
+
+@pytest.mark.parametrize(("epsilon", "n_classes"), [(0.3, 2), (1.0, 2), (1.0, 4)])
+def test_one_run_covers_whatever_the_ranking(epsilon: float, n_classes: int) -> None:
+    """By simulation: 4 000 audits whose confidence is a noisy copy of the mechanism's own randomness.
+
+    The true rate is at most 5 %; 4 000 runs exceed 6.2 % with probability below 5e-4 (exact binomial tail).
+    """
+    rng = np.random.default_rng(0)
+    runs, m = 4_000, 120
+    keep = auditing.label_dp_ceiling(epsilon, n_classes)
+    accused = 0
+    for _ in range(runs):
+        correct = rng.random(m) < keep
+        # A guesser may rank by anything but the labels; here half of the canaries show a stronger mechanism.
+        ranked = correct[np.argsort(rng.random(m))]
+        accused += auditing.one_run_epsilon(ranked, n_canaries=m, n_classes=n_classes).epsilon > epsilon
+    assert accused <= 0.062 * runs
+    assert stats.binom.sf(0.062 * runs, runs, 0.05) < 5e-4
+
+
+def test_the_approximate_bound_covers_a_mechanism_that_tells_all_with_probability_delta() -> None:
+    """By simulation: with probability delta a label is released, else randomised response.
+
+    2 000 runs exceed 6.8 % with probability below 2e-4 when the true rate is 5 %.
+    """
+    rng = np.random.default_rng(1)
+    runs, m, epsilon, delta = 2_000, 100, 0.5, 0.02
+    keep = auditing.label_dp_ceiling(epsilon, 2)
+    accused = 0
+    for _ in range(runs):
+        told = rng.random(m) < delta
+        correct = told | (rng.random(m) < keep)
+        ranked = correct[np.argsort(~told, kind="stable")]
+        hits = int(ranked[:10].sum())
+        accused += auditing.epsilon_lower_bound(hits, 10, delta=delta, n_canaries=m) > epsilon
+    assert accused <= 0.068 * runs
+    assert stats.binom.sf(0.068 * runs, runs, 0.05) < 2e-4

@@ -1,0 +1,188 @@
+"""The channel in the evaluator: verdicts, the placebo over a table, the alarm."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.channels.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
+from labelinf_core.components import LabelSet, LabelSource, Placebo
+from labelinf_core.evaluator.executors import InProcess
+from labelinf_core.evaluator.placebo import placebo_p_value, void_verdicts
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.records import Status, Trial, from_json, to_json
+from labelinf_core.evaluator.results import summarise
+from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.guarantees import Verdict
+from labelinf_core.host import Host
+from labelinf_core.specs import Builder
+
+TREE = "sklearn.tree:DecisionTreeClassifier"
+HERE = f"{__name__}"
+
+
+@attrs.frozen(kw_only=True)
+class Peeking(OutputAttack):
+    """A planted leak: looks up the truth in the frames of whoever called it."""
+
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+        frame: Any = sys._getframe()
+        while frame is not None:
+            names = frame.f_locals
+            if "redrawn" in names:
+                return OutputGuess(labels=names["redrawn"])
+            if "game" in names:
+                return OutputGuess(labels=names["game"].member(0).planted)
+            frame = frame.f_back
+        raise AssertionError("nobody to look at")
+
+
+@attrs.frozen(kw_only=True)
+class FalseClaim(OutputDefence):
+    """A planted broken defence: claims label-DP and does nothing."""
+
+    def effect(self, threat: OutputThreat) -> OutputThreat:
+        return attrs.evolve(threat, label_epsilon=0.5)
+
+
+@attrs.frozen(kw_only=True)
+class FewRecords(LabelSource):
+    """Records on which training takes no time."""
+
+    def load(self) -> LabelSet:
+        rng = np.random.default_rng(0)
+        features = rng.standard_normal((200, 4))
+        labels = (features[:, 0] > 0).astype(np.intp)
+        return LabelSet(labels=labels, class_names=("n", "y"), title="few", provenance="made", features=features)
+
+
+PLUGIN = """
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+labelinf_contract = 1
+R = Reference(work="test", statement="test")
+def item(kind, name, target, channel="output"):
+    return Descriptor(kind=kind, name=name, channel=channel, summary="-", reference=R, target="{home}:" + target)
+@hookimpl
+def labelinf_attacks():
+    yield item(Kind.ATTACK, "peeking", "Peeking")
+@hookimpl
+def labelinf_defences():
+    yield item(Kind.DEFENCE, "false-claim", "FalseClaim")
+@hookimpl
+def labelinf_label_sources():
+    yield item(Kind.LABELS, "few-records", "FewRecords", None)
+"""
+
+
+@pytest.fixture
+def builder(install_fake: Any, monkeypatch: pytest.MonkeyPatch) -> Builder:
+    monkeypatch.setitem(sys.modules, "planted_components", sys.modules[HERE])
+    install_fake(
+        "labelinf-planted",
+        entry="planted",
+        module="planted_plugin",
+        source=PLUGIN.replace("{home}", "planted_components"),
+    )
+    return Builder(Host.load(strict=True))
+
+
+def verdicts(builder: Builder, folder: Path, attacks: list[str], defences: list[Any], **settings: Any) -> Any:
+    matrix = Matrix(
+        labels=["few-records"],
+        attacks=attacks,
+        defences=defences,
+        channel="output",
+        settings={"victim": TREE, "references": 4, "canaries": 0.4, **settings},
+    )
+    plan = make_plan(Suite(matrix=[matrix], trials=3, seed=0, title="t"), builder, "test.toml")
+    store = Store.open(folder, plan)
+    run(plan, store, InProcess(Bench(builder=builder)))
+    results = summarise(store)
+    store.close()
+    return {(cell.cell.shown.attack, cell.cell.shown.pipeline): cell for cell in results.cells}
+
+
+def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: Path) -> None:
+    found = verdicts(builder, tmp_path, ["blind-guess", "lia-threshold", "calibrated"], ["undefended", "label-rr"])
+    words = {key: result.verdict for key, result in found.items()}
+
+    assert words["lia-threshold", "undefended"] is Verdict.BROKEN_OBSERVED
+    assert words["blind-guess", "undefended"] is Verdict.HELD_SO_FAR
+    assert {words[attack, "label-rr"] for attack in ("lia-threshold", "calibrated")} == {Verdict.HELD_CERTIFIED}
+    assert found["lia-threshold", "label-rr"].ceiling == pytest.approx(0.7310586, abs=1e-6)
+    evidence = found["lia-threshold", "label-rr"].trials[0].evidence
+    assert evidence["training_label_accuracy"] == 1.0
+    assert 0 < evidence["epsilon_provable"] < 4
+    assert {"test_accuracy", "train_accuracy", "epsilon_at_least", "view"} <= evidence.keys()
+
+
+def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:
+    attacks = ["lia-threshold", "lia-delta-margin", "loss-inversion"]
+    found = verdicts(builder, tmp_path, attacks, ["label-rr"], loss="planted", victim="mlp", epochs=30)
+
+    assert found["loss-inversion", "label-rr"].verdict is Verdict.VIEW_REVEALS
+    assert found["lia-delta-margin", "label-rr"].verdict is Verdict.VIEW_REVEALS
+    assert found["lia-threshold", "label-rr"].verdict in (Verdict.HELD_SO_FAR, Verdict.BROKEN_OBSERVED)
+
+
+def test_an_attack_that_peeks_is_void(builder: Builder, tmp_path: Path) -> None:
+    found = verdicts(builder, tmp_path, ["peeking", "lia-threshold"], ["label-rr", "undefended"])
+
+    assert found["peeking", "label-rr"].accuracy.value == 1.0
+    assert found["peeking", "label-rr"].verdict is found["peeking", "undefended"].verdict is Verdict.LEAKY
+    assert found["lia-threshold", "undefended"].verdict is Verdict.BROKEN_OBSERVED
+
+
+def test_a_defence_that_claims_what_it_does_not_do_raises_the_alarm(builder: Builder, tmp_path: Path) -> None:
+    found = verdicts(builder, tmp_path, ["lia-threshold"], ["false-claim", "label-rr(epsilon=0.5)"])
+
+    assert found["lia-threshold", "false-claim"].verdict is Verdict.CONTRADICTION
+    assert found["lia-threshold", "label-rr(epsilon=0.5)"].verdict is Verdict.HELD_CERTIFIED
+
+
+def trial(correct: int, *, n: int = 100, declared: bool = False) -> Trial:
+    return Trial(
+        n_correct=n, n_records=n, placebo=Placebo(n_correct=correct, n_records=n, chance=0.5, declared=declared)
+    )
+
+
+def test_placebo_counts_are_pooled_over_trials() -> None:
+    placebos = [item.placebo for item in (trial(60), trial(60), trial(60)) if item.placebo]
+
+    assert placebo_p_value(placebos) == pytest.approx(2.0e-4, rel=0.1)  # P[Bin(300, 1/2) >= 180]
+
+
+def test_honest_attacks_of_a_large_table_are_not_called_leaky() -> None:
+    """2 000 honest cells; that any is called leaky has probability at most 1 %, for this seed none is."""
+    rng = np.random.default_rng(0)
+    table = {str(index): (trial(int(rng.binomial(100, 0.5))),) for index in range(2_000)}
+
+    assert min(placebo_p_value([item.placebo for item in cell if item.placebo]) for cell in table.values()) < 0.01
+    assert void_verdicts(table) == {}
+
+
+def test_one_leak_among_many_is_found() -> None:
+    rng = np.random.default_rng(1)
+    table: Mapping[str, Any] = {str(index): (trial(int(rng.binomial(100, 0.5))),) for index in range(500)}
+    table = {**table, "leak": (trial(85),), "oracle": (trial(75, declared=True), trial(75, declared=True))}
+
+    assert void_verdicts(table) == {"leak": Verdict.LEAKY, "oracle": Verdict.VIEW_REVEALS}
+
+
+def test_trials_without_a_placebo_are_left_alone() -> None:
+    failed = attrs.evolve(trial(100), status=Status.ERROR)
+
+    assert void_verdicts({"score": (Trial(n_correct=1, n_records=1),), "failed": (failed,)}) == {}
+
+
+def test_a_trial_keeps_its_placebo_in_the_record() -> None:
+    assert from_json(to_json(trial(3, declared=True)), Trial) == trial(3, declared=True)

@@ -1,0 +1,86 @@
+"""``labelinf reproduce blia-tables``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.cli.reproduce import reproduce
+from labelinf_core.descriptors import Reference
+from labelinf_core.errors import PluginError, UnknownNameError
+from labelinf_core.host import Host
+from labelinf_core.reproductions import Reproduction
+
+
+def cli(*arguments: str) -> Any:
+    @click.group()
+    def main() -> None:
+        pass
+
+    main.add_command(reproduce)
+    return CliRunner().invoke(main, ["reproduce", *arguments])
+
+
+def test_it_lists_what_can_be_computed_again() -> None:
+    listed = cli().output
+
+    assert "blia-tables" in listed
+    assert "Khan et al., BLIA, 2025" in listed
+
+
+def test_it_prints_the_counts() -> None:
+    printed = cli("blia-tables").output
+
+    for line in (
+        "above one half at 1 %: 37",
+        "above one half at 1 %, Holm: 33",
+        "not above one half as printed: 7",
+        "above the label-DP ceiling at 1 %: 15",
+        "above the label-DP ceiling at 1 %, Holm: 14",
+    ):
+        assert line in printed
+
+
+def test_it_speaks_json() -> None:
+    report = json.loads(cli("blia-tables", "--json").output)
+
+    assert len(report["tables"][0]["rows"]) == 84
+    assert len(report["tables"][1]["rows"]) == 15
+    assert report["findings"][0] == {"says": "entries", "value": 84}
+
+
+def test_an_unknown_name_is_one_sentence() -> None:
+    result = cli("tables")
+
+    assert isinstance(result.exception, UnknownNameError)
+    assert "no reproduction is called 'tables'. Known are blia-tables" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("no_such_module:f", "cannot be imported"),
+        ("math:pi", "'float' object is not callable"),
+        ("math:ceil2", "cannot be imported"),
+    ],
+)
+def test_a_faulty_reproduction_is_the_plugins_fault(target: str, message: str) -> None:
+    faulty = Reproduction(name="x", summary="-", reference=Reference(work="w", statement="s"), target=target)
+
+    with pytest.raises(PluginError, match=message):
+        faulty.run()
+
+
+def test_a_plugin_that_yields_something_else_is_named(install_fake: Any) -> None:
+    source = (
+        "from labelinf_core import hookimpl\nlabelinf_contract = 1\n"
+        "@hookimpl\ndef labelinf_reproductions():\n    yield 'a table'\n"
+    )
+    install_fake("labelinf-odd", entry="odd", module="odd_plugin", source=source)
+
+    with pytest.raises(PluginError, match="labelinf_reproductions must yield Reproduction objects, got str"):
+        Host.load().reproductions()
