@@ -84,9 +84,10 @@ class Reproduction:
         """
         module, _, function = self.target.partition(":")
         try:
-            result = getattr(importlib.import_module(module), function)()
+            compute = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError) as error:
             raise PluginError(f"reproduction {self.name!r} cannot be imported from {self.target!r}: {error}") from error
+        result = compute()
         if not isinstance(result, Reproduced):
             raise PluginError(f"reproduction {self.name!r} must return a Reproduced, got {type(result).__name__}.")
         return result

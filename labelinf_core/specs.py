@@ -248,6 +248,7 @@ class Builder:
             {
                 field.name: self._plain(hints[field.name], getattr(component, field.name), given.get(field.name))
                 for field in attrs.fields(type(component))
+                if field.init
             },
         )
 
@@ -297,6 +298,7 @@ def parameters(cls: type[Any]) -> tuple[Parameter, ...]:
             default=None if field.default is attrs.NOTHING else _show(_default(field)),
         )
         for field in attrs.fields(cls)
+        if field.init
     )
 
 
@@ -323,7 +325,7 @@ def faults(error: BaseException, place: str) -> Iterator[str]:
 
 def _say(error: BaseException) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
-        known = [field.name for field in attrs.fields(error.cl)]
+        known = [field.name for field in attrs.fields(error.cl) if field.init]
         return "; ".join(_unknown(key, known) for key in sorted(error.extra_fields))
     if isinstance(error, KeyError):
         return "is missing."

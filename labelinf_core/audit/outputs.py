@@ -168,7 +168,9 @@ def audit_outputs(
     )
     built = {spec: builder.build(Kind.ATTACK, spec, "--attack") for spec in attacks or output_attacks(builder)}
     refused = {spec: attack.refusal(threat) for spec, attack in built.items()}
-    bouts = [_play(spec, attack, planted, threat, rng) for spec, attack in built.items() if not refused[spec]]
+    # Streams of their own: the labels may have been planted with the very generator that is passed in.
+    streams = dict(zip(built, rng.spawn(len(built)), strict=True))
+    bouts = [_play(spec, attack, planted, threat, streams[spec]) for spec, attack in built.items() if not refused[spec]]
     found = {item.attack: item for item in _judge(bouts, threat, claimed, delta)}
     return Audit(
         n_canaries=threat.n_records,

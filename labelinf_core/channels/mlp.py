@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 __all__ = ["Mlp"]
 
@@ -55,8 +56,10 @@ class Mlp:
         self._weights = _initial(x.shape[1], self._hidden, y.shape[1], np.random.default_rng(self._seed))
         moments = [[np.zeros_like(w) for w in self._weights] for _ in range(2)]
         training = _Pass(self._weights, x)
-        for step in range(1, self._epochs + 1):
-            _adam(self._weights, training.gradients(y, self._weight_decay), moments, step)
+        # Sums must not depend on the number of cores; and threads cost more than they gain on arrays of this size.
+        with threadpool_limits(limits=1, user_api="blas"):
+            for step in range(1, self._epochs + 1):
+                _adam(self._weights, training.gradients(y, self._weight_decay), moments, step)
         return self
 
     def predict_log_proba(self, features: NDArray[Any]) -> NDArray[np.float64]:

@@ -18,6 +18,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.bundled import load_bunch
 from labelinf_core.channels.score import Query, ScoreChannel, ScoreThreat
 from labelinf_core.components import Defence, LabelSet, Setting
 from labelinf_core.errors import QueryRefusedError
@@ -85,9 +86,7 @@ def honest_panel(name: str) -> Panel:
     Args:
         name: ``"breast-cancer"`` (569 records, two classes) or ``"digits"`` (1 797 records, ten classes).
     """
-    from sklearn.datasets import load_breast_cancer, load_digits
-
-    bunch: Any = {"breast-cancer": load_breast_cancer, "digits": load_digits}[name]()
+    bunch = load_bunch(name)
     data = LabelSet(
         labels=np.asarray(bunch.target, dtype=np.intp),
         class_names=tuple(map(str, bunch.target_names)),

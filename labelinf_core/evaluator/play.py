@@ -72,9 +72,14 @@ class Bench:
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error))
         try:
-            return attrs.evolve(self._implied(cell, setting, threat), utility=self._cost(cell, channel, setting))
+            implied = self._implied(cell, setting, threat)
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error), baseline=threat.baseline)
+        try:
+            return attrs.evolve(implied, utility=self._cost(cell, channel, setting))
+        except Exception as error:  # a user's scorer need not take other records than its own
+            note = f"what the defences cost honest users could not be measured: {said(error)}"
+            return attrs.evolve(implied, notes=(*implied.notes, note))
 
     def play(self, cell: Cell, seed: int, trial: int) -> Trial:
         """Play one trial of ``cell``. Raises nothing: a component may do anything."""

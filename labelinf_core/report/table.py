@@ -25,7 +25,13 @@ from labelinf_core.report.details import NARROW, Sources, block, ranked
 __all__ = ["print_report"]
 
 _CORNER = "labels recovered, %"
-_UTILITY = {"honest score error": "mean_error", "honest rank corr.": "rank_correlation", "top 3 flips": "top_flips"}
+_UTILITY = {
+    "honest score error": "mean_error",
+    "honest rank corr.": "rank_correlation",
+    "top 3 flips": "top_flips",
+    "gradient cosine": "gradient cosine",
+    "test accuracy": "test_accuracy",
+}  #: of all channels; a row appears where a channel measures it
 _COLUMN = 8  # the least width of a column of the matrix
 
 
@@ -102,8 +108,10 @@ def _matrix(board: tuple[CellResult, ...], width: int) -> RenderableType | None:
     table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in columns.values()), style="bold")
     if any(cells[0].implied.utility for cells in columns.values()):
         table.add_section()
+        measured = {key for cells in columns.values() for key in cells[0].implied.utility}
         for label, key in _UTILITY.items():
-            table.add_row(label, *(_cost(cells[0], key) for cells in columns.values()))
+            if key in measured:
+                table.add_row(label, *(_cost(cells[0], key) for cells in columns.values()))
     return table
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
+from labelinf_core.bundled import load_bunch
 from labelinf_core.components import LabelSet, LabelSource
 
 __all__ = ["BreastCancer", "Digits"]
@@ -21,9 +20,7 @@ class BreastCancer(LabelSource):
 
     def load(self) -> LabelSet:
         """Return the labels and features."""
-        from sklearn.datasets import load_breast_cancer
-
-        return _label_set(load_breast_cancer(), "breast-cancer")
+        return _label_set("breast-cancer")
 
 
 @attrs.frozen(kw_only=True)
@@ -32,16 +29,15 @@ class Digits(LabelSource):
 
     def load(self) -> LabelSet:
         """Return the labels and features."""
-        from sklearn.datasets import load_digits
-
-        return _label_set(load_digits(), "digits")
+        return _label_set("digits")
 
 
-def _label_set(bunch: Any, title: str) -> LabelSet:
+def _label_set(name: str) -> LabelSet:
+    bunch = load_bunch(name)
     return LabelSet(
         labels=np.asarray(bunch.target, dtype=np.intp),
-        class_names=tuple(str(name) for name in bunch.target_names),
-        title=title,
+        class_names=tuple(map(str, bunch.target_names)),
+        title=name,
         provenance="real",
         features=np.asarray(bunch.data, dtype=np.float64),
     )

@@ -236,7 +236,7 @@ def test_a_missing_file_and_a_file_of_another_kind_are_one_sentence(tmp_path: Pa
 
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_planted(str(tmp_path / "none.csv"), c)
-    with pytest.raises(InputError, match="is not a NumPy .npz file"):
+    with pytest.raises(InputError, match=r"is not a NumPy \.npz file"):
         read_planted(p, c, p)
 
 
@@ -246,7 +246,7 @@ def test_a_delta_for_many_classes_and_a_foreign_attack_are_one_sentence(tmp_path
         "canaries": write(tmp_path / "c.csv", "label", ["a"]),
     }
 
-    with pytest.raises(InputError, match="delta=0.1 must be 0 for 3 classes"):
+    with pytest.raises(InputError, match=r"delta=0\.1 must be 0 for 3 classes"):
         audited(given, claimed=1.0, delta=0.1)
     with pytest.raises(LabelinfError, match="attack 'majority' does not belong to the output channel"):
         audited(given, attacks=["majority"])

@@ -181,7 +181,7 @@ def test_a_recipe_reaches_the_victim(defence: OutputDefence, recipe: Recipe) -> 
 
 def test_defences_combine_in_the_order_in_which_data_flow(game_of: Any) -> None:
     _, game = game_of(
-        LabelRr(epsilon=0.5), EarlyStopping(epochs=3), RoundedOutputs(decimals=1), TopOneOnly(), victim="mlp"
+        LabelRr(epsilon=0.5), EarlyStopping(epochs=3), RoundedOutputs(decimals=4), TopOneOnly(), victim="mlp"
     )
     member = game.member(0)
 

@@ -319,3 +319,15 @@ def test_the_threat_model_counts_canaries_and_is_uniform(many_classes: LabelSet)
 
     assert isinstance(threat, OutputThreat)
     assert (threat.n_records, threat.n_training, threat.baseline) == (18, 180, 0.25)
+
+
+def test_utility_is_the_accuracy_on_unseen_records(records: LabelSet) -> None:
+    channel = OutputChannel(victim="mlp", epochs=60, canaries=0.05)
+
+    plain, noisy = (
+        channel.utility(records, defences, np.random.default_rng(0))["test_accuracy"]
+        for defences in ((), (LabelRr(epsilon=0.1),))
+    )
+
+    assert plain > 0.8
+    assert noisy < plain - 0.1

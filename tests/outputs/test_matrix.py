@@ -118,7 +118,7 @@ def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: 
     assert words["lia-threshold", "undefended"] is Verdict.BROKEN_OBSERVED
     assert words["blind-guess", "undefended"] is Verdict.HELD_SO_FAR
     assert {words[attack, "label-rr"] for attack in ("lia-threshold", "calibrated")} == {Verdict.HELD_CERTIFIED}
-    assert found["lia-threshold", "label-rr"].ceiling == pytest.approx(0.7310586, abs=1e-6)
+    assert found["lia-threshold", "label-rr"].implied.ceilings[0].accuracy == pytest.approx(0.7310586, abs=1e-6)
     evidence = found["lia-threshold", "label-rr"].trials[0].evidence
     assert evidence["training_label_accuracy"] == 1.0
     assert 0 < evidence["epsilon_provable"] < 4
@@ -127,7 +127,7 @@ def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: 
 
 def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:
     attacks = ["lia-threshold", "lia-delta-margin", "loss-inversion"]
-    found = verdicts(builder, tmp_path, attacks, ["label-rr"], loss="planted", victim="mlp", epochs=30)
+    found = verdicts(builder, tmp_path, attacks, ["label-rr"], loss="planted", victim="mlp", epochs=200)
 
     assert found["loss-inversion", "label-rr"].verdict is Verdict.VIEW_REVEALS
     assert found["lia-delta-margin", "label-rr"].verdict is Verdict.VIEW_REVEALS
@@ -158,7 +158,7 @@ def trial(correct: int, *, n: int = 100, declared: bool = False) -> Trial:
 def test_placebo_counts_are_pooled_over_trials() -> None:
     placebos = [item.placebo for item in (trial(60), trial(60), trial(60)) if item.placebo]
 
-    assert placebo_p_value(placebos) == pytest.approx(2.0e-4, rel=0.1)  # P[Bin(300, 1/2) >= 180]
+    assert placebo_p_value(placebos) == pytest.approx(3.17e-4, rel=0.01)  # P[Bin(300, 1/2) >= 180]
 
 
 def test_honest_attacks_of_a_large_table_are_not_called_leaky() -> None:

@@ -64,7 +64,7 @@ def test_an_unknown_name_is_one_sentence() -> None:
     ("target", "message"),
     [
         ("no_such_module:f", "cannot be imported"),
-        ("math:pi", "'float' object is not callable"),
+        ("time:time", "must return a Reproduced, got float"),
         ("math:ceil2", "cannot be imported"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from labelinf_core.bundled import load_bunch
 from labelinf_core.components import LabelSet, LabelSource
 
 __all__ = ["DigitsParity"]
@@ -16,9 +17,7 @@ class DigitsParity(LabelSource):
 
     def load(self) -> LabelSet:
         """Return the labels and features."""
-        from sklearn.datasets import load_digits
-
-        bunch = load_digits()
+        bunch = load_bunch("digits")
         return LabelSet(
             labels=np.asarray(bunch.target % 2, dtype=np.intp),
             class_names=("even", "odd"),

@@ -24,3 +24,8 @@ class AdaptiveWeights(BlockAttack):
     def codes(self, threat: ScoreThreat) -> tuple[Code, ...]:
         """Return powers of K."""
         return (Superincreasing(n_classes=threat.n_classes),)
+
+    def unfit(self, threat: ScoreThreat) -> str:
+        """Rows that are set to their labels are made for the log-loss in IEEE formats."""
+        fits = threat.loss.is_log_loss and threat.arithmetic in ("float64", "float32")
+        return "" if fits else "needs the log-loss in float64 or float32"

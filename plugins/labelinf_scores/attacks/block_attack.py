@@ -8,10 +8,8 @@ is certain when all blocks are certified, fit the budget, and the curator answer
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
 from labelinf_core.components import Guess
@@ -19,19 +17,13 @@ from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.guarantees import Promise
 from labelinf_core.threat import ThreatModel
 from labelinf_scores.attacks.block_plan import Block, BlockPlanner
-from labelinf_scores.attacks.sizing import intact, score_threat
+from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
+from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.certificates.row_costs import ROW_BITS
-from labelinf_scores.certificates.summation import adds_pairwise, to_float
 from labelinf_scores.constructions.weights import Code
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 
 __all__ = ["BlockAttack"]
-
-_CONDITIONS = (
-    "the curator answers every query on the true labels of all records, in order; it computes the row costs with "
-    "logarithms within one unit in the last place"
-)
-_NUMPY_ORDER = "; it adds them in NumPy's pairwise order"
 
 
 class BlockAttack(ScoreAttack):
@@ -58,7 +50,7 @@ class BlockAttack(ScoreAttack):
     def refusal(self, threat: ThreatModel) -> str:
         """It needs a label per query that can be certified."""
         threat = score_threat(threat)
-        if unfit := self.unfit(threat):
+        if unfit := mismatch(threat) or self.unfit(threat):
             return unfit
         try:
             first = next(self.planner(threat).blocks(), None)
@@ -70,18 +62,12 @@ class BlockAttack(ScoreAttack):
         """Every label, when all blocks are certified and fit the budget."""
         threat = score_threat(threat)
         plan = _plan(self, threat)
-        if not plan:
-            return None
-        tightest = min(plan, key=lambda block: block.reading.survives - block.reading.present)
-        whole = plan[-1].records.stop == threat.n_records and threat.allows(len(plan))
-        numpy_order = threat.summation == "numpy" and threat.arithmetic in ("float64", "float32")
-        return Promise(
-            survives=tightest.reading.survives,
-            present=tightest.reading.present,
+        return promise_of(
+            threat,
+            (block.reading for block in plan),
+            whole=bool(plan) and plan[-1].records.stop == threat.n_records,
+            n_queries=len(plan),
             statement=self.statement,
-            conditions=_CONDITIONS + (_NUMPY_ORDER if numpy_order else ""),
-            proved=whole and intact(threat),
-            strict=True,
         )
 
     def planner(self, threat: ScoreThreat) -> BlockPlanner:
@@ -92,55 +78,36 @@ class BlockAttack(ScoreAttack):
         """Ask block after block while the budget lasts; guess the likeliest class for the rest."""
         threat = oracle.threat
         planner, plan = self.planner(threat), _plan(self, threat)
-        neutral = np.asarray(planner.maker.neutral.prediction)
         found = np.full(threat.n_records, -1, dtype=np.intp)
-        sent = np.tile(neutral, (threat.n_records, 1))
-        asked = 0
+        sent = np.tile(planner.rows.neutral.prediction, (threat.n_records, 1))
         for block in plan:
+            before = sent[block.records].copy()
             sent[block.records] = planner.predictions(block)
             try:
                 found[block.records] = block.decode(oracle.query(sent.copy(), precision=ROW_BITS))
             except QueriesExhaustedError:
                 break
             except QueryRefusedError:
-                pass
-            asked += 1
-            sent[block.records] = self._afterwards(planner, found[block.records], neutral)
-        return Guess(
-            labels=likeliest_labels(certainly(found, threat), threat), evidence=self._evidence(threat, plan, asked)
-        )
-
-    def _afterwards(self, planner: BlockPlanner, labels: NDArray[np.intp], neutral: NDArray[Any]) -> NDArray[Any]:
-        """Return the rows that decoded records get in later queries."""
-        if not self.adaptive or (labels < 0).any():
-            return np.tile(neutral, (len(labels), 1))
-        settled = [np.asarray(planner.maker.settled(label).prediction) for label in range(planner.threat.n_classes)]
-        return np.stack(settled)[labels]
-
-    def _evidence(self, threat: ScoreThreat, plan: tuple[Block, ...], asked: int) -> dict[str, Any]:
-        promise = self.promise(threat)
-        sizes = [len(block.weights) for block in plan]
-        evidence: dict[str, Any] = {
-            "recovery": "certified" if promise is not None and promise.certified else "heuristic",
+                if self.adaptive:  # later blocks are laid on the labels of this one
+                    break
+            sent[block.records] = planner.settled(found[block.records]) if self.adaptive else before
+        sizes = [block.size for block in plan]
+        evidence = {
             "queries planned": len(plan),
-            "queries asked": asked,
             "labels per query": f"{min(sizes, default=0)} to {max(sizes, default=0)}",
-            "survives": promise.survives if promise else 0.0,
-            "smallest unit": min((to_float(block.reading.unit) for block in plan), default=0.0),
         }
-        if threat.summation == "numpy" and threat.arithmetic in ("float64", "float32"):
-            evidence["NumPy adds pairwise here"] = adds_pairwise(threat.arithmetic, threat.n_records)
-        return evidence
+        return Guess(
+            labels=likeliest_labels(certainly(found, threat), threat),
+            evidence=evidence_of(threat, self.promise(threat)) | evidence,
+        )
 
 
 @functools.lru_cache(maxsize=8)
 def _plan(attack: BlockAttack, threat: ScoreThreat) -> tuple[Block, ...]:
-    """Lay all blocks; the same plan serves the promise and every trial."""
-    budget = threat.query_budget
-    blocks = attack.planner(threat).blocks()
+    """Lay all blocks that the budget allows, and one more to tell; the same plan serves the promise and every trial."""
     laid = []
-    for block in blocks:
+    for block in attack.planner(threat).blocks():
         laid.append(block)
-        if budget is not None and len(laid) > budget:
+        if not threat.allows(len(laid)):
             break
     return tuple(laid)

@@ -1,36 +1,131 @@
-"""Private records and a detecting matrix in the same query: the most labels from coarsely rounded scores.
+"""The hybrid attack: private records below, a detecting matrix above; the most labels per query from coarse scores.
 
-A clip of span L and an error tau leave room for ``B = 1 + floor(log2(L / (2 N tau)))`` doublings. Powers of two spend
-all of them on B records of one query. Here B - 1 records are private to a query, with the narrower gaps, and the
-widest gap is shared: it pushes many records by the rows of a detecting matrix, which carries 1 + k/2 labels a query
-instead of one (labelinf theory, hybrid of binary weights and detecting matrices). Below the shared gap nothing
-overlaps, so that the private labels are the low bits of what is read and the sums the high ones.
-
-Formal guarantee: every label of two classes in groups of ``2**k`` queries, each ``B - 1 + (k + 2) / 2`` labels, when
-the certificate of every query holds. Held by ``tests/scores/blocks/test_hybrid.py``.
+Where a leaderboard rounds to a few decimals, powers of two stop at 4 labels a query (25 000 records, 4 decimals). What
+limits them is that one row cannot span more than the clip, while the score may be as large as it likes. So the widest
+weight goes to *many* records in every query, with signs that a detecting matrix prescribes, and all of them are told
+apart by the queries of a group together: 9 to 14 labels a query. Of more than two classes, every binary digit of the
+class number is asked about by itself.
 
 Example::
 
-    labelinf attack hybrid --labels breast-cancer --defence 'round(decimals=4)'
+    labelinf attack hybrid --labels y.csv --defence 'round(decimals=4)'
 """
 
 from __future__ import annotations
 
-import attrs
+import functools
+from collections.abc import Iterator
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_scores.attacks.detecting_attack import DetectingAttack
-from labelinf_scores.attacks.detecting_plan import DetectingPlan
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_core.components import Guess
+from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.guarantees import Promise
+from labelinf_core.threat import ThreatModel
+from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
+from labelinf_scores.attacks.hybrid_plan import Group, HybridPlanner, HybridQuery
+from labelinf_scores.attacks.sizing import score_threat
+from labelinf_scores.certificates.row_costs import ROW_BITS
+from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 
 __all__ = ["Hybrid"]
 
 
 @attrs.frozen(kw_only=True)
-class Hybrid(DetectingAttack):
-    """Recovers all labels of two classes; best where rounding or noise is what limits a query."""
+class Hybrid(ScoreAttack):
+    """Recovers all labels by powers of two and a detecting matrix in one.
 
-    statement = "labelinf theory, hybrid of binary weights and detecting matrices"
+    Attributes:
+        private: Largest number of records that only one query asks about; 0 leaves the detecting matrix alone.
+    """
 
-    def plan(self, threat: ScoreThreat) -> DetectingPlan:
-        """Return the plan with the most private records that is certified."""
-        return DetectingPlan.largest(threat)
+    private: int = attrs.field(default=60, validator=[attrs.validators.ge(0), attrs.validators.le(60)])
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs a record at full span to stand out from the error of the score."""
+        threat = score_threat(threat)
+        if unfit := mismatch(threat):
+            return unfit
+        try:
+            plan = _plan(self, threat)
+        except ValueError as error:
+            return str(error)
+        return "" if all(groups for _, groups in plan) else "not one label per query stands out from the error"
+
+    def promise(self, threat: ThreatModel) -> Promise | None:
+        """Every label, when all queries are certified and fit the budget."""
+        threat = score_threat(threat)
+        plan = _plan(self, threat)
+        readings = [query.reading for _, groups in plan for group in groups for query in group.queries]
+        return promise_of(
+            threat,
+            readings,
+            whole=all(groups and groups[-1].stop == threat.n_records for _, groups in plan),
+            n_queries=len(readings),
+            statement="labelinf theory, the hybrid; the one-unit certificate",
+        )
+
+    def planners(self, threat: ScoreThreat) -> Iterator[HybridPlanner]:
+        """Yield what lays the groups of queries, for every binary digit of the class number."""
+        n_digits = (threat.n_classes - 1).bit_length()
+        budget = threat.query_budget
+        for digit in range(n_digits):
+            yield HybridPlanner(
+                threat=threat,
+                levels=tuple(label >> digit & 1 for label in range(threat.n_classes)),
+                most_private=self.private,
+                most_queries=None if budget is None else budget // n_digits,
+            )
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Ask group after group; guess the likeliest class where a digit is missing."""
+        threat = oracle.threat
+        plan = _plan(self, threat)
+        bits = np.full((len(plan), threat.n_records), -1, dtype=np.intp)
+        for digit, (planner, groups) in enumerate(plan):
+            for group in groups:
+                _ask(oracle, planner, group, bits[digit])
+        found = (np.maximum(bits, 0) << np.arange(len(plan))[:, None]).sum(axis=0)
+        found[(bits < 0).any(axis=0) | (found >= threat.n_classes)] = -1
+        n_queries = sum(len(group.queries) for _, groups in plan for group in groups)
+        evidence = {
+            "queries planned": n_queries,
+            "labels per query": threat.n_records / max(n_queries, 1),
+            "private records per query": max((len(q.weighing.weights) for q in _queries(plan)), default=0),
+        }
+        return Guess(
+            labels=likeliest_labels(certainly(found, threat), threat),
+            evidence=evidence_of(threat, self.promise(threat)) | evidence,
+        )
+
+
+_Plan = tuple[tuple[HybridPlanner, tuple[Group, ...]], ...]
+
+
+@functools.lru_cache(maxsize=8)
+def _plan(attack: Hybrid, threat: ScoreThreat) -> _Plan:
+    """Lay all groups; the same plan serves the promise and every trial."""
+    return tuple((planner, tuple(planner.groups())) for planner in attack.planners(threat))
+
+
+def _queries(plan: _Plan) -> Iterator[HybridQuery]:
+    return (query for _, groups in plan for group in groups for query in group.queries)
+
+
+def _ask(oracle: ScoreOracle, planner: HybridPlanner, group: Group, bits: NDArray[np.intp]) -> None:
+    """Ask all queries of a group and write down the bits; those that need a missing answer stay -1."""
+    weighed = []
+    for query in group.queries:
+        try:
+            score = oracle.query(planner.predictions(group, query.weighing), precision=ROW_BITS)
+        except QueriesExhaustedError:
+            return
+        except QueryRefusedError:
+            continue
+        bits[query.weighing.private], answer = query.decode(score)
+        weighed.append(answer)
+    if len(weighed) == len(group.queries):
+        bits[group.detected] = group.detect(weighed)

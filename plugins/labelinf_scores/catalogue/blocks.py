@@ -51,4 +51,16 @@ DESCRIPTORS: tuple[Descriptor, ...] = (
         Reference(work="Bohman, Proceedings of the AMS 1996", statement="Conway and Guy's sequence"),
         "conway_guy:ConwayGuyWeights",
     ),
+    _attack(
+        "detecting-matrix",
+        "two classes, many labels per query at every noise that one label per query survives",
+        Reference(work="Cantor and Mills, Canadian Journal of Mathematics 1966", statement="detecting matrices"),
+        "detecting_matrix:DetectingMatrix",
+    ),
+    _attack(
+        "hybrid",
+        "two classes, private labels and a detecting matrix in every query: best against coarse rounding",
+        Reference(work=_OURS, statement="hybrid of binary weights and detecting matrices"),
+        "hybrid:Hybrid",
+    ),
 )

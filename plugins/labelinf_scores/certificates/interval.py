@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from labelinf_core.channels.score import ScoreThreat
     from labelinf_scores.certificates.row_costs import CostedRow
 
-__all__ = ["Reading", "certify_any_order", "certify_numpy", "last_place"]
+__all__ = ["Reading", "answer_width", "certify_any_order", "certify_numpy", "last_place", "rounding_width"]
 
 _ONE = 1 << FRACTION_BITS
 _EXACT_GUARD = 16  # bits of an exact curator's answer that its own roundings may touch
@@ -160,6 +160,23 @@ def last_place(threat: ScoreThreat, score: float) -> float:
         return 2.0 ** -((int(threat.arithmetic[4:]) - 1) // 2) * (1 + 2.0**-20)
     bits = SIGNIFICANT_BITS.get(threat.arithmetic, ROW_BITS - _EXACT_GUARD)
     return 2.0 ** (math.frexp(score)[1] - bits)
+
+
+def answer_width(threat: ScoreThreat, largest_sum: float) -> float:
+    """Return the width of what one answer can stand for, in N times the score: no unit below it can be read.
+
+    Args:
+        threat: What is public.
+        largest_sum: Largest sum of row costs.
+    """
+    largest = largest_sum / threat.n_records
+    return threat.n_records * (last_place(threat, largest) + 2 * assumed_disturbance(threat, largest))
+
+
+def rounding_width(threat: ScoreThreat, total: float) -> float:
+    """Return the width of what the roundings of a sum of ``total`` can add up to, in any order."""
+    bits = SIGNIFICANT_BITS.get(threat.arithmetic)
+    return 2.5 * chain_length(threat.n_records, threat.summation) * total * 2.0**-bits if bits else 0.0
 
 
 def _release_error(threat: ScoreThreat, rest: Spread) -> int:

@@ -50,30 +50,32 @@ class CostedRow:
         prediction: Shape ``(K,)``.
         low: Smallest possible cost of every label, in fixed point.
         high: Largest possible cost of every label.
+        levels: How many steps every label stands for; 0, 1, ..., K - 1 unless the row asks something else.
     """
 
     prediction: NDArray[Any]
     low: tuple[int, ...]
     high: tuple[int, ...]
+    levels: tuple[int, ...] = attrs.field()
+
+    @levels.default
+    def _every_label_its_own(self) -> tuple[int, ...]:
+        return tuple(range(len(self.low)))
 
     def spread(self, step: int, labels: Sequence[int] | None = None) -> Spread:
-        """Return what this row adds when label k stands for ``k * step``.
+        """Return what this row adds when a label at level k stands for ``k * step``.
 
         Args:
             step: In fixed point, at least 0.
-            labels: Labels that are possible, ascending; all of them by default.
+            labels: Labels that are possible; all of them by default.
         """
-        possible = labels or range(len(self.low))
+        possible = range(len(self.low)) if labels is None else labels
         return Spread(
-            low=min(self.low[k] - k * step for k in possible),
-            high=max(self.high[k] - k * step for k in possible),
-            top=possible[-1] * step,
-            bottom=possible[0] * step,
+            low=min(self.low[k] - self.levels[k] * step for k in possible),
+            high=max(self.high[k] - self.levels[k] * step for k in possible),
+            top=max(self.levels[k] for k in possible) * step,
+            bottom=min(self.levels[k] for k in possible) * step,
         )
-
-    def reversed(self) -> CostedRow:
-        """Return the row in which the labels have changed places: the last costs as the first did."""
-        return CostedRow(prediction=self.prediction[::-1], low=self.low[::-1], high=self.high[::-1])
 
     @property
     def uncertainty(self) -> int:

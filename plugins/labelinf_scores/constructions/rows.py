@@ -24,6 +24,7 @@ from labelinf_core.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
+from labelinf_scores.constructions.class_rows import class_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,9 +63,8 @@ class Rows(abc.ABC):
     def neutral(self) -> CostedRow:
         """A row that costs the same whatever the label."""
 
-    @abc.abstractmethod
     def row(self, step: int) -> CostedRow:
-        """Return the row in which label k costs nearest to ``k * step`` more than label 0.
+        """Return the row in which label k costs nearest to ``k * step`` more than label 0; made once, then remembered.
 
         Args:
             step: In fixed point, at least 0.
@@ -72,6 +72,48 @@ class Rows(abc.ABC):
         Raises:
             ValueError: No prediction has such costs.
         """
+        if step not in self._rows:
+            self._rows[step] = self._make(step)
+        return self._rows[step]
+
+    @abc.abstractmethod
+    def _make(self, step: int) -> CostedRow:
+        """Make a row; see :meth:`row`."""
+
+    @functools.cached_property
+    def _rows(self) -> dict[int, CostedRow]:
+        return {}
+
+    def question(self, step: int, levels: tuple[int, ...]) -> CostedRow:
+        """Return the row in which every label costs nearest to its level times ``step``.
+
+        Args:
+            step: In fixed point, at least 0.
+            levels: 0 or 1 for every label.
+
+        Raises:
+            ValueError: No prediction has such costs.
+        """
+        if levels == (0, 1):
+            return self.row(step)
+        if (step, levels) not in self._asked:
+            self._asked[step, levels] = attrs.evolve(self._ask(step, levels), levels=levels)
+        return self._asked[step, levels]
+
+    def _ask(self, step: int, levels: tuple[int, ...]) -> CostedRow:
+        """Make a row; see :meth:`question`."""
+        if levels == (1, 0):
+            row = self.row(step)
+            return CostedRow(prediction=row.prediction[::-1], low=row.low[::-1], high=row.high[::-1])
+        return costed_row(self.threat, _row_of_classes(self.threat, to_float(step), levels))
+
+    @functools.cached_property
+    def _asked(self) -> dict[tuple[int, tuple[int, ...]], CostedRow]:
+        return {}
+
+    def widest_question(self, levels: tuple[int, ...]) -> float:
+        """Return the largest step of a question: what the labels on the other side share is lost."""
+        return self.widest if len(levels) == 2 else self.widest - math.log(len(levels))
 
     def weight(self, least: int, unit: int, nudge: int) -> int:
         """Return which weight to take where any from ``least`` on will do.
@@ -82,14 +124,6 @@ class Rows(abc.ABC):
             nudge: How much wider than ``least``, to move the costs of the row against the grid of the floats.
         """
         return least + nudge
-
-    def at_least(self, step: int) -> CostedRow:
-        """Return a row of two classes whose gap is at least ``step``, and as little more as predictions allow.
-
-        Raises:
-            ValueError: There is none.
-        """
-        return self.row(step)
 
     def settled(self, label: int) -> CostedRow:
         """Return a row for a record whose label is known: that label costs next to nothing.
@@ -117,7 +151,7 @@ class LossRows(Rows):
         """The row without any step."""
         return self.row(0)
 
-    def row(self, step: int) -> CostedRow:
+    def _make(self, step: int) -> CostedRow:
         """Return the row that the loss makes, rounded to the format of predictions."""
         with self._numbers.context():
             steps = self._numbers.convert([to_float(step)])
@@ -126,13 +160,21 @@ class LossRows(Rows):
             raise ValueError(f"a step of {to_float(step):.6g} needs probabilities beyond the clip")
         return costed_row(self.threat, row)
 
-    def at_least(self, step: int) -> CostedRow:
-        """Return a row whose gap is at least ``step``, and little more: predictions too coarse to meet it exactly."""
+    def at_least(self, step: int, unit: int) -> int:
+        """Return the gap, in whole units, of a row of two classes: at least ``step``, as little above as there is.
+
+        Predictions may be too coarse to meet a gap. :meth:`row` returns this row when it is asked for what is returned.
+
+        Raises:
+            ValueError: There is no such row.
+        """
         extra = 0
         while extra <= step:
-            row = self.row(step + extra)
-            if row.low[1] - row.high[0] >= step:
-                return row
+            row = self._make(step + extra)
+            gap = row.low[1] - row.high[0]
+            if gap >= step:
+                self._rows[gap // unit * unit] = row
+                return gap // unit
             extra = max(2 * extra, step >> _DOUBLE_BITS)
         raise ValueError(f"no row has a gap of {to_float(step):.6g}")
 
@@ -202,7 +244,7 @@ class ProperRows(_LogRows):
         summing = [row for row in rows if _sum(row) == 1] or rows
         return min((costed_row(self.threat, row) for row in summing), key=lambda row: row.uncertainty)
 
-    def row(self, step: int) -> CostedRow:
+    def _make(self, step: int) -> CostedRow:
         """Return probabilities proportional to ``exp(-k * step)``."""
         if self.threat.n_classes > 2:
             return costed_row(self.threat, _normalised(LossRows(threat=self.threat).row(step).prediction))
@@ -254,7 +296,7 @@ class FreeRows(_LogRows):
         nearest = np.argsort(np.abs(weights - np.rint(weights)), kind="stable")[:_COMPARED]
         return [least, *(max(least, int(weight)) for weight in np.rint(weights[nearest]))]
 
-    def row(self, step: int) -> CostedRow:
+    def _make(self, step: int) -> CostedRow:
         """Return probabilities ``exp(-k * step)``, each chosen by itself."""
         columns = [self._surest_float]
         for k in range(1, self.threat.n_classes):
@@ -274,6 +316,13 @@ def rows_for(threat: ScoreThreat, *, proper: bool = True) -> Rows:
     if threat.loss.is_log_loss and threat.arithmetic in LOG_ERROR and _format(threat) == threat.arithmetic:
         return ProperRows(threat=threat) if proper else FreeRows(threat=threat)
     return LossRows(threat=threat)
+
+
+def _row_of_classes(threat: ScoreThreat, step: float, levels: tuple[int, ...]) -> NDArray[Any]:
+    numbers = make_arithmetic(_format(threat)).at_precision(ROW_BITS)
+    with numbers.context():
+        row = numbers.convert(class_rows(threat.loss, step * np.array([levels], dtype=float), numbers)[0])
+        return _normalised(row) if threat.loss.is_log_loss else row
 
 
 def _sum(row: NDArray[Any]) -> Any:

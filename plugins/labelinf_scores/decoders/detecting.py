@@ -1,22 +1,20 @@
-"""The decoder of detecting matrices: parities first, then two halves at a time.
+"""Labels from the weighings of a detecting matrix, by the recursion that proves it detects.
 
-With ``D_k = [[D, D, I], [D, -D, 0]]`` the halves y1 and y2 of the sums of ``(u, v, w)`` satisfy ``y1 + y2 = 2 D u + w``
-and ``y1 - y2 = 2 D v + w``: the parity is w, and half of what is left are the sums of u and of v (D. G. Cantor and
-W. H. Mills, *Canadian Journal of Mathematics* 18, 1966). All blocks of one level are split at once, so that q sums
-cost O(q log q) in log q steps.
-
-Formal guarantee: exact sums of any 0-1 vector give it back. Held by ``tests/scores/blocks/test_detecting.py``.
+Sums and differences of the two halves of the answers are answers of smaller matrices; a parity gives the labels that
+only one half sees. About ``q log2 q`` additions (Cantor and Mills 1966).
 
 Example:
-    >>> detect(np.array([2, -1])).tolist()  # 0 + 1 + 1 and 0 - 1
-    [0, 1, 1]
+    >>> detect(np.array([2, -1]))
+    array([0, 1, 1])
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from labelinf_scores.constructions.detecting_matrix import halves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,19 +22,19 @@ if TYPE_CHECKING:
 __all__ = ["detect"]
 
 
-def detect(sums: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
-    """Return the bits whose sums by the rows of a detecting matrix are given.
+def detect(answers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return z from ``D z``.
 
     Args:
-        sums: ``D_k x``, shape ``(..., 2**k)``.
+        answers: Shape ``(q,)``.
 
     Returns:
-        x, shape ``(..., (k + 2) 2**(k-1))``. Sums of no 0-1 vector give arbitrary bits.
+        Shape ``(n_columns(q),)``; other values than 0 and 1 show that an answer was wrong.
     """
-    if sums.shape[-1] == 1:
-        return np.asarray(np.clip(sums, 0, 1), dtype=np.intp)
-    upper, lower = np.split(sums, 2, axis=-1)
-    parity = (upper + lower) & 1
-    halves = np.stack([upper + lower - parity, upper - lower - parity], axis=-2) >> 1
-    bits = detect(halves)
-    return np.concatenate([bits.reshape(*sums.shape[:-1], -1), parity], axis=-1)
+    if len(answers) <= 1:
+        return answers
+    larger, smaller = halves(len(answers))
+    first, second = answers[:larger], answers[larger:]
+    seen_once = (first[:smaller] + second) % 2
+    sums = np.concatenate([(first[:smaller] + second - seen_once) // 2, first[smaller:]])
+    return np.concatenate([detect(sums), detect((first[:smaller] - second - seen_once) // 2), seen_once])

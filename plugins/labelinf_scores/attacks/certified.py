@@ -1,0 +1,86 @@
+"""What attacks with a certificate for every query promise, and what they show for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from labelinf_core.guarantees import Promise
+from labelinf_scores.attacks.sizing import intact
+from labelinf_scores.certificates.error import disturbance
+from labelinf_scores.certificates.row_costs import LOG_ERROR
+from labelinf_scores.certificates.summation import adds_pairwise
+
+if TYPE_CHECKING:
+    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.certificates.interval import Reading
+
+__all__ = ["evidence_of", "mismatch", "promise_of"]
+
+_ANSWERS = "the curator answers every query on the true labels of all records, in order"
+
+
+def mismatch(threat: ScoreThreat) -> str:
+    """Say why no block of records can be read from a score under ``threat``; empty when it can."""
+    if not threat.ordered:
+        return "needs records in an order that does not change"
+    if threat.scored < 1 or threat.averaged not in (None, threat.n_records):
+        return "needs a score over all records"
+    if threat.label_keep < 1 and (threat.magnification != 1 or threat.answer_epsilon < float("inf")):
+        return "needs the same labels behind every score"
+    if disturbance(threat, 1.0) == float("inf") and not 0 < threat.noise_std < float("inf"):
+        return "the noise has no bound and no spread that is known"
+    return ""
+
+
+def promise_of(
+    threat: ScoreThreat, readings: Iterable[Reading], *, whole: bool, n_queries: int, statement: str
+) -> Promise | None:
+    """Promise every label, when all queries are certified and fit the budget.
+
+    Args:
+        threat: What is public.
+        readings: Of all queries.
+        whole: Whether they ask about every record.
+        n_queries: How many they are.
+        statement: What proves it.
+    """
+    tightest = min(readings, key=lambda reading: reading.survives - reading.present, default=None)
+    if tightest is None:
+        return None
+    bounded = disturbance(threat, 1.0) < float("inf")
+    return Promise(
+        survives=tightest.survives,
+        present=tightest.present,
+        statement=statement,
+        conditions=f"{_ANSWERS}; {_arithmetic(threat)}",
+        proved=whole and bounded and intact(threat) and threat.allows(n_queries),
+        strict=True,
+    )
+
+
+def evidence_of(threat: ScoreThreat, promise: Promise | None) -> dict[str, Any]:
+    """Return whether recovery is certain, how far the tightest query is from failing, and what was checked."""
+    if promise is None:
+        return {"recovery": "heuristic"}
+    evidence: dict[str, Any] = {
+        "recovery": "certified" if promise.certified else "heuristic",
+        "survives": promise.survives,
+        "margin": 1 - promise.present / promise.survives,
+    }
+    if _adds_as_numpy(threat):
+        evidence["NumPy adds pairwise here"] = adds_pairwise(threat.arithmetic, threat.n_records)
+    return evidence
+
+
+def _adds_as_numpy(threat: ScoreThreat) -> bool:
+    return threat.summation == "numpy" and threat.arithmetic in LOG_ERROR
+
+
+def _arithmetic(threat: ScoreThreat) -> str:
+    if not threat.loss.is_log_loss or threat.arithmetic not in LOG_ERROR:
+        return f"it computes row costs in {threat.arithmetic} as this machine does"
+    if not _adds_as_numpy(threat):
+        return f"it computes in {threat.arithmetic}, logarithms within two units in the last place, in any order"
+    places = LOG_ERROR[threat.arithmetic]
+    return f"it computes in {threat.arithmetic}, logarithms within {places} units in the last place, in NumPy's order"

@@ -1,0 +1,131 @@
+"""The hybrid: the queries it must not exceed, every labelling of small sets, and what it does when answers fail."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.channels.score import Guard, Query, ScoreChannel, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.components import LabelSet, Outcome, Setting
+from labelinf_core.errors import QueriesExhaustedError
+from labelinf_core.guarantees import Promise
+from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.attacks.hybrid import Hybrid
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.losses.itakura_saito import ItakuraSaito
+from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.losses.norm_like import NormLike
+from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+
+ATTACK = Hybrid()
+RNG = np.random.default_rng(0)  # the attack draws nothing
+
+
+@attrs.frozen(kw_only=True)
+class Extreme(ScoreDefence):
+    """Moves every score by exactly ``tau``, up or down at random."""
+
+    tau: float
+
+    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+        return attrs.evolve(threat, noise_bound=self.tau, noise_std=self.tau)
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        return _Moving(self.tau, rng)
+
+
+class _Moving(Guard):
+    def __init__(self, tau: float, rng: np.random.Generator) -> None:
+        self.tau, self.rng = tau, rng
+
+    def answer(self, labels: Any, query: Query, ask: Any) -> Any:
+        return ask(labels, query) + float(self.rng.choice([-1, 1])) * self.tau
+
+
+def game(
+    labels: Any, *defences: ScoreDefence, scorer: str = "sklearn", loss: AdditiveLoss | None = None, queries: int = 0
+) -> tuple[ScoreChannel, Setting]:
+    data = LabelSet(labels=np.asarray(labels), class_names=("a", "b"), title="made", provenance="made")
+    channel = ScoreChannel(loss=loss or LogLoss(), scorer=scorer, queries=queries)
+    return channel, Setting(data=data, attack=ATTACK, defences=defences)
+
+
+def made(n: int) -> Any:
+    return np.random.default_rng(5).permutation(np.arange(n) % 3 == 0).astype(int)
+
+
+def promise_of(threat: ScoreThreat) -> Promise:
+    promise = ATTACK.promise(threat)
+    assert promise is not None
+    return promise
+
+
+def play(channel: ScoreChannel, setting: Setting) -> Outcome:
+    rngs = np.random.default_rng(1).spawn(2)
+    return channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+
+
+@pytest.mark.parametrize(("n", "decimals", "queries"), [(306, 4, 24), (306, 5, 20), (2201, 4, 190), (2201, 5, 153)])
+def test_all_labels_come_out_of_rounded_scores(n: int, decimals: int, queries: int) -> None:
+    channel, setting = game(made(n), Round(decimals=decimals))
+    outcome = play(channel, setting)
+    assert outcome.n_correct == n
+    assert outcome.queries <= queries
+    assert promise_of(channel.threat(setting)).certified
+
+
+@pytest.mark.parametrize("scorer", ["float64", "sklearn"])
+def test_every_labelling_comes_out_of_the_worst_noise(scorer: str) -> None:
+    """Eight records: 256 labellings, every score moved by the largest noise that is still certified, up or down."""
+    labels = np.array([0, 1] * 4)
+    channel, setting = game(labels, Clip(epsilon=1e-6), Extreme(tau=0.05), scorer=scorer)
+    threat = channel.threat(setting)
+    assert promise_of(threat).certified
+    for truth in map(np.array, itertools.product((0, 1), repeat=8)):
+        oracle = ScoreOracle(threat, channel.curator(truth, threat, np.random.default_rng(7)).answer)
+        assert np.array_equal(ATTACK.run(oracle, RNG).labels, truth)
+
+
+@pytest.mark.parametrize(
+    ("loss", "scorer"),
+    [
+        (SquaredEuclidean(), "float64"),
+        (ItakuraSaito(), "float64"),
+        (NormLike(alpha=3), "float64"),
+        (LogLoss(), "float32"),
+        (LogLoss(), "sklearn:float32"),
+        (LogLoss(), "sklearn"),
+        (LogLoss(), "exact"),
+    ],
+    ids=str,
+)
+def test_losses_and_formats_are_served(loss: AdditiveLoss, scorer: str) -> None:
+    channel, setting = game(made(60), Clip(epsilon=1e-4), loss=loss, scorer=scorer)
+    assert ATTACK.refusal(channel.threat(setting)) == ""
+    assert promise_of(channel.threat(setting)).certified
+    assert play(channel, setting).n_correct == 60
+
+
+def test_a_budget_that_ends_early_leaves_the_majority_guess() -> None:
+    channel, setting = game(made(306), Round(decimals=4))
+    threat = channel.threat(setting)
+
+    def answer(query: Query) -> Any:
+        raise QueriesExhaustedError("spent")
+
+    assert not ATTACK.run(ScoreOracle(threat, answer), RNG).labels.any()
+    channel, setting = game(made(306), Round(decimals=4), queries=9)
+    outcome = play(channel, setting)
+    assert outcome.queries == 9
+    assert outcome.n_correct > 9 * 9 + (306 - 9 * 9) * 0.6
+    assert not promise_of(channel.threat(setting)).certified
+
+
+def test_scores_too_coarse_for_one_label_are_refused() -> None:
+    channel, setting = game(made(2201), Round(decimals=1))
+    assert "not one label" in ATTACK.refusal(channel.threat(setting))
