@@ -1,7 +1,7 @@
 """The hooks a labelinf plugin may implement, one per kind of component.
 
 A plugin is a module named by an entry point of the group ``labelinf``. It declares the version of this contract it
-was written for and yields descriptors:
+was written for and yields descriptors::
 
     from labelinf_core import Descriptor, Kind, Reference, hookimpl
 
