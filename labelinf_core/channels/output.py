@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import math
 from collections.abc import Callable
 
 import attrs
@@ -122,6 +123,14 @@ class OutputThreat(ThreatModel):
     n_training: int = 0
     victim: str = ""
     defences: tuple[Defence, ...] = ()
+
+    @property
+    def certificate(self) -> str:
+        """What is guaranteed of everything shown, in words."""
+        if math.isinf(self.label_epsilon):
+            return "none"
+        also = f", delta = {self.label_delta:g}" if self.label_delta else ""
+        return f"label-DP, epsilon = {self.label_epsilon:g}{also}"
 
 
 @attrs.frozen(kw_only=True, eq=False)

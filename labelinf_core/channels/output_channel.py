@@ -45,7 +45,7 @@ class OutputChannel(Channel):
         victim: What is trained: ``mlp`` (our network in NumPy), ``logistic``, ``forest``, ``neighbours``, or
             ``module:factory`` for any class with ``fit`` and ``predict_proba``.
         epochs: Passes over the training records; 0 leaves it to the victim.
-        canaries: Share of the training records whose labels are planted, in (0, 1].
+        canaries: Share of the training records whose labels are planted, in (0, 1).
         test: Share of the records kept for measuring accuracy, in (0, 1).
         outputs: What is shown of every canary: ``probabilities``, ``logits`` or ``top-1``.
         loss: Whether losses are shown: ``none``, ``planted`` (computed with the label to be inferred) or ``trained``.
@@ -55,7 +55,7 @@ class OutputChannel(Channel):
 
     victim: str = "mlp"
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))
-    canaries: float = attrs.field(default=0.2, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
+    canaries: float = attrs.field(default=0.2, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     test: float = attrs.field(default=0.25, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     outputs: Outputs = Outputs.PROBABILITIES
     loss: LossOracle = LossOracle.NONE
@@ -131,7 +131,7 @@ class OutputChannel(Channel):
         attack = _of_type(setting.attack, OutputAttack, "attack")
         threat = self.threat(setting)
         game = self.game(setting, curator_rng)
-        guess = _guess(attack, game, threat, attack_rng)
+        guess = _checked(attack.run(game.oracle(threat), attack_rng), threat)
         sham, redrawn = game.placebo(threat)
         placebo = _checked(attack.run(sham, attack_rng), threat)
         victim = game.member(0)
@@ -173,12 +173,9 @@ def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mappi
         "training_label_accuracy": memorised,
         "test_accuracy": victim.test_accuracy,
         "train_accuracy": victim.train_accuracy,
+        "certificate": threat.certificate,
         "view": str(threat.view),
     }
-
-
-def _guess(attack: OutputAttack, game: Game, threat: OutputThreat, rng: np.random.Generator) -> OutputGuess:
-    return _checked(attack.run(game.oracle(threat), rng), threat)
 
 
 def _checked(guess: OutputGuess, threat: OutputThreat) -> OutputGuess:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.evaluator.results import CellResult
-from labelinf_core.guarantees import Ceiling
+from labelinf_core.guarantees import Ceiling, Verdict
 from labelinf_core.report import words
 
 __all__ = ["NARROW", "Sources", "block", "ranked"]
@@ -42,8 +42,13 @@ class Sources:
 
 
 def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
-    """Order cells by what they recovered, the strongest first; what was not played comes last."""
-    return sorted(cells, key=lambda result: -(result.accuracy.value if result.accuracy else -1.0))
+    """Order cells by what they recovered, the strongest first; what is void or was not played comes last."""
+
+    def strength(result: CellResult) -> float:
+        counts = result.accuracy is not None and result.verdict is not Verdict.LEAKY
+        return result.accuracy.value if counts and result.accuracy else -1.0
+
+    return sorted(cells, key=strength, reverse=True)
 
 
 def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableType:

@@ -112,10 +112,10 @@ def run_checks(plugin: str, host: Host | None = None) -> Sequence[Result]:
 def example(host: Host, item: Registered) -> Any:
     """Build the component with its defaults, and its declared example for what has none.
 
-    A class whose parameters have no default says in ``example_parameters`` what to try.
+    A class whose parameters have no default says in ``example_parameters`` what to try; one that needs a user's own
+    file cannot be tried.
     """
-    cls = item.load()
-    spec = Spec(item.descriptor.name, getattr(cls, "example_parameters", {}))
+    spec = _example_spec(item)
     try:
         return Builder(host).build(item.descriptor.kind, spec, "check")
     except LabelinfError as error:
@@ -123,6 +123,15 @@ def example(host: Host, item: Registered) -> Any:
             f"it cannot be built from its defaults ({error}); give every parameter a default, or the class an "
             f"'example_parameters' dictionary"
         ) from error
+
+
+def _example_spec(item: Registered) -> Spec:
+    cls = item.load()
+    given = getattr(cls, "example_parameters", {})
+    missing = [field.name for field in attrs.fields(cls) if field.init and field.default is attrs.NOTHING]
+    if needed := sorted(set(missing) - set(given)):
+        raise NotApplicableError(f"it needs {', '.join(needed)}; an 'example_parameters' dictionary would show some")
+    return Spec(item.descriptor.name, given)
 
 
 def _is_frozen(host: Host, item: Registered) -> None:
@@ -152,7 +161,7 @@ def _has_reference(host: Host, item: Registered) -> None:
 def _survives_a_round_trip(host: Host, item: Registered) -> None:
     builder = Builder(host)
     kind = item.descriptor.kind
-    spec = Spec(item.descriptor.name, getattr(item.load(), "example_parameters", {}))
+    spec = _example_spec(item)
     full = builder.full(kind, spec, "check")
     require(
         builder.build(kind, str(full), "check") == builder.build(kind, spec, "check"),

@@ -17,7 +17,7 @@ def _source(name: str, summary: str, work: str, statement: str, target: str) -> 
         kind=Kind.LABELS,
         name=name,
         summary=summary,
-        reference=Reference(work=work, statement=statement),
+        reference=Reference(work=work, statement=statement or "README"),
         target=f"labelinf_data.{target}",
     )
 

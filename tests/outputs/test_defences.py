@@ -81,6 +81,7 @@ def test_a_mechanism_states_its_guarantee_and_gets_its_ceiling(records: LabelSet
     (ceiling,) = PlantedLabels().ceilings(threat)
 
     assert math.isfinite(threat.label_epsilon)
+    assert threat.certificate.startswith("label-DP, epsilon = ")
     assert 0.5 < ceiling.accuracy < 1
     assert "label-DP with epsilon" in ceiling.conditions
 
@@ -90,6 +91,7 @@ def test_the_others_certify_nothing(records: LabelSet, defence: OutputDefence) -
     threat = OutputChannel().threat(Setting(data=records, defences=(defence,)))
 
     assert PlantedLabels().ceilings(threat) == ()
+    assert threat.certificate == "none"
     assert threat.label_epsilon == math.inf
 
 

@@ -8,15 +8,17 @@ is certain when all blocks are certified, fit the budget, and the curator answer
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
 from labelinf_core.components import Guess
 from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.guarantees import Promise
 from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.block_plan import Block, BlockPlanner
+from labelinf_scores.attacks.block_plan import Block, BlockPlanner, decode_blocks
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
 from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.certificates.row_costs import ROW_BITS
@@ -79,18 +81,9 @@ class BlockAttack(ScoreAttack):
         threat = oracle.threat
         planner, plan = self.planner(threat), _plan(self, threat)
         found = np.full(threat.n_records, -1, dtype=np.intp)
-        sent = np.tile(planner.rows.neutral.prediction, (threat.n_records, 1))
-        for block in plan:
-            before = sent[block.records].copy()
-            sent[block.records] = planner.predictions(block)
-            try:
-                found[block.records] = block.decode(oracle.query(sent.copy(), precision=ROW_BITS))
-            except QueriesExhaustedError:
-                break
-            except QueryRefusedError:
-                if self.adaptive:  # later blocks are laid on the labels of this one
-                    break
-            sent[block.records] = planner.settled(found[block.records]) if self.adaptive else before
+        ask = _ask_adaptively if self.adaptive else _ask
+        for block, labels in ask(oracle, planner, plan):
+            found[block.records] = labels
         sizes = [block.size for block in plan]
         evidence = {
             "queries planned": len(plan),
@@ -100,6 +93,41 @@ class BlockAttack(ScoreAttack):
             labels=likeliest_labels(certainly(found, threat), threat),
             evidence=evidence_of(threat, self.promise(threat)) | evidence,
         )
+
+
+def _ask(
+    oracle: ScoreOracle, planner: BlockPlanner, plan: tuple[Block, ...]
+) -> Iterator[tuple[Block, NDArray[np.intp]]]:
+    """Ask about all blocks, then decode all answers."""
+    neutral = np.tile(planner.rows.neutral.prediction, (planner.threat.n_records, 1))
+    asked, scores = [], []
+    for block in plan:
+        sent = neutral.copy()
+        sent[block.records] = planner.predictions(block)
+        try:
+            scores.append(oracle.query(sent, precision=ROW_BITS))
+        except QueriesExhaustedError:
+            break
+        except QueryRefusedError:
+            continue
+        asked.append(block)
+    yield from zip(asked, decode_blocks(asked, scores), strict=True)
+
+
+def _ask_adaptively(
+    oracle: ScoreOracle, planner: BlockPlanner, plan: tuple[Block, ...]
+) -> Iterator[tuple[Block, NDArray[np.intp]]]:
+    """Ask block after block; records decoded are set to their labels, so a declined query ends it."""
+    rows = np.tile(planner.rows.neutral.prediction, (planner.threat.n_records, 1))
+    for block in plan:
+        sent = rows.copy()
+        sent[block.records] = planner.predictions(block)
+        try:
+            labels = block.decode(oracle.query(sent, precision=ROW_BITS))
+        except QueryRefusedError:
+            return
+        rows[block.records] = planner.settled(labels)
+        yield block, labels
 
 
 @functools.lru_cache(maxsize=8)

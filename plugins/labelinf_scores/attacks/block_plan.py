@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,7 +18,7 @@ import numpy as np
 
 from labelinf_scores.attacks.designs import MOST_ROWS, Design, Designer
 from labelinf_scores.certificates.interval import Reading, certify_any_order, certify_numpy
-from labelinf_scores.certificates.row_costs import LOG_ERROR
+from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
 from labelinf_scores.certificates.summation import Spread, to_float
 from labelinf_scores.constructions.rows import Rows, rows_for
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labelinf_core.channels.score import ScoreThreat
     from labelinf_scores.constructions.weights import Code
 
-__all__ = ["Block", "BlockPlanner"]
+__all__ = ["Block", "BlockPlanner", "decode_blocks"]
 
 _SPLIT = 3  # widest rows told apart in a proof
 _DWARFS = 16  # times the widest gap: from here on, neutral rows dwarf the others
@@ -61,8 +61,7 @@ class Block:
 
     def decode(self, score: Any) -> NDArray[np.intp]:
         """Return the labels behind an answer."""
-        labels = self.design.code.decode(self.design.weights, [self.reading.read(score)])[0]
-        return np.asarray(labels[list(self.design.order)])
+        return decode_blocks([self], [score])[0]
 
 
 @attrs.frozen(kw_only=True)
@@ -109,8 +108,12 @@ class BlockPlanner:
 
     def predictions(self, block: Block) -> NDArray[Any]:
         """Return the rows of a block's records, shape ``(m, K)``."""
-        steps = self._designer.with_steps(block.design)
-        return np.stack([steps[place][0].prediction for place in block.design.order])
+        return np.stack([row.prediction for row, _ in self.with_steps(block.design)])
+
+    def with_steps(self, design: Design) -> list[tuple[CostedRow, int]]:
+        """Return the rows of a block's records, each with its step in fixed point."""
+        rows = self._designer.with_steps(design)
+        return [rows[place] for place in design.order]
 
     def settled(self, labels: NDArray[np.intp]) -> NDArray[Any]:
         """Return the rows of records whose labels are known, shape ``(n, K)``."""
@@ -124,8 +127,7 @@ class BlockPlanner:
                 if reading.is_certain:
                     return Block(start=start, design=design, reading=reading)
             for design in self._for_numpy(n_rows, total):
-                steps = self._designer.with_steps(design)
-                rows = {start + i: steps[place] for i, place in enumerate(design.order)}
+                rows = dict(enumerate(self.with_steps(design), start))
                 reading = certify_numpy(self.threat, base, rows, design.unit, self._split(total))
                 if reading.is_certain:
                     self._tally[n_rows, _binades(total)] += 2
@@ -181,6 +183,20 @@ class BlockPlanner:
     @functools.cached_property
     def _tally(self) -> Counter[Hashable]:
         return Counter()
+
+
+def decode_blocks(blocks: Sequence[Block], scores: Sequence[Any]) -> list[NDArray[np.intp]]:
+    """Return the labels behind the answers to many blocks; blocks of one design are decoded together."""
+    alike = defaultdict(list)
+    for place, block in enumerate(blocks):
+        alike[block.design].append(place)
+    labels: list[NDArray[np.intp]] = [np.empty(0, dtype=np.intp)] * len(blocks)
+    for design, places in alike.items():
+        totals = [blocks[place].reading.read(scores[place]) for place in places]
+        decoded = design.code.decode(design.weights, totals)[:, list(design.order)]
+        for place, row in zip(places, decoded, strict=True):
+            labels[place] = row
+    return labels
 
 
 def _binades(total: float) -> int:

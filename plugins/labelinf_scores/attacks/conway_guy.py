@@ -22,8 +22,8 @@ class ConwayGuyWeights(BlockAttack):
     """Recovers all labels of two classes with weights of distinct sums that are narrower than powers of two."""
 
     def codes(self, threat: ScoreThreat) -> tuple[Code, ...]:
-        """Return Conway and Guy's weights, and powers of two where they do as well."""
-        return (ConwayGuy(), Superincreasing(n_classes=2))
+        """Return powers of two, and Conway and Guy's weights for the units that only those reach."""
+        return (Superincreasing(n_classes=2), ConwayGuy(table_rows=4), ConwayGuy())
 
     def unfit(self, threat: ScoreThreat) -> str:
         """Two classes only."""

@@ -6,8 +6,9 @@ of Numerical Algorithms*, 2002, sections 2.2 and 4.2): every operation of a form
 factor within ``1 ± u``, ``u = 2**-p``, and a sum whose longest chain of additions has length h errs by at most
 ``h u / (1 - h u)`` times the sum of its terms.
 
-The exact score is the loss of the predictions *as the curator reads them* (rounded to its format and clipped): an
-attack that sends numbers of the curator's own format has nothing else to account for.
+The exact score is the loss of the predictions *as the curator reads them*: rounded to its input format, clipped, and
+one column for each class. An attack that sends all columns, in that format, has nothing else to account for. (A curator
+that reads single precision but computes in double fills in ``1 - p`` in single precision: send both columns.)
 
 ==========  ================================================================================================
 arithmetic  what is charged, with C the largest cost of a row

@@ -241,8 +241,9 @@ class ProperRows(_LogRows):
         """Equal probabilities."""
         near = _around(self._float(1 / self.threat.n_classes), -_NEAREST, _NEAREST)
         rows = [np.full(self.threat.n_classes, p) for p in near]
-        summing = [row for row in rows if _sum(row) == 1] or rows
-        return min((costed_row(self.threat, row) for row in summing), key=lambda row: row.uncertainty)
+        if self.threat.normalised:  # a curator that divides by the sum must not change it
+            rows = [row for row in rows if _sum(row) == 1] or rows
+        return min((costed_row(self.threat, row) for row in rows), key=lambda row: row.uncertainty)
 
     def _make(self, step: int) -> CostedRow:
         """Return probabilities proportional to ``exp(-k * step)``."""

@@ -1,0 +1,1 @@
+"""The gradient channel: label recovery from last-layer gradients, and what stops it."""

@@ -1,0 +1,1 @@
+"""Attacks of the gradient channel, one per file."""

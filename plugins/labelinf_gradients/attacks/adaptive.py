@@ -1,0 +1,53 @@
+"""The attack of an adversary who knows the defences: it picks by what the threat model says, never by the truth."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.gradient import GradientAttack, GradientOracle, LabelFamily
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
+from labelinf_gradients.attacks.bias import LastBias
+from labelinf_gradients.attacks.counts import Dictionary, Llg, Moments
+from labelinf_gradients.attacks.exact import ExactSolver
+from labelinf_gradients.attacks.guesses import PriorGuess
+from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
+from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+
+__all__ = ["DefenceAware"]
+
+
+@attrs.frozen(kw_only=True)
+class DefenceAware(GradientAttack):
+    """Plays the first of its attacks, strongest first, that the threat model admits.
+
+    Single samples: the Bayes rule for public features, closed forms, the exact solver; under noise the mixture of its
+    own samples, for otherwise altered gradients the matched filter, for soft labels the likelihood. Batches: sample by
+    sample, joint recovery, then counts from its own data.
+    """
+
+    def choose(self, threat: ThreatModel) -> GradientAttack:
+        """Return the attack that is played under ``threat``."""
+        soft = getattr(threat, "family", LabelFamily.ONE_HOT) is not LabelFamily.ONE_HOT
+        altered = (MatchedFilter(direction=Direction.MEAN), MatchedFilter(direction=Direction.ONES))
+        candidates: tuple[GradientAttack, ...] = (
+            KnownFeatures(),
+            *((LastBias(),) if getattr(threat, "clean", False) else ()),
+            ExactSolver(),
+            OwnSamples(),
+            *((Likelihood(),) if soft else altered),
+            SampleBySample(),
+            JointRecovery(),
+            Moments(),
+            Dictionary(),
+            Llg(),
+        )
+        return next((attack for attack in candidates if not attack.refusal(threat)), PriorGuess())
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Play it, and say which it was."""
+        attack = self.choose(oracle.threat)
+        guess = attack.run(oracle, rng)
+        return attrs.evolve(guess, evidence={**guess.evidence, "played": type(attack).__name__})

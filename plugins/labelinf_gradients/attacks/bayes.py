@@ -1,0 +1,93 @@
+"""Bayes rules for noisy gradients: compare a release with what it would be without noise, for every class.
+
+Where the sample's input is public, that is one gradient per class. Where it is not, the adversary's own samples stand
+for the unknown one: a mixture of their gradients per class.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.gradient import GradientAttack, GradientOracle, LabelFamily
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.noisy.filters import likeliest_classes, likeliest_mixtures
+
+__all__ = ["KnownFeatures", "OwnSamples"]
+
+
+@attrs.frozen(kw_only=True)
+class KnownFeatures(GradientAttack):
+    """Compares a release with what every class would have sent, where the sample's input is public.
+
+    For Gaussian noise this is the Bayes rule: no attack on the released layers does better.
+    """
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs the samples' inputs."""
+        facts = gradient_threat(threat)
+        if facts is not None and not facts.features_public:
+            return "needs public features"
+        return one_sample_each(threat)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Compare every release with its candidates, clipped as the client clips."""
+        threat, inputs = oracle.threat, oracle.inputs
+        if inputs is None:
+            raise ValueError("needs public features")
+        every = np.eye(threat.n_classes)
+        rows = []
+        for x, sent in zip(inputs[:, 0], _flat(oracle.releases), strict=True):
+            candidates = _would_send(oracle, np.tile(x, (threat.n_classes, 1)), every)
+            rows.append(likeliest_classes(sent[None], candidates[None], threat.prior, threat.noise_std)[0])
+        return Guess(labels=np.array(rows, dtype=np.intp))
+
+
+@attrs.frozen(kw_only=True)
+class OwnSamples(GradientAttack):
+    """Compares a release with the gradients of the adversary's own samples, class by class (labelinf theory, noise).
+
+    The likelihood of a class is the mean over its samples: the Bayes rule as far as they are like the client's.
+    """
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs noise, one-hot labels and samples of its own."""
+        facts = gradient_threat(threat)
+        if facts is None or facts.batch > 1:
+            return one_sample_each(threat)
+        if not 0 < facts.noise_std < math.inf:
+            return "needs noise of known size"
+        if facts.family is not LabelFamily.ONE_HOT:
+            return "needs one-hot labels"
+        return "" if facts.auxiliary else "needs auxiliary samples"
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Compare every release with every sample."""
+        if oracle.auxiliary is None:
+            raise ValueError("needs auxiliary samples")
+        x, classes = oracle.auxiliary
+        threat = oracle.threat
+        own = _would_send(oracle, x, np.eye(threat.n_classes)[classes])
+        labels = likeliest_mixtures(_flat(oracle.releases), own, classes, threat.prior, threat.noise_std)
+        return Guess(labels=labels)
+
+
+def _would_send(oracle: GradientOracle, x: NDArray[Any], labels: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what samples would release without noise, clipped as the client clips, shape ``(n, d)``."""
+    own = oracle.network.gradients(x, labels)
+    flat = _flat({name: own[name] for name in oracle.releases})
+    if math.isfinite(oracle.threat.clip):
+        size = np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), np.finfo(float).tiny)
+        flat *= np.minimum(1, oracle.threat.clip / size)
+    return flat
+
+
+def _flat(parts: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    return np.concatenate([part.reshape(len(part), -1) for part in parts.values()], axis=1).astype(np.float64)

@@ -1,0 +1,66 @@
+"""Labels from the gradient of a bias, in closed form."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
+from labelinf_core.components import Guess
+from labelinf_core.errors import InputError
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
+
+__all__ = ["HiddenBias", "LastBias"]
+
+
+@attrs.frozen(kw_only=True)
+class LastBias(GradientAttack):
+    """Divides the last layer's gradient by its bias's (Aono et al., 2017), then reads off the label."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs the gradient of the last layer's bias."""
+        facts = gradient_threat(threat)
+        if facts is None or facts.batch > 1:
+            return one_sample_each(threat)
+        return _no_bias(facts)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Solve every release."""
+        gradients = oracle.bias_gradients
+        if gradients is None:
+            raise ValueError(_no_bias(oracle.threat))
+        labels, _ = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
+        return _guess(labels, oracle)
+
+
+@attrs.frozen(kw_only=True)
+class HiddenBias(GradientAttack):
+    """Takes the scale of the feature from the last hidden bias's gradient (labelinf theory, closed forms)."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs gradients of all layers of a network with biases."""
+        facts = gradient_threat(threat)
+        if facts is None or facts.batch > 1:
+            return one_sample_each(threat)
+        return "needs the gradients of all layers" if facts.shared is Shared.LAST else _no_bias(facts)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Solve every release."""
+        biases = [name for name in oracle.releases if name.endswith("bias")]
+        if len(biases) < 2:
+            raise InputError("the hidden-bias attack needs a network with a hidden layer; give the channel 'hidden'.")
+        gradients = oracle.releases[biases[-2]]
+        labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
+        return _guess(labels, oracle)
+
+
+def _no_bias(threat: GradientThreat) -> str:
+    return "" if threat.bias_shared else "needs the gradient of a bias"
+
+
+def _guess(labels: np.ndarray[tuple[int, ...], np.dtype[np.float64]], oracle: GradientOracle) -> Guess:
+    known = np.asarray(np.isfinite(labels).all(axis=1))
+    soft = np.where(known[:, None], labels, 1 / oracle.threat.n_classes)
+    return GradientGuess(labels=np.where(known, soft.argmax(axis=1), oracle.threat.majority), soft=soft)

@@ -1,0 +1,149 @@
+"""Attacks on batches that guess how often every class occurs."""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.gradient import GradientAttack, GradientOracle
+from labelinf_core.channels.networks import softmax
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, spread_counts
+from labelinf_gradients.batches import counts
+
+__all__ = [
+    "Dictionary",
+    "Ilrg",
+    "Llg",
+    "Moments",
+    "Rlg",
+    "Yin",
+    "class_gradients",
+    "class_means",
+    "features_of_auxiliary",
+]
+
+
+class Need(enum.Enum):
+    """What a count attack must be given."""
+
+    NOTHING = ""
+    BIAS = "needs the gradient of the last bias"
+    AUXILIARY = "needs auxiliary samples"
+
+
+@attrs.frozen(kw_only=True)
+class Yin(GradientAttack):
+    """Takes the rows of least minima, distinct classes (Yin et al., GradInversion, 2021)."""
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        return Guess(labels=spread_counts(counts.by_yin(oracle.weight_gradients, oracle.threat.batch)))
+
+
+@attrs.frozen(kw_only=True)
+class Llg(GradientAttack):
+    """Takes negative row sums greedily (LLG, Wainakh et al., 2022)."""
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        return Guess(labels=spread_counts(counts.by_llg(oracle.weight_gradients, oracle.threat.batch)))
+
+
+@attrs.frozen(kw_only=True)
+class Rlg(GradientAttack):
+    """Finds the classes that are present by linear programmes (RLG, Dang et al., 2021)."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It is exact only where a batch leaves room in the column space."""
+        facts = gradient_threat(threat)
+        return "" if facts and facts.batch < facts.n_classes - 1 else "needs a batch smaller than K - 1"
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        return Guess(labels=spread_counts(counts.by_rlg(oracle.weight_gradients, oracle.threat.batch)))
+
+
+@attrs.frozen(kw_only=True)
+class Ilrg(GradientAttack):
+    """Solves for the counts with each row's own quotient as its class's feature (iLRG, Ma et al., 2023)."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs the gradient of the last bias."""
+        return _refusal(threat, Need.BIAS)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        bias = oracle.bias_gradients
+        if bias is None:
+            raise ValueError(Need.BIAS.value)
+        found = counts.by_ilrg(oracle.weight_gradients, bias, oracle.network.classifier, oracle.threat.batch)
+        return Guess(labels=spread_counts(found))
+
+
+@attrs.frozen(kw_only=True)
+class Moments(GradientAttack):
+    """Solves for the counts with mean probabilities of the adversary's own data (labelinf theory, batches)."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs the gradient of the last bias and auxiliary samples."""
+        return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        bias, known = oracle.bias_gradients, oracle.auxiliary
+        if bias is None or known is None:
+            raise ValueError(self.refusal(oracle.threat))
+        probabilities = softmax(oracle.network.classifier(features_of_auxiliary(oracle)))
+        means = class_means(probabilities, known[1], oracle.threat.n_classes)
+        return Guess(labels=spread_counts(counts.by_moments(bias, means, oracle.threat.batch)))
+
+
+@attrs.frozen(kw_only=True)
+class Dictionary(GradientAttack):
+    """Writes a release as a sum of the mean gradients of the adversary's own data (labelinf theory, batches)."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs auxiliary samples."""
+        return _refusal(threat, Need.AUXILIARY)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        found = counts.by_dictionary(oracle.weight_gradients, class_gradients(oracle), oracle.threat.batch)
+        return Guess(labels=spread_counts(found))
+
+
+def _refusal(threat: ThreatModel, need: Need) -> str:
+    facts = gradient_threat(threat)
+    if facts is None:
+        return "needs the gradient channel"
+    given = facts.bias_shared if need is Need.BIAS else facts.auxiliary > 0
+    return "" if given else need.value
+
+
+def features_of_auxiliary(oracle: GradientOracle) -> NDArray[np.float64]:
+    """Return the last-layer features of the adversary's own samples, shape ``(n, I)``."""
+    if oracle.auxiliary is None:
+        raise ValueError(Need.AUXILIARY.value)
+    return oracle.network.features(oracle.auxiliary[0]).astype(np.float64)
+
+
+def class_gradients(oracle: GradientOracle) -> NDArray[np.float64]:
+    """Return the mean last-layer gradient of the adversary's own samples of every class, shape ``(C, C, I)``."""
+    if oracle.auxiliary is None:
+        raise ValueError(Need.AUXILIARY.value)
+    features, classes, n_classes = features_of_auxiliary(oracle), oracle.auxiliary[1], oracle.threat.n_classes
+    errors = softmax(oracle.network.classifier(features)) - np.eye(n_classes)[classes]
+    own = errors[:, :, None] * features[:, None, :]
+    means = class_means(own.reshape(len(own), -1), classes, n_classes)
+    return means.reshape(n_classes, *own.shape[1:])
+
+
+def class_means(values: NDArray[np.float64], classes: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
+    """Return the mean of ``values`` over the samples of every class; the overall mean for a class without any."""
+    present = [classes == k for k in range(n_classes)]
+    return np.array([values[own].mean(axis=0) if own.any() else values.mean(axis=0) for own in present])

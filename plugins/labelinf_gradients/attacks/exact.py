@@ -1,0 +1,63 @@
+"""Every label that explains a gradient, by the exact solver; its evidence says how many labels are certain."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.recovery.patterns import BY_FAMILY
+from labelinf_gradients.recovery.solver import recover
+
+__all__ = ["ExactSolver"]
+
+
+@attrs.frozen(kw_only=True)
+class ExactSolver(GradientAttack):
+    """Enumerates every scale that solves a sample's gradient (labelinf theory, the exact solver).
+
+    Attributes:
+        family: ``known`` (what the threat model says), ``auto``, ``one-hot``, ``smoothing``, ``mixup`` or
+            ``mixup-equal`` (mixup by the paper's variance loss: other entries are only equal).
+    """
+
+    family: str = attrs.field(
+        default="known",
+        validator=attrs.validators.in_(("known", "auto", "one-hot", "smoothing", "mixup", "mixup-equal")),
+    )
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It solves unaltered gradients of single samples, of families that leave something to recover."""
+        facts = gradient_threat(threat)
+        if facts is None or facts.batch > 1:
+            return one_sample_each(threat)
+        if not facts.clean:
+            return "needs unaltered gradients"
+        pattern = BY_FAMILY[facts.family]
+        if facts.n_classes <= pattern.continuum_classes:
+            return f"{facts.n_classes} classes leave a continuum of {pattern.name} labels"
+        return ""
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Solve every release; a zero gradient gets the majority class."""
+        threat = oracle.threat
+        found = recover(
+            oracle.weight_gradients,
+            oracle.network.classifier.weights,
+            family=threat.family.value if self.family == "known" else self.family,
+            bias=oracle.network.classifier.bias,
+            nonnegative=oracle.nonnegative,
+        )
+        return GradientGuess(
+            labels=np.where(found.hard < 0, threat.majority, found.hard),
+            soft=np.nan_to_num(found.labels, nan=1 / threat.n_classes),
+            evidence={
+                **Counter(status.value for status in found.status),
+                "median confidence": float(np.median(found.confidence)),
+            },
+        )

@@ -1,0 +1,116 @@
+"""Attacks on batches that recover every sample exactly, and say so when they have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, spread_counts
+from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
+from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
+from labelinf_gradients.batches.instances import Batch, recover_batch
+from labelinf_gradients.batches.joint import recover_jointly
+
+__all__ = ["JointRecovery", "SampleBySample"]
+
+
+@attrs.frozen(kw_only=True)
+class SampleBySample(GradientAttack):
+    """Finds each sample where the softmax meets the gradient's column space (labelinf theory, batches).
+
+    Needs no bias gradient and no data of its own; exact for batches up to half the number of classes.
+    """
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs unaltered gradients of one-hot labels, and room in the column space."""
+        facts = gradient_threat(threat)
+        if facts is not None and facts.batch > facts.n_classes // 2:
+            return "needs a batch of at most half the classes"
+        return _refusal(facts)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Recover every release; samples that are not found are guessed from the prior."""
+
+        def one(gradient: NDArray[Any]) -> Batch:
+            return recover_batch(
+                gradient,
+                oracle.network.classifier.weights,
+                batch=oracle.threat.batch,
+                rng=rng,
+                bias=oracle.network.classifier.bias,
+                nonnegative=oracle.nonnegative,
+            )
+
+        threat = oracle.threat
+        prior = np.repeat(np.arange(threat.n_classes), threat.best_counts)
+        return _guess(oracle, one, np.tile(prior, (len(oracle.weight_gradients), 1)))
+
+
+@attrs.frozen(kw_only=True)
+class JointRecovery(GradientAttack):
+    """Fits all samples of a batch at once, label counts by label counts (labelinf theory, joint recovery).
+
+    Reaches batches up to two less than the number of classes.
+
+    Attributes:
+        tries: Label counts tried per release.
+    """
+
+    tries: int = attrs.field(default=12, validator=attrs.validators.ge(1))
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It needs unaltered gradients of one-hot labels, and enough equations."""
+        facts = gradient_threat(threat)
+        if facts is not None and facts.batch > facts.n_classes - 2:
+            return "needs a batch of at most K - 2"
+        return _refusal(facts)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Recover every release; where no counts explain it, guess the nearest ones."""
+        typical, batch = None, oracle.threat.batch
+        estimates = fractional_llg(oracle.weight_gradients, batch)
+        if oracle.auxiliary is not None:
+            typical = class_means(features_of_auxiliary(oracle), oracle.auxiliary[1], oracle.threat.n_classes)
+            estimates = fractional_dictionary(oracle.weight_gradients, class_gradients(oracle), batch)
+        remaining = iter(estimates)
+        nearest = spread_counts(largest_remainder(np.clip(estimates, 0, None), batch)).reshape(-1, batch)
+
+        def one(gradient: NDArray[Any]) -> Batch:
+            return recover_jointly(
+                gradient,
+                oracle.network.classifier.weights,
+                batch=batch,
+                estimate=next(remaining),
+                typical=typical,
+                rng=rng,
+                bias=oracle.network.classifier.bias,
+                tries=self.tries,
+            )
+
+        return _guess(oracle, one, nearest)
+
+
+def _refusal(facts: GradientThreat | None) -> str:
+    if facts is None:
+        return "needs the gradient channel"
+    if facts.family is not LabelFamily.ONE_HOT:
+        return "needs one-hot labels"
+    return "" if facts.clean else "needs unaltered gradients"
+
+
+def _guess(oracle: GradientOracle, recover: Callable[[NDArray[Any]], Batch], otherwise: NDArray[np.intp]) -> Guess:
+    """Recover every release, fill up with ``otherwise`` (shape ``(n, batch)``), and say how many were certain."""
+    batch = oracle.threat.batch
+    labels, complete = [], 0
+    for gradient, spare in zip(oracle.weight_gradients, otherwise, strict=True):
+        found = recover(gradient)
+        complete += found.complete and len(found.classes) == batch
+        labels.append(np.concatenate([found.classes, spare])[:batch])
+    return Guess(labels=np.concatenate(labels), evidence={"batches explained": complete, "batches": len(labels)})

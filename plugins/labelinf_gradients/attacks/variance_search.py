@@ -1,0 +1,62 @@
+"""The paper's own attack, as a baseline: search one scalar that makes the label's other entries alike."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle
+from labelinf_core.components import Guess
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.recovery.patterns import BY_FAMILY
+from labelinf_gradients.search.algorithm import search
+from labelinf_gradients.search.loss import Target, label_loss
+
+__all__ = ["VarianceSearch"]
+
+
+@attrs.frozen(kw_only=True)
+class VarianceSearch(GradientAttack):
+    """L-BFGS, then particle swarms, over one scalar (Wang et al., ICLR 2024, Algorithms 1 and 2).
+
+    Attributes:
+        target: ``variance`` (eq. 5), ``zeros`` or ``negatives`` (Appendix C).
+        population: Particles per swarm.
+        iterations: Moves per swarm.
+    """
+
+    target: Target = Target.VARIANCE
+    population: int = attrs.field(default=500, validator=attrs.validators.ge(2))
+    iterations: int = attrs.field(default=40, validator=attrs.validators.ge(1))
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """It reads single samples, and takes a network without a last bias."""
+        facts = gradient_threat(threat)
+        if facts is not None and facts.has_bias:
+            return "needs a last layer without bias"
+        if facts is not None and facts.n_classes < BY_FAMILY[facts.family].excluded + 2:
+            return "needs more classes"
+        return one_sample_each(threat)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Search every release; where the search gives up, guess the majority class."""
+        threat = oracle.threat
+        excluded = BY_FAMILY[threat.family].excluded
+        soft = np.full((threat.n_records, threat.n_classes), 1 / threat.n_classes)
+        labels = np.full(threat.n_records, threat.majority)
+        gave_up = 0
+        for at, gradient in enumerate(oracle.weight_gradients):
+            coefficient = 4.0 / excluded
+            if not gradient.any():
+                gave_up += 1
+                continue
+            weights = oracle.network.classifier.weights
+            loss = label_loss(gradient, weights, coefficient=coefficient, excluded=excluded, target=self.target)
+            found = search(loss, rng, population=self.population, iterations=self.iterations)
+            if np.isnan(found.scalar):
+                gave_up += 1
+                continue
+            soft[at] = loss.labels(np.array([found.scalar]))[0]
+            labels[at] = soft[at].argmax()
+        return GradientGuess(labels=labels, soft=soft, evidence={"gave up": gave_up})

@@ -1,0 +1,1 @@
+"""Label recovery from the gradient of a batch: counts of every class, or every sample exactly."""

@@ -1,0 +1,1 @@
+"""What theory says of the gradient channel without playing it."""

@@ -1,0 +1,67 @@
+"""Any gradient of a bias gives the label away in closed form, whatever its family: no search, no prior.
+
+A last-layer bias has gradient ``p - y`` itself, so the feature is a quotient (Aono et al., 2017) and the soft label
+follows. Where the last layer has no bias but the last hidden one does, its gradient fixes the scale of the feature
+(labelinf theory, closed forms). Without any bias the complete gradient of a ReLU network is the same for ``(s x,
+y(s))`` at every scale ``s``: only then is a prior on labels *necessary* (Wang et al., ICLR 2024, Section 3.4, claims
+it for all analytical recovery).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelinf_core.channels.networks import Layer, softmax
+from labelinf_gradients.recovery.factor import factor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["from_hidden_bias", "from_last_bias"]
+
+
+def from_last_bias(
+    gradients: NDArray[Any], bias_gradients: NDArray[Any], classifier: Layer
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the label and the feature of single samples: ``x = G'g / |g|^2``, ``y = softmax(W x + b) - g``.
+
+    Least squares over all rows replaces the paper's division of single entries.
+
+    Args:
+        gradients: ``G``, of the last layer's weights, shape ``(n, C, I)``.
+        bias_gradients: ``g``, of its bias, shape ``(n, C)``.
+        classifier: The last layer.
+
+    Returns:
+        Soft labels, shape ``(n, C)``, NaN where the gradient is zero; features, shape ``(n, I)``.
+    """
+    g = bias_gradients.astype(np.float64)
+    size = np.einsum("nc,nc->n", g, g)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        features = np.einsum("nci,nc->ni", gradients.astype(np.float64), g) / size[:, None]
+    return softmax(classifier(features)) - g, features
+
+
+def from_hidden_bias(
+    gradients: NDArray[Any], hidden_bias_gradients: NDArray[Any], classifier: Layer
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the label and the feature of single samples from the gradient of the last *hidden* ReLU layer's bias.
+
+    With ``G = a v'`` that gradient is ``q / t``, ``q = (W'a) * [v > 0]``: so ``t = |q|^2 / <q, g>``.
+
+    Args:
+        gradients: Of the last layer's weights, shape ``(n, C, I)``.
+        hidden_bias_gradients: ``g``, of the hidden layer's bias, shape ``(n, I)``.
+        classifier: The last layer.
+
+    Returns:
+        As :func:`from_last_bias`.
+    """
+    parts = factor(gradients, nonnegative=True)
+    q = (parts.column @ classifier.weights.astype(np.float64)) * (parts.direction > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scales = np.einsum("ni,ni->n", q, q) / np.einsum("ni,ni->n", q, hidden_bias_gradients.astype(np.float64))
+        features = scales[:, None] * parts.direction
+        return softmax(classifier(features)) - parts.column / scales[:, None], features

@@ -1,0 +1,1 @@
+"""Defences of the gradient channel, by what they change."""

@@ -1,0 +1,86 @@
+"""What a client does otherwise: other labels, other parameters, more samples or more steps behind a release.
+
+They change facts that the client obeys, and certify nothing. Soft labels are recovered exactly where they are known to
+be soft (:mod:`labelinf_gradients.recovery.solver`).
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from labelinf_core.channels.gradient import GradientDefence, LabelFamily
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.defences.common import facts
+
+__all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup", "Unprotected"]
+
+
+@attrs.frozen(kw_only=True)
+class Unprotected(GradientDefence):
+    """Releases gradients as computed."""
+
+
+@attrs.frozen(kw_only=True)
+class LabelSmoothing(GradientDefence):
+    """Trains on smoothed labels, with a secret factor per sample (Szegedy et al., 2016).
+
+    Attributes:
+        most: Largest smoothing factor, in (0, 1].
+    """
+
+    most: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say that labels are smoothed."""
+        return attrs.evolve(facts(threat), family=LabelFamily.SMOOTHING, smoothing=self.most)
+
+
+@attrs.frozen(kw_only=True)
+class Mixup(GradientDefence):
+    """Trains on mixtures of two samples and their labels, with a secret weight (Zhang et al., 2018)."""
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say that labels are mixed."""
+        return attrs.evolve(facts(threat), family=LabelFamily.MIXUP)
+
+
+@attrs.frozen(kw_only=True)
+class DropBias(GradientDefence):
+    """Keeps the gradients of biases at home; their values stay public with the network."""
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say that no bias gradient is seen."""
+        return attrs.evolve(facts(threat), bias_shared=False)
+
+
+@attrs.frozen(kw_only=True)
+class Aggregate(GradientDefence):
+    """Releases the mean gradient of several samples instead of one's.
+
+    Attributes:
+        batch: Samples per release, at least 2.
+    """
+
+    batch: int = attrs.field(default=8, validator=attrs.validators.ge(2))
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say how many samples are behind a release."""
+        told = facts(threat)
+        return attrs.evolve(told, batch=max(told.batch, self.batch))
+
+
+@attrs.frozen(kw_only=True)
+class FederatedAveraging(GradientDefence):
+    """Releases the sum of several local steps on the batch instead of one gradient (McMahan et al., 2017).
+
+    Attributes:
+        steps: Local steps, at least 2.
+        rate: Length of a step, more than 0.
+    """
+
+    steps: int = attrs.field(default=5, validator=attrs.validators.ge(2))
+    rate: float = attrs.field(default=0.05, validator=attrs.validators.gt(0))
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say how many steps are behind a release."""
+        return attrs.evolve(facts(threat), steps=self.steps, rate=self.rate)

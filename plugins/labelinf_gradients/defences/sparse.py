@@ -1,0 +1,90 @@
+"""Releasing some entries only. None of these certifies anything: what remains still points away from the label."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.defences.common import facts
+
+__all__ = ["Prune", "RandomSparse", "TopK"]
+
+_share = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
+
+
+class _Altering(GradientDefence):
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Say that entries are changed."""
+        return attrs.evolve(facts(threat), altered=True)
+
+
+@attrs.frozen(kw_only=True)
+class TopK(_Altering):
+    """Releases the largest entries of the whole gradient and zeros for the others (gradient compression).
+
+    Attributes:
+        share: Share of the entries that is kept, in (0, 1].
+    """
+
+    share: float = _share
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        """Return what drops small entries."""
+        return _Largest(self.share, whole=True)
+
+
+@attrs.frozen(kw_only=True)
+class Prune(_Altering):
+    """Sets the smallest entries of every parameter tensor to zero (Zhu et al., DLG, 2019, Section 5).
+
+    Attributes:
+        share: Share of each tensor's entries that is removed, in (0, 1].
+    """
+
+    share: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        """Return what drops small entries."""
+        return _Largest(1 - self.share, whole=False)
+
+
+class _Largest(Guard):
+    def __init__(self, share: float, *, whole: bool) -> None:
+        self._share, self._whole = share, whole
+
+    def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        result = np.zeros_like(gradient)
+        for part in (slice(0, gradient.size),) if self._whole else layout:
+            tensor = gradient[part]
+            kept = np.argsort(-np.abs(tensor), kind="stable")[: max(1, round(self._share * tensor.size))]
+            result[part][kept] = tensor[kept]
+        return result
+
+
+@attrs.frozen(kw_only=True)
+class RandomSparse(_Altering):
+    """Releases a random part of the entries, drawn anew for every release.
+
+    Attributes:
+        share: Share of the entries that is kept, in (0, 1].
+    """
+
+    share: float = _share
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        """Return what drops random entries."""
+        return _Random(self.share, rng)
+
+
+class _Random(Guard):
+    def __init__(self, share: float, rng: np.random.Generator) -> None:
+        self._share, self._rng = share, rng
+
+    def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        kept = self._rng.permutation(gradient.size)[: max(1, round(self._share * gradient.size))]
+        result = np.zeros_like(gradient)
+        result[kept] = gradient[kept]
+        return result

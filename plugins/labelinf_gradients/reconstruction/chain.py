@@ -1,0 +1,77 @@
+r"""From the last layer's label back to the input of a fully connected network, layer by layer, in closed form.
+
+The recovered label gives ``delta_L = p - y``; then ``delta_{l-1} = (W_l' delta_l) * slope(x_{l-1})`` and the input of a
+layer is the least-squares quotient ``x = G' delta / |delta|^2`` of its gradient ``G = delta x'`` (Wang et al., ICLR
+2024, eq. 6 and 7, with the mask of the activation, and all rows instead of one entry).
+
+Under noise, errors of ``delta`` multiply through the chain. Every layer's gradient has rank one by itself, so each
+input is known up to a scalar *without any label*; only that scalar needs the chain (labelinf theory, the singular
+chain).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelinf_gradients.recovery.factor import principal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from labelinf_core.channels.networks import Perceptron
+
+__all__ = ["inputs_by_recursion", "inputs_by_singular_chain"]
+
+
+def inputs_by_recursion(
+    network: Perceptron, releases: Mapping[str, NDArray[Any]], features: NDArray[Any], errors: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the inputs of single samples, shape ``(n, d)``.
+
+    Args:
+        network: The network, which is public.
+        releases: Gradients of all weights, shape ``(n, n_out, n_in)`` each.
+        features: Recovered inputs of the last layer, shape ``(n, I)``.
+        errors: Recovered ``p - y``, shape ``(n, C)``.
+    """
+    entering, delta = features.astype(np.float64), errors.astype(np.float64)
+    for number in range(len(network.layers) - 1, 0, -1):
+        weights = network.layers[number].weights.astype(np.float64)
+        delta = (delta @ weights) * network.activation.slope(entering)
+        entering = _quotient(releases[f"layers.{number - 1}.weight"], delta)
+    return entering
+
+
+def _quotient(gradients: NDArray[Any], delta: NDArray[np.float64]) -> NDArray[np.float64]:
+    size = np.einsum("no,no->n", delta, delta)
+    products = np.matmul(delta[:, None, :], gradients)[:, 0]
+    return np.asarray(products / np.where(size > 0, size, np.inf)[:, None])
+
+
+def inputs_by_singular_chain(
+    network: Perceptron, releases: Mapping[str, NDArray[Any]], features: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the inputs of single samples from noisy gradients of a ReLU network, shape ``(n, d)``.
+
+    Every layer's input is its gradient's leading right singular vector times a scalar, and the scalars are fixed from
+    the last layer down: a layer must turn its input into the one above, ``s relu(W v) = x_above`` in least squares.
+
+    Args:
+        network: The network; without biases, so that layers are homogeneous.
+        releases: Gradients of all weights.
+        features: Recovered inputs of the last layer, whose length alone is used.
+    """
+    last = len(network.layers) - 1
+    own = principal(releases[f"layers.{last}.weight"], nonnegative=network.nonnegative).direction
+    above = own * np.linalg.norm(features, axis=1, keepdims=True)
+    for number in range(last - 1, -1, -1):
+        direction = principal(releases[f"layers.{number}.weight"], nonnegative=True).direction
+        passed = network.activation(direction @ network.layers[number].weights.T.astype(np.float64))
+        size = np.einsum("no,no->n", passed, passed)
+        scale = np.einsum("no,no->n", passed, above) / np.where(size > 0, size, np.inf)
+        above = scale[:, None] * direction
+    return np.asarray(above)

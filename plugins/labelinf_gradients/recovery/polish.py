@@ -1,0 +1,77 @@
+"""From candidate scales to scored ones: Gauss-Newton on all entries outside S, and the evidence for each candidate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from labelinf_gradients.recovery.problem import Misfit, Problem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_gradients.recovery.patterns import Pattern
+
+__all__ = ["Scored", "polish"]
+
+_STEPS = 3
+_HOPELESS = 0.03  # a candidate that leaves this share unexplained before polishing is another equation's accident
+_LEAST_ENTRY = -1e-3  # a label may be this negative from rounding
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Scored:
+    """Candidates of several gradients, polished.
+
+    Attributes:
+        rows: Which gradient each belongs to, shape ``(k,)``.
+        scales: ``t``, shape ``(k,)``.
+        residual: Unexplained share of ``a`` outside S, shape ``(k,)``; infinite where the label has negative entries.
+        labels: Pseudo labels, shape ``(k, C)``.
+        lever: L1 change of the label per unit of unexplained share, shape ``(k,)``.
+    """
+
+    rows: NDArray[np.intp]
+    scales: NDArray[np.float64]
+    residual: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    lever: NDArray[np.float64]
+
+
+def polish(problem: Problem, pattern: Pattern, candidates: NDArray[np.float64]) -> Scored:
+    """Polish and score the candidates (shape ``(n, m)``, NaN where absent) of every gradient."""
+    rows, slots = np.nonzero(np.isfinite(candidates) & (candidates != 0))
+    scales = candidates[rows, slots]
+    part = problem.take(rows)
+    misfit = part.misfit(scales, pattern)
+    keep = np.flatnonzero(_promising(rows, misfit.share, len(candidates)))
+    rows, scales, part, step = rows[keep], scales[keep], part.take(keep), misfit.newton_step[keep]
+    for _ in range(_STEPS):
+        scales = scales + np.where(np.abs(step) < 0.5 * np.abs(scales), step, 0.0)
+        misfit = part.misfit(scales, pattern)
+        step = misfit.newton_step
+    return Scored(
+        rows=rows,
+        scales=scales,
+        residual=np.where(misfit.labels.min(axis=1) < _LEAST_ENTRY, np.inf, misfit.share),
+        labels=misfit.labels,
+        lever=_lever(part, scales, misfit) * misfit.yardstick,
+    )
+
+
+def _promising(rows: NDArray[np.intp], share: NDArray[np.float64], n: int) -> NDArray[np.bool_]:
+    """Keep what explains nearly everything, and the best of every gradient whatever it explains."""
+    best = np.full(n, np.inf)
+    np.minimum.at(best, rows, share)
+    return np.asarray((share < _HOPELESS) | (share == best[rows]))
+
+
+def _lever(problem: Problem, scales: NDArray[np.float64], misfit: Misfit) -> NDArray[np.float64]:
+    """Return the L1 change of the label per unit of ``h``: ``sum |dy/dt|`` over the norm of ``dh/dt``."""
+    p = misfit.labels + problem.column / scales[:, None]
+    mean = np.einsum("nc,nc->n", p, problem.slopes)
+    change = p * (problem.slopes - mean[:, None]) + problem.column / scales[:, None] ** 2
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.abs(change).sum(axis=1) / np.linalg.norm(misfit.slopes, axis=1))

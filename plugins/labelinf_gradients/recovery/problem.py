@@ -1,0 +1,141 @@
+"""The scalar problem that is left once a gradient is factored, and how well a scale ``t`` solves it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_gradients.recovery.patterns import Pattern
+
+__all__ = ["Misfit", "Problem"]
+
+_FLOOR = 1e-12  # entries below this share of the gradient are taken for zero
+_WIDEST_SPREAD = 1e3  # logits further apart are not known well enough to excuse a misfit
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Misfit:
+    """What a scale leaves unexplained, ``h = t p - a`` outside the exclusion set S.
+
+    Attributes:
+        values: ``h``, zero on S, and centred outside it unless the label's other entries are known to be zero.
+        slopes: ``dh / dt``, treated alike.
+        labels: Pseudo labels ``y(t) = h / t`` in full, shape ``(k, C)``.
+        inside: S, the indices of their largest entries, shape ``(k, |S|)``.
+        yardstick: What ``h`` is measured by, shape ``(k,)``: the norm outside S of ``a`` and of what rounded logits
+            put into ``t p``. Entries of a gradient are rounded relative to themselves, so a share of the small
+            entries says far more than a share of the whole gradient.
+    """
+
+    values: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    inside: NDArray[np.intp]
+    yardstick: NDArray[np.float64]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """The unexplained share of the gradient outside S, shape ``(k,)``."""
+        return np.asarray(np.sqrt(np.einsum("nc,nc->n", self.values, self.values)) / self.yardstick)
+
+    @property
+    def newton_step(self) -> NDArray[np.float64]:
+        """The Gauss-Newton step of ``t``, shape ``(k,)``; not finite where the misfit does not depend on it."""
+        curvature = np.einsum("nc,nc->n", self.slopes, self.slopes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(-np.einsum("nc,nc->n", self.values, self.slopes) / curvature)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Problem:
+    """``n`` gradients, each reduced to two vectors.
+
+    The pseudo label of a scale is ``y(t) = softmax(t w + b) - a / t`` (Wang et al., ICLR 2024, eq. 4, in units of the
+    feature's norm: ``t`` is ``+-|x|``, bounded whatever the state of training).
+
+    Attributes:
+        column: ``a``, proportional to ``p - y``, shape ``(n, C)``.
+        slopes: ``w = W v``, shape ``(n, C)``.
+        offsets: ``b``, known biases, shape ``(C,)``; None without.
+    """
+
+    column: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    offsets: NDArray[np.float64] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """C, the number of classes."""
+        return int(self.column.shape[1])
+
+    def take(self, rows: NDArray[np.intp] | slice) -> Problem:
+        """Return the gradients of ``rows``."""
+        return Problem(column=self.column[rows], slopes=self.slopes[rows], offsets=self.offsets)
+
+    def probabilities(self, scales: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return ``softmax(t w + b)``, shape ``(n, C)``."""
+        logits = scales[:, None] * self.slopes
+        if self.offsets is not None:
+            logits += self.offsets
+        logits -= logits.max(axis=1, keepdims=True)
+        np.exp(logits, out=logits)
+        logits /= logits.sum(axis=1, keepdims=True)
+        return logits
+
+    def labels(self, scales: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the pseudo labels ``y(t)``, shape ``(n, C)``; each sums to one whatever ``t`` is."""
+        return np.asarray(self.probabilities(scales) - self.column / scales[:, None])
+
+    def misfit(self, scales: NDArray[np.float64], pattern: Pattern) -> Misfit:
+        """Return what each scale leaves unexplained.
+
+        Multiplying the pseudo label by ``t`` removes the spurious minima at infinity of the variance loss (Wang et
+        al., ICLR 2024, Appendix B.2): ``h`` does not vanish there unless ``a`` itself is constant outside S.
+        """
+        p = self.probabilities(scales)
+        explained = scales[:, None] * p
+        h = explained - self.column
+        labels = h / scales[:, None]
+        inside = _largest(labels, pattern.excluded)
+        mean = np.einsum("nc,nc->n", p, self.slopes)
+        p *= 1 + scales[:, None] * (self.slopes - mean[:, None])
+        return Misfit(
+            yardstick=self._yardstick(scales, explained, inside),
+            values=outside(h, inside, centre=not pattern.zero),
+            slopes=outside(p, inside, centre=not pattern.zero),
+            labels=labels,
+            inside=inside,
+        )
+
+    def _yardstick(
+        self, scales: NDArray[np.float64], explained: NDArray[np.float64], inside: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        spread = np.minimum(np.abs(scales) * np.ptp(self.slopes, axis=1), _WIDEST_SPREAD)
+        explained *= spread[:, None]
+        size = np.einsum("nc,nc->n", *[outside(explained, inside, centre=False)] * 2)
+        rest = outside(self.column.copy(), inside, centre=False)
+        size += np.einsum("nc,nc->n", rest, rest)
+        return np.asarray(np.maximum(np.sqrt(size), _FLOOR * np.abs(self.column).max(axis=1)))
+
+
+def _largest(labels: NDArray[np.float64], count: int) -> NDArray[np.intp]:
+    if count == 1:
+        return np.asarray(labels.argmax(axis=1)[:, None], dtype=np.intp)
+    last = labels.shape[1] - count
+    return np.asarray(np.argpartition(labels, last, axis=1)[:, last:], dtype=np.intp)
+
+
+def outside(values: NDArray[np.float64], inside: NDArray[np.intp], *, centre: bool) -> NDArray[np.float64]:
+    """Set the entries ``inside`` to zero, in place, and centre the others; return ``values``."""
+    at = np.arange(len(values))[:, None]
+    values[at, inside] = 0
+    if centre:
+        rest = values.shape[1] - inside.shape[1]
+        values -= values.sum(axis=1, keepdims=True) / rest
+        values[at, inside] = 0
+    return values

@@ -1,0 +1,122 @@
+"""What a recovery says: labels, features, every other candidate, and how far its own evidence carries."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_gradients.recovery.patterns import Pattern
+
+__all__ = ["FLOAT32", "FLOAT64", "Precision", "Recovery", "Status"]
+
+
+class Status(enum.Enum):
+    """What the attacker can say about one recovered label without ever seeing the truth."""
+
+    UNIQUE = "unique"
+    """One label explains the gradient."""
+
+    AMBIGUOUS = "ambiguous"
+    """Several different labels explain it; all are listed."""
+
+    SMOOTHING_FACTOR_UNIDENTIFIABLE = "smoothing_factor_unidentifiable"
+    """The hard label is known, its weight only as an interval: the probabilities are saturated."""
+
+    MIXING_WEIGHT_UNIDENTIFIABLE = "mixing_weight_unidentifiable"
+    """The two classes are known, their weights only as an interval: the probabilities are saturated."""
+
+    NO_INFORMATION = "no_information"
+    """The gradient is zero: a prediction equal to its label gives it, and so does a zero feature with any label."""
+
+    UNEXPLAINED = "unexplained"
+    """No label of the family explains it: it is noisy, defended, of a batch, or of another family."""
+
+
+_CLEARLY = 100  # a candidate that leaves this many times more unexplained than another is not its rival
+
+
+@attrs.frozen(kw_only=True)
+class Precision:
+    """How exactly gradients are known.
+
+    Attributes:
+        rounding: Relative error of one entry.
+        tolerance: Largest share of a gradient that an accepted label leaves unexplained.
+    """
+
+    rounding: float = attrs.field(validator=attrs.validators.gt(0))
+    tolerance: float = attrs.field(validator=attrs.validators.gt(0))
+
+    @property
+    def convincing(self) -> float:
+        """A share of the gradient that rounding alone leaves unexplained."""
+        return 4 * self.rounding
+
+    def comparable(self, other: NDArray[np.float64], best: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether the unexplained share ``other`` does not rule a candidate out beside a ``best`` one."""
+        return (other <= self.tolerance) & (other <= np.maximum(self.convincing, _CLEARLY * best))
+
+
+FLOAT64 = Precision(rounding=4e-16, tolerance=1e-8)
+FLOAT32 = Precision(rounding=1.2e-7, tolerance=2e-5)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Recovery:
+    """Labels and features recovered from ``n`` gradients.
+
+    Attributes:
+        labels: Soft labels, shape ``(n, C)``; NaN where there is no candidate at all.
+        scales: ``t``, the signed norm of the feature along its direction, shape ``(n,)``; NaN as above.
+        directions: ``v``, shape ``(n, I)``; None when only the scalar problem was given.
+        status: What the evidence says, shape ``(n,)``, of :class:`Status`.
+        residual: Share of the gradient outside S that the label leaves unexplained, shape ``(n,)``.
+        rival: The same for the best candidate with another label, shape ``(n,)``; infinite when there is none.
+        error: Estimated L1 error of the label from rounding alone, shape ``(n,)``.
+        lightest: Least weight that the heaviest class of the label can have, shape ``(n,)``.
+        heaviest: Largest weight that it can have, shape ``(n,)``.
+        families: The pattern that each label follows, shape ``(n,)``.
+        candidates: All accepted scales of that pattern, shape ``(n, m)``, NaN beyond the last.
+    """
+
+    labels: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    directions: NDArray[np.float64] | None
+    status: tuple[Status, ...]
+    residual: NDArray[np.float64]
+    rival: NDArray[np.float64]
+    error: NDArray[np.float64]
+    lightest: NDArray[np.float64]
+    heaviest: NDArray[np.float64]
+    families: tuple[Pattern | None, ...]
+    candidates: NDArray[np.float64]
+
+    @property
+    def hard(self) -> NDArray[np.intp]:
+        """The heaviest class of every label, shape ``(n,)``; -1 where there is no candidate."""
+        known = np.isfinite(self.scales)
+        return np.where(known, np.where(known[:, None], self.labels, 0).argmax(axis=1), -1)
+
+    @property
+    def features(self) -> NDArray[np.float64]:
+        """``x = t v``, shape ``(n, I)``.
+
+        Raises:
+            ValueError: Only the scalar problem was given.
+        """
+        if self.directions is None:
+            raise ValueError("only the scalar problem was solved; features need the gradients themselves.")
+        return np.asarray(self.scales[:, None] * self.directions)
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """How far ahead of any other label the best one is, in [0, 1], shape ``(n,)``; 0 where nothing is known."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ahead = 1 - self.residual / self.rival
+        return np.where(np.isfinite(self.residual), np.clip(np.nan_to_num(ahead, nan=0.0), 0, 1), 0.0)

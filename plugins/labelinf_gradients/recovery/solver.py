@@ -1,0 +1,168 @@
+"""Label and feature of one sample from its last-layer gradient, exactly: enumerate, polish, score, decide.
+
+The paper searches for the scale with L-BFGS and particle swarms (Wang et al., ICLR 2024, Algorithms 1 and 2). Here
+all solutions are enumerated (:mod:`labelinf_gradients.recovery.equations`), so a wrong local minimum cannot be
+returned and a second solution cannot be overlooked. The attacker's own data say which answers to trust: a status, an
+error bar, and every other candidate.
+
+Example:
+    >>> import numpy as np
+    >>> weights, x = np.log([[1.0], [2.0], [3.0], [4.0]]), np.array([1.0])
+    >>> y = np.array([0.1, 0.7, 0.1, 0.1])
+    >>> gradient = np.outer(np.array([0.1, 0.2, 0.3, 0.4]) - y, x)
+    >>> found = recover(gradient, weights, family="smoothing")
+    >>> found.labels[0].round(9), found.status[0].value
+    (array([0.1, 0.7, 0.1, 0.1]), 'unique')
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from labelinf_core.errors import InputError
+from labelinf_gradients.recovery.candidates import candidate_scales
+from labelinf_gradients.recovery.decide import Answers, decide
+from labelinf_gradients.recovery.factor import factor
+from labelinf_gradients.recovery.patterns import Pattern, patterns_for
+from labelinf_gradients.recovery.polish import polish
+from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["recover", "solve"]
+
+_CHUNK = 1 << 15  # numbers per array: keeps the working set in the processor's cache
+_RANK_ONE = 1e-3
+
+
+def recover(
+    gradients: NDArray[Any],
+    weights: NDArray[Any],
+    *,
+    family: str | Pattern = "auto",
+    bias: NDArray[Any] | None = None,
+    nonnegative: bool = False,
+    precision: Precision | None = None,
+) -> Recovery:
+    """Recover label and feature from every gradient of a last linear layer under softmax cross-entropy.
+
+    Args:
+        gradients: One sample's gradient of the layer's weights each, shape ``(n, C, I)`` or ``(C, I)``.
+        weights: The layer's weights ``W``, shape ``(C, I)``.
+        family: ``"one-hot"``, ``"smoothing"``, ``"mixup"``, ``"auto"`` (in that order) or a pattern.
+        bias: The layer's known bias ``b``, shape ``(C,)``, when it has one whose gradient is not seen.
+        nonnegative: The features are known to be non-negative (after ReLU, sigmoid, average pooling).
+        precision: How exactly the gradients are known; taken from their type unless told.
+
+    Raises:
+        InputError: Shapes do not fit, a gradient is not finite or not of rank one, or the family cannot be recovered
+            from so few classes.
+    """
+    gradients, weights = _checked(gradients, weights, bias)
+    parts = factor(gradients, nonnegative=nonnegative)
+    if (parts.misfit > _RANK_ONE).any():
+        row = int(parts.misfit.argmax())
+        raise InputError(
+            f"gradient {row} is not of rank one (relative misfit {parts.misfit[row]:.2g}): it is noisy or of a batch "
+            f"of several samples, which this solver does not take."
+        )
+    problem = Problem(
+        column=parts.column,
+        slopes=(parts.direction.astype(weights.dtype) @ weights.T).astype(np.float64),
+        offsets=None if bias is None else np.asarray(bias, dtype=np.float64),
+    )
+    if precision is None:
+        precision = FLOAT64 if gradients.dtype == np.float64 else FLOAT32
+    return solve(problem, family=family, positive=nonnegative, precision=precision, directions=parts.direction)
+
+
+def solve(
+    problem: Problem,
+    *,
+    family: str | Pattern = "auto",
+    positive: bool = False,
+    precision: Precision = FLOAT64,
+    directions: NDArray[np.float64] | None = None,
+) -> Recovery:
+    """Solve the scalar problem of every gradient.
+
+    Args:
+        problem: The factored gradients.
+        family: As in :func:`recover`.
+        positive: Only scales ``t > 0`` are possible.
+        precision: How exactly ``problem`` is known.
+        directions: ``v``, kept in the result so that it can return features.
+
+    Raises:
+        InputError: The family cannot be recovered from so few classes.
+    """
+    patterns = _recoverable(patterns_for(family), problem.n_classes)
+    step = max(1, _CHUNK // problem.n_classes)
+    pieces = [
+        _answers(problem.take(slice(start, start + step)), patterns, positive, precision)
+        for start in range(0, len(problem.column), step)
+    ]
+    return _assembled(pieces, directions)
+
+
+def _answers(problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision) -> Answers:
+    """Try every family, simplest first: near saturation several may explain the same gradient, which must be said."""
+    answers = Answers.nothing(*problem.column.shape)
+    rows = np.flatnonzero(problem.column.any(axis=1))
+    part = problem.take(rows)
+    for pattern in patterns if len(rows) else ():
+        scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive))
+        answers.improve(rows, decide(part, scored, pattern, precision, positive=positive), precision)
+    return answers
+
+
+def _assembled(pieces: list[Answers], directions: NDArray[np.float64] | None) -> Recovery:
+    width = max(piece.candidates.shape[1] for piece in pieces)
+    wide = [np.pad(p.candidates, ((0, 0), (0, width - p.candidates.shape[1])), constant_values=np.nan) for p in pieces]
+    return Recovery(
+        labels=np.concatenate([piece.labels for piece in pieces]),
+        scales=np.concatenate([piece.scales for piece in pieces]),
+        directions=directions,
+        status=tuple(np.concatenate([piece.status for piece in pieces])),
+        residual=np.concatenate([piece.residual for piece in pieces]),
+        rival=np.concatenate([piece.rival for piece in pieces]),
+        error=np.concatenate([piece.error for piece in pieces]),
+        lightest=np.concatenate([piece.lightest for piece in pieces]),
+        heaviest=np.concatenate([piece.heaviest for piece in pieces]),
+        families=tuple(np.concatenate([piece.families for piece in pieces])),
+        candidates=np.concatenate(wide),
+    )
+
+
+def _recoverable(patterns: tuple[Pattern, ...], n_classes: int) -> tuple[Pattern, ...]:
+    possible = tuple(pattern for pattern in patterns if n_classes > pattern.continuum_classes)
+    if possible:
+        return possible
+    raise InputError(
+        f"labels of the family {patterns[0].name!r} cannot be recovered from {n_classes} classes: every scale of the "
+        f"feature gives a valid label. It takes at least {patterns[0].least_classes} classes for one answer."
+    )
+
+
+def _checked(
+    gradients: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any] | None
+) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
+    gradients, weights = np.asarray(gradients), np.asarray(weights)
+    gradients = gradients[None] if gradients.ndim == 2 else gradients
+    if weights.ndim != 2 or gradients.ndim != 3 or gradients.shape[1:] != weights.shape:
+        raise InputError(
+            f"gradients of shape {gradients.shape} do not fit weights of shape {weights.shape}: expected "
+            f"(n, classes, features) and (classes, features)."
+        )
+    if bias is not None and np.shape(bias) != (len(weights),):
+        raise InputError(f"bias has shape {np.shape(bias)}, expected ({len(weights)},), one number per class.")
+    for name, values in (("gradients", gradients), ("weights", weights)):
+        if not np.isfinite(values).all():
+            raise InputError(f"{name} must be finite; entry {tuple(np.argwhere(~np.isfinite(values))[0])} is not.")
+    if gradients.dtype not in (np.float32, np.float64):
+        gradients = gradients.astype(np.float64)
+    return gradients, weights

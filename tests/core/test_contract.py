@@ -1,0 +1,20 @@
+"""Every built-in component keeps the contract that third parties are held to."""
+
+from __future__ import annotations
+
+import pytest
+
+from labelinf_core.host import Host
+from labelinf_core.testing import Check, checks_of
+
+HOST = Host.load(strict=True)
+CHECKS = [check for plugin in HOST.records if plugin != "demo" for check in checks_of(plugin, HOST)]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=str)
+def test_contract(check: Check) -> None:
+    check.run()
+
+
+def test_every_plugin_is_checked() -> None:
+    assert {check.item.plugin.name for check in CHECKS} >= {"data", "gradients", "outputs", "privacy", "scores"}

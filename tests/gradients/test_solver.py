@@ -1,0 +1,235 @@
+"""The exact solver finds the label, all other labels that fit, and says which is which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.channels.networks import softmax
+from labelinf_core.errors import InputError
+from labelinf_gradients.recovery.patterns import MIXUP, MIXUP_EQUAL, ONE_HOT, SMOOTHING, Pattern
+from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.solver import recover, solve
+
+FAMILIES = ("one-hot", "smoothing", "mixup")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n_classes", [4, 10, 100])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_labels_and_features_come_out_without_knowing_the_sign(
+    make: Callable[..., Any], family: str, n_classes: int, dtype: str
+) -> None:
+    made = make(family=family, n_classes=n_classes, dtype=dtype)
+
+    found = recover(made.gradients, made.weights, family=family)
+
+    limit = 1e-12 if dtype == "float64" else 1e-5
+    assert np.abs(found.labels - made.labels).sum(axis=1).max() < limit
+    assert np.abs(found.features - made.features).max() < 100 * limit
+    # With as few classes as can be, float32 sometimes admits a second label; then it is said.
+    assert sum(status is Status.UNIQUE for status in found.status) >= (60 if dtype == "float64" else 57)
+    assert set(found.status) <= {Status.UNIQUE, Status.AMBIGUOUS}
+    assert np.median(found.confidence) > 0.99
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_family_is_found_too(make: Callable[..., Any], family: str) -> None:
+    made = make(n=300, family=family)
+
+    found = recover(made.gradients, made.weights)
+
+    assert [pattern.name for pattern in found.families if pattern] == [family] * 300
+    assert np.abs(found.labels - made.labels).sum(axis=1).max() < 1e-5
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_known_bias_whose_gradient_is_hidden_does_not_protect(make: Callable[..., Any], family: str) -> None:
+    bias = np.random.default_rng(1).normal(size=10)
+    made = make(family=family, bias=bias, n=100)
+
+    found = recover(made.gradients, made.weights, family=family, bias=bias)
+
+    assert np.abs(found.labels - made.labels).sum(axis=1).max() < 1e-4
+
+
+def test_rows_of_zeros_do_not_mislead_the_factorisation(make: Callable[..., Any]) -> None:
+    made = make(family="mixup", n=20, dtype="float64")
+    hidden = np.zeros((10, 1))
+    weights = np.concatenate([hidden, made.weights], axis=1)
+    gradients = np.concatenate([np.zeros((20, 10, 1)), made.gradients], axis=2)
+
+    found = recover(gradients, weights, family="mixup")
+
+    assert np.abs(found.labels - made.labels).max() < 1e-12
+
+
+def truth_and_problem(
+    rng: np.random.Generator, n_classes: int, family: str
+) -> tuple[float, np.ndarray[Any, Any], Problem]:
+    slopes = rng.normal(size=n_classes) * rng.uniform(0.3, 3)
+    scale = rng.uniform(0.5, 4) * rng.choice([-1, 1])
+    label = np.zeros(n_classes)
+    first, second = rng.permutation(n_classes)[:2]
+    weight = rng.uniform(0.02, 0.98)
+    label[first] = 1.0
+    if family == "smoothing":
+        label = (1 - weight / 2) * label + weight / 2 / n_classes
+    elif family == "mixup":
+        label[first], label[second] = weight, 1 - weight
+    column = scale * (softmax(scale * slopes) - label)
+    return scale, label, Problem(column=column[None], slopes=slopes[None])
+
+
+def scales_on_a_grid(problem: Problem, pattern: Pattern) -> list[float]:
+    """Brute force: local minima of the unexplained share on a fine grid, refined by bisection of its slope."""
+    column, slopes = problem.column[0], problem.slopes[0]
+    grid = np.geomspace(0.05, 60, 2000) * np.abs(column).max()
+    found = []
+    for side in (grid, -grid):
+        h = side[:, None] * softmax(side[:, None] * slopes) - column
+        order = np.sort(h / side[:, None], axis=1)[:, : len(column) - pattern.excluded]
+        rest = order if pattern.zero else order - order.mean(axis=1, keepdims=True)
+        share = np.sqrt((rest**2).mean(axis=1)) * np.abs(side) / np.linalg.norm(column)
+        low = np.flatnonzero((share[1:-1] < share[:-2]) & (share[1:-1] < share[2:]) & (share[1:-1] < 0.01)) + 1
+        for at in low:
+            scale = refined(problem, pattern, side[at - 1], side[at + 1])
+            label = problem.labels(np.array([scale]))[0]
+            if share_at(problem, pattern, scale) < 1e-7 and label.min() > -1e-6:
+                found.append(scale)
+    return found
+
+
+def share_at(problem: Problem, pattern: Pattern, scale: float) -> float:
+    label = np.sort(problem.labels(np.array([scale]))[0])[: problem.n_classes - pattern.excluded]
+    rest = label if pattern.zero else label - label.mean()
+    return float(np.sqrt((rest**2).mean()) * abs(scale) / np.linalg.norm(problem.column[0]))
+
+
+def refined(problem: Problem, pattern: Pattern, low: float, high: float) -> float:
+    ratio = (np.sqrt(5) - 1) / 2
+    for _ in range(60):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        if share_at(problem, pattern, left) < share_at(problem, pattern, right):
+            high = right
+        else:
+            low = left
+    return float((low + high) / 2)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(3, 9), family=st.sampled_from(FAMILIES))
+def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, family: str) -> None:
+    pattern = {"one-hot": ONE_HOT, "smoothing": SMOOTHING, "mixup": MIXUP}[family]
+    scale, label, problem = truth_and_problem(np.random.default_rng(seed), n_classes, family)
+
+    found = solve(problem, family=pattern)
+
+    # A double root is known to the square root of the precision only, hence 1e-4.
+    candidates = found.candidates[0]
+    for expected in [scale, *scales_on_a_grid(problem, pattern)]:
+        assert np.nanmin(np.abs(candidates - expected)) < 1e-4 * abs(expected)
+    if found.status[0] is Status.UNIQUE:
+        assert np.abs(found.labels[0] - label).sum() < 1e-3
+
+
+def share_of(status: Status, n_classes: int, family: str, pattern: Pattern, *, positive: bool) -> float:
+    rng = np.random.default_rng(n_classes)
+    made = [truth_and_problem(rng, n_classes, family) for _ in range(300)]
+    signs = np.sign([scale for scale, _, _ in made])[:, None] if positive else 1.0
+    problem = Problem(
+        column=signs * np.concatenate([item.column for _, _, item in made]),
+        slopes=signs * np.concatenate([item.slopes for _, _, item in made]),
+    )
+    return float(np.mean([item is status for item in solve(problem, family=pattern, positive=positive).status]))
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "family", "pattern", "anywhere", "positive"),
+    [
+        (3, "one-hot", ONE_HOT, (1, 1), (1, 1)),
+        (3, "smoothing", SMOOTHING, (0.25, 0.55), (0.55, 0.85)),
+        (3, "mixup", MIXUP, (0.03, 0.25), (0.12, 0.35)),
+        (4, "smoothing", SMOOTHING, (0.98, 1), (0.98, 1)),
+        (4, "mixup", MIXUP, (0.98, 1), (0.98, 1)),
+        (4, "mixup", MIXUP_EQUAL, (0.35, 0.65), (0.5, 0.85)),
+        (5, "mixup", MIXUP_EQUAL, (0.98, 1), (0.98, 1)),
+    ],
+)
+def test_identifiability_is_what_counting_says(
+    n_classes: int,
+    family: str,
+    pattern: Pattern,
+    anywhere: tuple[float, float],
+    positive: tuple[float, float],
+) -> None:
+    # Shares of 300 draws; the wide bounds allow five standard deviations around simulated values.
+    low, high = anywhere
+    assert low <= share_of(Status.UNIQUE, n_classes, family, pattern, positive=False) <= high
+    low, high = positive
+    assert low <= share_of(Status.UNIQUE, n_classes, family, pattern, positive=True) <= high
+
+
+def test_two_classes_are_always_ambiguous_without_the_sign() -> None:
+    assert share_of(Status.AMBIGUOUS, 2, "one-hot", ONE_HOT, positive=False) == 1
+    assert share_of(Status.UNIQUE, 2, "one-hot", ONE_HOT, positive=True) == 1
+
+
+@pytest.mark.parametrize("family", ["smoothing", "mixup"])
+def test_soft_labels_of_two_classes_are_refused_with_a_reason(family: str) -> None:
+    with pytest.raises(InputError, match=r"cannot be recovered from 2 classes: every scale .* at least 4 classes"):
+        recover(np.ones((2, 5)), np.ones((2, 5)), family=family)
+
+
+def test_a_zero_gradient_carries_no_information(make: Callable[..., Any]) -> None:
+    made = make(n=2)
+    made.gradients[1] = 0
+
+    found = recover(made.gradients, made.weights)
+
+    assert found.status == (Status.UNIQUE, Status.NO_INFORMATION)
+    assert found.hard[1] == -1
+    assert found.confidence[1] == 0
+    assert np.isnan(found.labels[1]).all()
+
+
+def test_a_label_of_another_family_is_not_explained(make: Callable[..., Any]) -> None:
+    made = make(family="mixup", dtype="float64")
+
+    found = recover(made.gradients, made.weights, family="one-hot")
+
+    assert set(found.status) == {Status.UNEXPLAINED}
+
+
+def test_features_are_asked_for_only_where_gradients_were_given() -> None:
+    problem = Problem(column=np.array([[-0.5, 0.2, 0.3]]), slopes=np.log([[1.0, 2.0, 3.0]]))
+
+    with pytest.raises(ValueError, match="features need the gradients"):
+        _ = solve(problem, family="one-hot").features
+
+
+@pytest.mark.parametrize(
+    ("gradients", "weights", "bias", "message"),
+    [
+        (np.ones((3, 4, 5)), np.ones((4, 6)), None, r"shape \(3, 4, 5\) do not fit weights of shape \(4, 6\)"),
+        (np.ones(3), np.ones((4, 6)), None, r"gradients of shape \(3,\) do not fit"),
+        (np.full((4, 5), np.nan), np.ones((4, 5)), None, r"gradients must be finite; entry \(.*0.*0.*\) is not"),
+        (np.ones((4, 5)), np.full((4, 5), np.inf), None, r"weights must be finite"),
+        (np.ones((4, 5)), np.ones((4, 5)), np.ones(3), r"bias has shape \(3,\), expected \(4,\)"),
+        (np.eye(4), np.ones((4, 4)), None, r"gradient 0 is not of rank one .* a batch of several samples"),
+    ],
+)
+def test_bad_input_is_one_sentence(gradients: Any, weights: Any, bias: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        recover(gradients, weights, bias=bias)
+
+
+def test_an_unknown_family_names_the_known_ones() -> None:
+    with pytest.raises(InputError, match="'cutmix' is not known; choose one of one-hot, smoothing, mixup"):
+        recover(np.ones((4, 4)), np.ones((4, 4)), family="cutmix")

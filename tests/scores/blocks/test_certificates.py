@@ -1,0 +1,213 @@
+"""Certificates against adversarial labellings, through the curators themselves; and what happens without one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings, target
+from hypothesis import strategies as st
+
+from labelinf_core.channels.score import Query, ScoreAttack, ScoreChannel, ScoreDefence, ScoreThreat
+from labelinf_core.components import LabelSet, Setting
+from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
+from labelinf_scores.attacks.binary_weights import BinaryWeights
+from labelinf_scores.attacks.block_attack import BlockAttack
+from labelinf_scores.attacks.block_plan import Block, BlockPlanner
+from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
+from labelinf_scores.attacks.mixed_radix import MixedRadix
+from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
+from labelinf_scores.certificates.interval import certify_numpy
+from labelinf_scores.certificates.summation import to_fixed
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.row_sums import EnforceRowSums
+from labelinf_scores.losses.itakura_saito import ItakuraSaito
+from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+
+Answer = Callable[[np.ndarray, np.ndarray], Any]
+
+
+@attrs.frozen(kw_only=True)
+class Game:
+    """One block of one attack on one curator."""
+
+    attack: BlockAttack
+    n: int
+    n_classes: int = 2
+    scorer: str = "sklearn"
+    defences: tuple[ScoreDefence, ...] = ()
+    loss: AdditiveLoss = attrs.field(factory=LogLoss)
+    block: int = 0
+
+    def __str__(self) -> str:
+        defences = "".join(f", {type(defence).__name__}" for defence in self.defences)
+        return f"{type(self.attack).__name__}, {type(self.loss).__name__}, {self.scorer}, N={self.n}{defences}"
+
+
+GAMES = [
+    Game(attack=BinaryWeights(), n=306),
+    Game(attack=BinaryWeights(), n=1372, block=9),
+    Game(attack=BinaryWeights(), n=2201, block=30),
+    Game(attack=BinaryWeights(), n=306, scorer="float64"),
+    Game(attack=BinaryWeights(), n=569, scorer="float32", block=3),
+    Game(attack=BinaryWeights(), n=569, scorer="sklearn:float32", block=1),
+    Game(attack=BinaryWeights(), n=306, scorer="sklearn.metrics:log_loss"),
+    Game(attack=BinaryWeights(), n=306, scorer="fpa:53"),
+    Game(attack=BinaryWeights(), n=306, defences=(Clip(epsilon=0.01),), block=2),
+    Game(attack=BinaryWeights(), n=2201, defences=(Round(decimals=5),)),
+    Game(attack=BinaryWeights(), n=306, scorer="float64", loss=ItakuraSaito()),
+    Game(attack=BinaryWeights(), n=306, scorer="float64", loss=SquaredEuclidean()),
+    Game(attack=BinaryWeights(), n=306, scorer="float64", loss=SigmoidLogLoss()),
+    Game(attack=UnnormalisedWeights(), n=306, block=4),
+    Game(attack=UnnormalisedWeights(), n=1372, block=11),
+    Game(attack=UnnormalisedWeights(), n=569, scorer="float32"),
+    Game(attack=UnnormalisedWeights(), n=569, n_classes=4),
+    Game(attack=ConwayGuyWeights(), n=6000, block=5),
+    Game(attack=ConwayGuyWeights(), n=2201, defences=(Round(decimals=4),)),
+    Game(attack=MixedRadix(), n=6430, n_classes=6, block=100),
+    Game(attack=MixedRadix(), n=800, n_classes=10, defences=(EnforceRowSums(),)),
+    Game(attack=MixedRadix(), n=800, n_classes=3, scorer="float32"),
+]
+
+
+@functools.cache
+def staged(game: Game) -> tuple[ScoreThreat, BlockPlanner, Block, Answer]:
+    labels = np.arange(game.n) % game.n_classes
+    data = LabelSet(labels=labels, class_names=tuple("abcdefghij"[: game.n_classes]), title="x", provenance="made")
+    channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
+    threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
+    planner = game.attack.planner(threat)
+    block = next(block for place, block in enumerate(planner.blocks()) if place == game.block)
+
+    def answer(labels: np.ndarray, predictions: np.ndarray) -> Any:
+        oracle = channel.curator(labels, threat, np.random.default_rng(0))
+        return oracle.answer(Query(predictions=predictions, precision=256))
+
+    return threat, planner, block, answer
+
+
+def query(planner: BlockPlanner, block: Block) -> np.ndarray:
+    predictions = np.tile(planner.rows.neutral.prediction, (planner.threat.n_records, 1))
+    predictions[block.records] = planner.predictions(block)
+    return predictions
+
+
+@st.composite
+def labellings(draw: st.DrawFn, size: int, n_classes: int) -> np.ndarray:
+    """All alike, all but a few alike, every pattern of the wide or the narrow rows, or anything at all."""
+    labels = np.full(size, draw(st.integers(0, n_classes - 1)))
+    for place in draw(st.lists(st.integers(0, size - 1), max_size=size)):
+        labels[place] = draw(st.integers(0, n_classes - 1))
+    if draw(st.booleans()):
+        labels = np.random.default_rng(draw(st.integers(0, 2**32 - 1))).integers(0, n_classes, size)
+    return labels
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_no_labelling_is_read_wrong(game: Game) -> None:
+    threat, planner, block, answer = staged(game)
+    sent = query(planner, block)
+    outside = np.delete(np.arange(threat.n_records), block.records)
+    assert block.reading.is_certain
+
+    @settings(max_examples=25, deadline=None)
+    @given(labellings(block.size, game.n_classes), st.integers(0, game.n_classes - 1))
+    def search(of_block: np.ndarray, of_others: int) -> None:
+        labels = np.full(threat.n_records, of_others)
+        labels[outside[: game.n_classes]] = range(game.n_classes)  # some scorers need to see every class
+        labels[block.records] = of_block
+
+        score = answer(labels, sent)
+
+        levels = of_block[np.argsort(block.design.order)]
+        carried = sum(int(k) * w for k, w in zip(levels, block.design.weights, strict=True)) * block.reading.unit
+        rest = threat.n_records * to_fixed(float(score)) - carried - block.reading.offset
+        target(abs(rest) / block.reading.slack)
+        assert block.decode(score).tolist() == of_block.tolist()
+
+    search()
+
+
+@pytest.mark.parametrize("game", [GAMES[0], GAMES[2], GAMES[4]], ids=str)
+def test_weights_an_eighth_as_wide_are_not_certified_and_do_fail(game: Game) -> None:
+    threat, planner, block, answer = staged(game)
+    narrow = attrs.evolve(
+        block,
+        design=block.design._replace(unit=block.design.unit // 8, margin=block.design.margin // 8),
+        reading=attrs.evolve(block.reading, unit=block.reading.unit // 8, margin=block.reading.margin // 8),
+    )
+    rows = dict(enumerate(planner.with_steps(narrow.design), block.start))
+    base = np.full(threat.n_records, planner.rows.neutral.certain_cost, dtype=threat.arithmetic)
+    reading = certify_numpy(threat, base, rows, narrow.design.unit, 3)
+    assert not reading.is_certain
+
+    narrow, sent, failed = attrs.evolve(narrow, reading=reading), query(planner, narrow), 0
+    for seed in range(60):
+        labels = np.random.default_rng(seed).integers(0, 2, threat.n_records)
+        failed += narrow.decode(answer(labels, sent)).tolist() != labels[block.records].tolist()
+    assert failed > 0
+
+
+def test_later_blocks_of_an_adaptive_attack_are_certified_on_settled_records() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 2201)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="x", provenance="made")
+    attack: ScoreAttack = AdaptiveWeights()
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
+    setting = Setting(data=data, attack=attack)
+    promise = attack.promise(channel.threat(setting))
+
+    outcome = channel.play(setting, curator_rng=rng, attack_rng=rng)
+
+    assert promise is not None
+    assert promise.certified
+    assert (outcome.n_correct, outcome.queries) == (2201, 46)
+
+
+def test_what_a_promise_rests_on_is_named() -> None:
+    threat = staged(GAMES[0])[0]
+    known = BinaryWeights().promise(threat)
+    unknown = BinaryWeights().promise(attrs.evolve(threat, summation="unknown"))
+    assert known is not None
+    assert unknown is not None
+    assert "NumPy's order" in known.conditions
+    assert "any order" in unknown.conditions
+
+
+@pytest.mark.parametrize(
+    ("change", "clause"),
+    [
+        ({"ordered": False}, "needs records in an order that does not change"),
+        ({"scored": 0.5}, "needs a score over all records"),
+        ({"averaged": 30}, "needs a score over all records"),
+        ({"label_keep": 0.9, "answer_epsilon": 1.0}, "needs the same labels behind every score"),
+        ({"noise_bound": float("inf")}, "the noise has no bound and no spread that is known"),
+        ({"noise_bound": 0.5}, "not one label per query stands out from the error of the score"),
+        ({"n_classes": 3, "prior": (0.2, 0.3, 0.5)}, "needs two classes; mixed-radix is for more"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_is_refused_in_a_clause(change: dict[str, Any], clause: str) -> None:
+    assert BinaryWeights().refusal(attrs.evolve(staged(GAMES[0])[0], **change)) == clause
+
+
+def test_rows_that_must_sum_to_one_stop_the_unnormalised_attack() -> None:
+    threat = staged(GAMES[0])[0]
+    assert UnnormalisedWeights().refusal(threat) == ""
+    assert UnnormalisedWeights().refusal(attrs.evolve(threat, normalised=True)) == "rows must sum to one"
+
+
+def test_noise_without_a_bound_is_played_but_not_certified() -> None:
+    threat = attrs.evolve(staged(GAMES[0])[0], noise_bound=float("inf"), noise_std=1e-6)
+    promise = BinaryWeights().promise(threat)
+    assert BinaryWeights().refusal(threat) == ""
+    assert promise is not None
+    assert not promise.certified

@@ -1,0 +1,160 @@
+"""Rows of predictions, and what a curator whose logarithm is not known to the last bit can charge for them."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import gmpy2
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import xlogy
+
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.certificates.row_costs import LOG_ERROR, costed_row, possible_costs
+from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed, to_float
+from labelinf_scores.constructions.rows import FreeRows, LossRows, ProperRows, rows_for
+from labelinf_scores.losses.itakura_saito import ItakuraSaito
+from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+
+BITS = {"float64": 53, "float32": 24}
+
+
+def threat_of(
+    arithmetic: str = "float64", n_classes: int = 2, loss: AdditiveLoss | None = None, clip: float | None = None
+) -> ScoreThreat:
+    if clip is None:
+        clip = float(np.finfo(arithmetic).eps) if arithmetic in BITS else 0.0
+    return ScoreThreat(
+        n_records=100,
+        n_classes=n_classes,
+        prior=(1 / n_classes,) * n_classes,
+        loss=loss or LogLoss(),
+        arithmetic=arithmetic,
+        summation="numpy",
+        clip=clip,
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@settings(max_examples=150, deadline=None)
+@given(exponent=st.floats(0, 36))
+def test_the_librarys_logarithm_is_among_the_possible_costs(dtype: str, exponent: float) -> None:
+    p = np.exp(-exponent).astype(dtype)
+    low, high = possible_costs(float(p), BITS[dtype], LOG_ERROR[dtype])
+
+    assert low <= to_fixed(float(-xlogy(np.ones((), dtype=dtype), p))) <= high
+    assert to_float(high - low) <= 2 * np.spacing(np.array(to_float(low), dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_half_has_one_possible_cost(dtype: str) -> None:
+    low, high = possible_costs(0.5, BITS[dtype], LOG_ERROR[dtype])
+    assert low == high == to_fixed(float(np.log(np.array(2.0, dtype=dtype))))
+
+
+def test_certainty_costs_nothing() -> None:
+    assert possible_costs(1.0, 53, 0.75) == (0, 0)
+
+
+@pytest.mark.parametrize("arithmetic", ["float64", "float32"])
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+@pytest.mark.parametrize("proper", [True, False])
+def test_neutral_rows_leave_the_curator_no_choice(arithmetic: str, n_classes: int, proper: bool) -> None:
+    rows = rows_for(threat_of(arithmetic, n_classes), proper=proper)
+    cost = rows.neutral.certain_cost
+    assert cost is not None
+    assert cost == pytest.approx(math.log(n_classes) if proper else 0, abs=2e-5 if arithmetic == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6, 10])
+@pytest.mark.parametrize("share", [1e-12, 1e-3, 0.3, 1.0])
+def test_proper_rows_cost_multiples_of_the_step_and_sum_to_one(n_classes: int, share: float) -> None:
+    rows = rows_for(threat_of(n_classes=n_classes))
+    step = to_fixed(share * rows.widest * (1 - 2.0**-40) / (n_classes - 1))
+    row = rows.row(step)
+
+    assert isinstance(rows, ProperRows)
+    assert to_float(row.spread(step).width) < 1e-13
+    assert row.prediction[None].sum(axis=1)[0] == 1
+    assert row.prediction.min() >= rows.threat.clip
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_free_rows_cost_almost_nothing_for_label_0(n_classes: int) -> None:
+    rows = rows_for(threat_of(n_classes=n_classes), proper=False)
+    step = to_fixed(3.0)
+    row = rows.row(step)
+
+    assert isinstance(rows, FreeRows)
+    assert 0 < to_float(row.high[0]) < 1e-12
+    assert to_float(row.spread(step).width) < 1e-14
+
+
+def test_easy_weights_of_free_rows_are_nearly_whole() -> None:
+    rows = rows_for(threat_of(), proper=False)
+    unit = to_fixed(2.0**-46)
+    for place in (30, 35, 40, 44):
+        weight = rows.weight(2**place, unit, 0)
+        assert 2**place <= weight <= 2**place * (1 + 2.0**-8)
+        assert rows.row(weight * unit).spread(weight * unit).width < unit / 100
+
+
+def test_settled_rows_cost_the_same_for_every_label() -> None:
+    rows = rows_for(threat_of(n_classes=3))
+    costs = {rows.settled(label).low[label] for label in range(3)}
+    assert len(costs) == 1
+    assert to_float(costs.pop()) < 1e-15
+    with pytest.raises(ValueError, match="log-loss in float64 and float32 only"):
+        rows_for(threat_of(loss=SquaredEuclidean())).settled(0)
+
+
+@pytest.mark.parametrize("loss", [ItakuraSaito(), SquaredEuclidean(), LogLoss()], ids=str)
+@pytest.mark.parametrize("arithmetic", ["float64", "fpa:41", "exact", "bfloat16"])
+def test_gaps_written_down_are_at_least_what_was_wanted(loss: AdditiveLoss, arithmetic: str) -> None:
+    rows = rows_for(threat_of(arithmetic, loss=loss, clip=1e-3))
+    if not isinstance(rows, LossRows):
+        rows = LossRows(threat=rows.threat)
+    unit = to_fixed(2.0**-30)
+    wanted = to_fixed(min(0.5, rows.widest / 2))
+    gap = rows.at_least(wanted, unit)
+    row = rows.row(gap * unit)
+
+    assert wanted - unit <= gap * unit <= row.low[1] - row.high[0]
+    assert gap * unit < 1.6 * wanted
+
+
+def test_a_gap_beyond_the_clip_does_not_exist() -> None:
+    rows = LossRows(threat=threat_of(clip=0.01))
+    with pytest.raises(ValueError, match=r"no row has a gap|beyond the clip"):
+        rows.at_least(to_fixed(5.0), to_fixed(2.0**-30))
+
+
+def test_a_question_splits_the_classes_in_two() -> None:
+    rows = rows_for(threat_of(n_classes=4))
+    levels = (0, 1, 1, 0)
+    row = rows.question(to_fixed(2.0), levels)
+
+    assert to_float(row.spread(to_fixed(2.0)).width) < 1e-14
+    assert row.prediction[0] == pytest.approx(row.prediction[3])
+    assert row.prediction[1] == pytest.approx(row.prediction[0] * math.exp(-2))
+
+
+def test_reversing_a_question_swaps_the_labels_exactly() -> None:
+    rows = rows_for(threat_of())
+    step = to_fixed(30.0)
+    one, other = rows.question(step, (0, 1)), rows.question(step, (1, 0))
+    assert one.prediction.tolist() == other.prediction[::-1].tolist()
+    assert one.spread(step) == other.spread(step)
+
+
+def test_costs_of_wide_formats_are_enclosed_not_rounded() -> None:
+    threat = attrs.evolve(threat_of("exact"), summation="exact")
+    row = costed_row(threat, np.array([gmpy2.mpq(2, 3), gmpy2.mpq(1, 3)], dtype=object))
+    with gmpy2.context(precision=400):
+        true = gmpy2.log(gmpy2.mpfr(3)) * 2**FRACTION_BITS
+        assert abs(true - row.low[1]) < 2 ** (FRACTION_BITS - 250)
