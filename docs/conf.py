@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
 ]
+doctest_global_setup = "from labelinf_core.descriptors import *\nfrom labelinf_core.specs import *"
 html_theme = "furo"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]

@@ -127,7 +127,7 @@ def _right_of_all(equations: Equations) -> NDArray[np.float64]:
     at = np.arange(len(equations.first))
     steepest = equations.slopes.argmax(axis=1)
     drop = equations.slopes[at, steepest] - equations.slopes[at, equations.first]
-    lead = 0.0
+    lead = np.zeros_like(drop)
     if equations.offsets is not None:
         lead = equations.offsets[at, steepest] - equations.offsets[at, equations.first]
     with np.errstate(divide="ignore", invalid="ignore"):
