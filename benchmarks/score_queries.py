@@ -91,10 +91,10 @@ def play(name: str, attack_name: str, defences: Sequence[ScoreDefence] = (), sco
     title = name + "".join(f", {item.decimals} decimals" for item in defences if isinstance(item, Round))
     paper, mark = -(-data.n_records // 5), MARKS.get((title, attack_name), "") if scorer == "sklearn" else ""
     start = f"{title:<22}{data.n_records:>6}{data.n_classes:>3}{paper:>7}  {attack_name:<21}"
+    begun = time.perf_counter()
     if refusal := attack.refusal(threat):
         print(f"{start}{'-':>8}{mark:>6}  {refusal}", flush=True)
         return
-    begun = time.perf_counter()
     promise = attack.promise(threat)
     planned = time.perf_counter()
     rngs = np.random.default_rng(1).spawn(2)

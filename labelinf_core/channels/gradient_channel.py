@@ -1,4 +1,9 @@
-"""The game of the gradient channel: real features, a really trained network, one release per batch."""
+"""The game of the gradient channel: real features, a really trained network, one release per batch.
+
+What is not modelled: batch normalisation with the batch's own statistics and dropout (modules run in evaluation mode),
+momentum and other local optimisers (local steps of federated averaging are plain gradient descent on the whole batch),
+and clients that take part several times.
+"""
 
 from __future__ import annotations
 

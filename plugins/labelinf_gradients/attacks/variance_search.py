@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import attrs
 import numpy as np
 
@@ -25,6 +27,8 @@ class VarianceSearch(GradientAttack):
         population: Particles per swarm.
         iterations: Moves per swarm.
     """
+
+    example_parameters: ClassVar[dict[str, Any]] = {"population": 40, "iterations": 5}
 
     target: Target = Target.VARIANCE
     population: int = attrs.field(default=500, validator=attrs.validators.ge(2))

@@ -133,7 +133,8 @@ def present_classes(gradient: NDArray[Any], batch: int) -> NDArray[np.bool_]:
     """Return which classes a batch contains, shape ``(C,)``.
 
     A sample of class c adds a column ``p - e_c`` to the gradient's column space, whose only negative entry is c's. A
-    linear programme per class asks whether the space contains such a vector; it is exact for ``B < C - 1``.
+    linear programme per class asks whether the space contains such a vector. Distinct classes are found for
+    ``B < C - 1``; where a class repeats, differences of its samples can make another one look present.
     """
     left, values, _ = np.linalg.svd(gradient.astype(np.float64), full_matrices=False)
     basis = left[:, : min(batch, int((values > 1e-6 * values[0]).sum()))] if values[0] > 0 else left[:, :0]

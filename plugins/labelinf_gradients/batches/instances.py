@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "recover_batch"]
 
 _ROUNDS = 3  # searches without a find, each with more and wilder starts, before giving up
+_CLEAR = 10  # finds that fit this many times worse than the best wait for another round
 _SAME = 1e-3  # relative distance below which two finds are one
 _TINY = 1e-300
 _RANGES = np.logspace(-0.5, 2, 16)  # how far apart the logits of a start may lie
@@ -80,7 +81,7 @@ def recover_batch(
     exact = np.asarray(gradient, dtype=np.float64)
     size = np.linalg.norm(exact, axis=1)
     rows = 1 / np.where(size > 0, size, np.inf)
-    rank = _rank(rows[:, None] * exact, rounding, batch)
+    rank, condition = _rank(rows[:, None] * exact, rounding, batch)
     hunt = _Hunt(
         gradient=exact,
         weights=np.asarray(weights),
@@ -88,20 +89,22 @@ def recover_batch(
         rows=rows,
         batch=batch,
         rank=rank,
+        condition=condition,
         rounding=rounding,
         nonnegative=nonnegative,
     )
     return hunt.run(rng)
 
 
-def _rank(gradient: NDArray[np.float64], rounding: float, batch: int) -> int:
+def _rank(gradient: NDArray[np.float64], rounding: float, batch: int) -> tuple[int, float]:
+    """Return the numerical rank and the ratio of the largest singular value to the smallest that counts."""
     values = np.linalg.svd(gradient, compute_uv=False)
     rank = int((values > 4 * rounding * np.sqrt(max(gradient.shape)) * values[0]).sum()) if values[0] > 0 else 0
     if rank > batch:
         raise InputError(
             f"the gradient has rank {rank}, more than its batch of {batch}: it is noisy, or not one batch."
         )
-    return rank
+    return rank, float(values[0] / values[rank - 1]) if rank else 1.0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -114,6 +117,7 @@ class _Hunt:
     rows: NDArray[np.float64]
     batch: int
     rank: int
+    condition: float
     rounding: float
     nonnegative: bool
 
@@ -147,9 +151,11 @@ class _Hunt:
         points = descend(space, classes, points)
         keep = self._true(space, classes, points)
         classes, points = classes[keep], points[keep]
-        order = np.argsort(np.linalg.norm(space.misfit(classes, points), axis=1), kind="stable")
+        misfit = np.linalg.norm(space.misfit(classes, points), axis=1)
         chosen: list[int] = []
-        for at in order:
+        for at in np.argsort(misfit, kind="stable"):
+            if misfit[at] > max(_CLEAR * misfit.min(), 10 * self.rounding):
+                break  # it may be an accident; what is found first makes the next round sharper
             gap = [np.linalg.norm(points[at] - points[other]) for other in chosen]
             if not gap or min(gap) > _SAME * np.linalg.norm(points[at]):
                 chosen.append(int(at))
@@ -185,7 +191,7 @@ class _Hunt:
         network is sure of is known to that unit over ``|q|`` only.
         """
         size = np.maximum(np.linalg.norm(space.errors(classes, points), axis=1), 1e-300)
-        blur = self.rounding * np.maximum(space.values[0] / space.values[-1], 1 / size)
+        blur = self.rounding * np.maximum(self.condition, 1 / size)
         limit = np.clip(20 * blur, 1e-7, _LOOSEST)
         fits = np.linalg.norm(space.misfit(classes, points)[:, :-1], axis=1) < limit
         fits &= np.abs(space.coefficients(classes, points) - 1) < np.clip(100 * blur, 1e-4, _LOOSEST)

@@ -10,6 +10,7 @@ import attrs
 
 from labelinf_core.channels.score import ScoreThreat
 from labelinf_scores.attacks.block_attack import BlockAttack
+from labelinf_scores.constructions.rows import computes_as_it_reads
 from labelinf_scores.constructions.weights import Code, Superincreasing
 
 __all__ = ["UnnormalisedWeights"]
@@ -29,4 +30,6 @@ class UnnormalisedWeights(BlockAttack):
         """The curator must score rows as they are, by the log-loss."""
         if threat.normalised:
             return "rows must sum to one"
-        return "" if threat.loss.is_log_loss else "needs the log-loss of probabilities"
+        if not threat.loss.is_log_loss:
+            return "needs the log-loss of probabilities"
+        return "" if computes_as_it_reads(threat) else "needs a curator that reads and computes in one float format"

@@ -15,7 +15,7 @@ Example:
     >>> conway_guy_weights(4)
     (3, 5, 6, 7)
     >>> ConwayGuy(table_rows=3).weights(5)
-    (1, 2, 12, 16, 20)
+    (1, 2, 8, 12, 16)
     >>> ConwayGuy(table_rows=4).weights(5)
     (1, 6, 10, 12, 14)
 """

@@ -21,7 +21,7 @@ def by_brute_force(gaps: list[Fraction]) -> Fraction:
     return min(b - a for a, b in itertools.pairwise(sums))
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.fractions(-40, 40, max_denominator=5), min_size=1, max_size=7))
 def test_it_is_the_least_distance_of_two_labellings(gaps: list[Fraction]) -> None:
     assert separation(gaps).value == by_brute_force(gaps)

@@ -1,0 +1,168 @@
+"""Rows of the log-loss for float64 and float32 curators, exact to the last bit.
+
+Near every wanted cost there are several probabilities, and the one is taken whose costs come closest as floats. A
+neutral row is sent by the thousand: of its neighbours the one is taken whose cost leaves no choice to the curator's
+library.
+
+Proper rows sum to one, so a neutral row costs ``ln K``. Free rows need not (scikit-learn only warns): then a neutral
+row can cost next to nothing, and all costs can be whole multiples of one small power of two, whose sums floats hold
+exactly.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.certificates.row_costs import CostedRow, costed_row
+from labelinf_scores.certificates.summation import to_float
+from labelinf_scores.constructions.loss_rows import LossRows, Rows, room_of_proper_rows, row_sum, smallest_probability
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["FreeRows", "ProperRows"]
+
+_NEIGHBOURS = 16  # floats on either side of a wanted probability that are tried
+_NEAREST = 8  # the same for neutral rows
+_TRIED = 2**15  # probabilities tried for a gap that is nearly exact
+_COMPARED = 8  # of them, looked at exactly
+_WIDENING = 2.0**-9  # the most that a weight may grow
+_COARSE = 4.0  # gaps from here on are as coarse as the floats of their costs: all can be had
+
+
+@attrs.frozen(kw_only=True)
+class _LogRows(Rows):
+    """Rows of the log-loss in a format of the machine."""
+
+    @property
+    @abc.abstractmethod
+    def surest(self) -> float:
+        """The largest probability used; it stays within the clip."""
+
+    def settled(self, label: int) -> CostedRow:
+        """Return a row in which ``label`` is all but certain."""
+        others = (1 - self._surest_float) / (self.threat.n_classes - 1)
+        row = np.full(self.threat.n_classes, others, dtype=self.threat.arithmetic)
+        row[label] = self._surest_float
+        return costed_row(self.threat, row)
+
+    @functools.cached_property
+    def _surest_float(self) -> np.floating:
+        """The float below :attr:`surest` whose cost is the most certain."""
+        near = _around(self._float(self.surest), -_NEAREST, 0)
+        return min(near, key=lambda p: costed_row(self.threat, np.array([p])).uncertainty)
+
+    @property
+    def _least(self) -> float:
+        return max(self.threat.clip, smallest_probability(self.threat.arithmetic))
+
+    def _near(self, probability: float) -> list[np.floating]:
+        around = _around(self._float(probability), -_NEIGHBOURS, _NEIGHBOURS)
+        return [p for p in around if self._least <= p <= self.surest]
+
+    def _closest(self, rows: list[NDArray[Any]], step: int) -> CostedRow:
+        if not rows:
+            raise ValueError(f"no probability within the clip costs {to_float(step):.6g} more")
+        return min((costed_row(self.threat, row) for row in rows), key=lambda row: row.spread(step).width)
+
+    def _float(self, value: float) -> np.floating:
+        return np.float32(value) if self.threat.arithmetic == "float32" else np.float64(value)
+
+
+@attrs.frozen(kw_only=True)
+class ProperRows(_LogRows):
+    """Rows of the log-loss that sum to one."""
+
+    @functools.cached_property
+    def surest(self) -> float:
+        """One minus the clip, or minus the last bit."""
+        return 1.0 - max(self.threat.clip, 2.0 ** -SIGNIFICANT_BITS[self.threat.arithmetic])
+
+    @functools.cached_property
+    def widest(self) -> float:
+        """From the clip to one minus the clip; of more classes, less what their sum takes."""
+        return room_of_proper_rows(math.log(self.surest) - math.log(self._least), self.threat.n_classes)
+
+    @functools.cached_property
+    def neutral(self) -> CostedRow:
+        """Equal probabilities."""
+        near = _around(self._float(1 / self.threat.n_classes), -_NEAREST, _NEAREST)
+        rows = [np.full(self.threat.n_classes, p) for p in near]
+        if self.threat.normalised:  # a curator that divides by the sum must not change it
+            rows = [row for row in rows if row_sum(row) == 1] or rows
+        return min((costed_row(self.threat, row) for row in rows), key=lambda row: row.uncertainty)
+
+    def _make(self, step: int) -> CostedRow:
+        """Return probabilities proportional to ``exp(-k * step)``."""
+        if self.threat.n_classes > 2:
+            return LossRows(threat=self.threat).row(step)
+        one = self._float(1.0)
+        near = self._near(1 / (1 + math.exp(to_float(step))))
+        return self._closest([np.array([one - p, p]) for p in near], step)
+
+
+@attrs.frozen(kw_only=True)
+class FreeRows(_LogRows):
+    """Rows of the log-loss that need not sum to one."""
+
+    @functools.cached_property
+    def surest(self) -> float:
+        """The probability whose cost is the power of two of which all sums are exact multiples."""
+        bits = SIGNIFICANT_BITS[self.threat.arithmetic]
+        exponent = math.frexp(-math.log(self._least))[1]
+        return 1.0 - max(self.threat.clip, 2.0 ** (exponent + 2 - bits))
+
+    @functools.cached_property
+    def widest(self) -> float:
+        """From the clip to the surest probability, whatever the number of classes."""
+        return math.log(self.surest) - math.log(self._least)
+
+    @functools.cached_property
+    def neutral(self) -> CostedRow:
+        """All labels all but certain."""
+        return costed_row(self.threat, np.full(self.threat.n_classes, self._surest_float))
+
+    def weight(self, least: int, unit: int, nudge: int) -> int:
+        """Return the weight whose row comes nearest to whole units: gaps below 1 cannot all be had exactly."""
+        if self.threat.n_classes > 2 or least * to_float(unit) > _COARSE:
+            return least
+        if (least, unit) not in self._weights:
+            candidates = self._nearly_whole(least, to_float(unit))
+            self._weights[least, unit] = min(candidates, key=lambda w: self.row(w * unit).spread(w * unit).width)
+        return self._weights[least, unit]
+
+    @functools.cached_property
+    def _weights(self) -> dict[tuple[int, int], int]:
+        return {}
+
+    def _nearly_whole(self, least: int, unit: float) -> list[int]:
+        """Return ``least``, and some weights from it on at which a probability costs a nearly whole number of units."""
+        widest = self._float(self.surest * math.exp(-least * unit))
+        place = float(widest - np.nextafter(widest, self._float(0.0)))
+        weights = (math.log(self._surest_float) - np.log(float(widest) - place * np.arange(_TRIED))) / unit
+        weights = weights[(weights > least - 0.5) & (weights < least * (1 + _WIDENING) + 0.5)]
+        nearest = np.argsort(np.abs(weights - np.rint(weights)), kind="stable")[:_COMPARED]
+        return [least, *(max(least, int(weight)) for weight in np.rint(weights[nearest]))]
+
+    def _make(self, step: int) -> CostedRow:
+        """Return probabilities ``exp(-k * step)``, each chosen by itself."""
+        columns = [self._surest_float]
+        for k in range(1, self.threat.n_classes):
+            near = self._near(self.surest * math.exp(-to_float(k * step)))
+            pair = self._closest([np.array([columns[0], p]) for p in near], k * step)
+            columns.append(pair.prediction[1])
+        return costed_row(self.threat, np.array(columns))
+
+
+def _around(value: np.floating, first: int, last: int) -> list[np.floating]:
+    """Return the positive floats ``first`` to ``last`` places above ``value``, the nearest first."""
+    place = value - np.nextafter(value, value.dtype.type(0))
+    near = [value + shift * place for shift in sorted(range(first, last + 1), key=abs)]
+    return [candidate for candidate in near if candidate > 0]

@@ -1,0 +1,100 @@
+"""Ceilings: published marks, brute force over guesses, and the exact Bayes accuracy by simulation."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from labelinf_gradients import certificates
+
+TEN = (0.1,) * 10
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(0.5, 0.764), (1, 0.389), (2, 0.217)])
+def test_gaussian_marks(ratio: float, expected: float) -> None:
+    assert certificates.gaussian(1 / ratio, TEN) == pytest.approx(expected, abs=5e-4)
+    closed = NormalDist().cdf(NormalDist().inv_cdf(0.1) + 1 / ratio)
+    assert certificates.gaussian(1 / ratio, TEN) == pytest.approx(closed, abs=1e-9)
+
+
+def test_gaussian_with_unequal_shares_is_the_best_over_all_splits() -> None:
+    prior, mu, normal = (0.5, 0.3, 0.2), 1.0, NormalDist()
+    grid = np.linspace(1e-6, 1 - 1e-6, 400)
+    best = max(
+        sum(s * normal.cdf(normal.inv_cdf(q) + mu) for s, q in zip(prior, (a, b, 1 - a - b), strict=True))
+        for a in grid
+        for b in grid[:200]
+        if 1 - a - b > 1e-6
+    )
+
+    assert certificates.gaussian(mu, prior) == pytest.approx(0.738303, abs=1e-6)
+    assert certificates.gaussian(mu, prior) == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "expected"), [(1.0, 0.165), (4.0, 0.739)])
+def test_laplace_marks_for_ten_classes(epsilon: float, expected: float) -> None:
+    h = math.exp(epsilon / 2)
+    assert certificates.laplace(epsilon, TEN) == pytest.approx(expected, abs=6e-3)
+    assert certificates.laplace(epsilon, TEN) == pytest.approx(min(h / 10, 1 - 0.9 / h))
+    assert certificates.laplace(epsilon, TEN) < certificates.pure(epsilon, TEN)
+
+
+@pytest.mark.parametrize("prior", [(0.25,) * 4, (0.6, 0.3, 0.1)])
+def test_laplace_is_the_linear_programme_over_all_mechanisms_near_a_reference(prior: tuple[float, ...]) -> None:
+    """The best mechanism within e^(eps/2) of a reference: guesses k with P_k(k), Q(k) as variables."""
+    epsilon, k = 1.3, len(prior)
+    h = math.exp(epsilon / 2)
+    rows, limits = [], []
+    for j in range(k):
+        hit, reference = np.eye(2 * k)[j], np.eye(2 * k)[k + j]
+        rows += [hit - h * reference, -hit + reference / h, hit - reference / h]
+        limits += [0.0, 0.0, 1 - 1 / h]
+    done = linprog(
+        -np.array([*prior, *[0.0] * k]),
+        A_ub=np.array(rows),
+        b_ub=np.array(limits),
+        A_eq=[[0.0] * k + [1.0] * k],
+        b_eq=[1.0],
+        bounds=(0, 1),
+    )
+
+    assert certificates.laplace(epsilon, prior) == pytest.approx(-done.fun, abs=1e-9)
+
+
+def test_pure_and_approximate_agree_with_randomised_response() -> None:
+    assert certificates.pure(math.log(3), (0.5, 0.5)) == pytest.approx(0.75)
+    assert certificates.approximate(1.0, 0.0, 10) == pytest.approx(certificates.pure(1.0, TEN))
+    assert certificates.approximate(0.0, 0.5, 2) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(0.0, 0.1), (1.0, 0.3409)])
+def test_bayes_with_public_features(distance: float, expected: float) -> None:
+    assert certificates.bayes_public(distance, 10) == pytest.approx(expected, abs=1e-4)
+
+
+def test_bayes_accuracy_is_what_the_best_attack_reaches() -> None:
+    rng = np.random.default_rng(0)
+    n, k, x = 20_000, 5, np.array([1.2, 0.7])
+    truth = rng.integers(k, size=n)
+    # Only the inner products with x matter: <G_i, x> = (p_i - [i = k]) |x|^2 + |x| sigma noise.
+    size = float(x @ x)
+    statistic = -size * np.eye(k)[truth] + np.sqrt(size) * rng.normal(size=(n, k))
+
+    accuracy = np.mean(statistic.argmin(axis=1) == truth)
+
+    # Five standard deviations of 20 000 trials are 0.018.
+    assert accuracy == pytest.approx(certificates.bayes_public(math.sqrt(size), k), abs=0.018)
+
+
+def test_several_releases_add_up_like_one_with_less_noise() -> None:
+    assert certificates.training_mu(2.0, 4) == pytest.approx(1.0)
+    assert certificates.gaussian(certificates.training_mu(2.0, 4), TEN) == pytest.approx(0.389, abs=5e-4)
+
+
+def test_no_signal_leaves_the_majority() -> None:
+    assert certificates.gaussian(0.0, (0.7, 0.3)) == pytest.approx(0.7)
+    assert certificates.laplace(0.0, (0.7, 0.3)) == pytest.approx(0.7)

@@ -1,0 +1,173 @@
+"""What each defence does to a gradient, what it tells the adversary, and what it certifies."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily
+from labelinf_core.errors import InputError
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.bounds.certificates import GradientCertificate, KnownFeatureBayes
+from labelinf_gradients.bounds.identifiability import Identifiability
+from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
+from labelinf_gradients.defences.coarse import Quantise, Sign
+from labelinf_gradients.defences.conduct import (
+    Aggregate,
+    DropBias,
+    FederatedAveraging,
+    LabelSmoothing,
+    Mixup,
+    Unprotected,
+)
+from labelinf_gradients.defences.noise import GradientNoise
+from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.uniform import Uniform
+
+THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True, bias_shared=True)
+LAYOUT = (slice(0, 6), slice(6, 10))
+GRADIENT = np.array([3.0, -1.0, 0.5, 0.0, 2.0, -4.0, 0.1, -0.2, 0.3, -0.4])
+
+
+def released(defence: GradientDefence, gradient: np.ndarray = GRADIENT, seed: int = 0) -> np.ndarray:
+    return defence.start(THREAT, np.random.default_rng(seed)).release(gradient, LAYOUT)
+
+
+def examples(defence: GradientDefence, gradients: np.ndarray) -> np.ndarray:
+    return defence.start(THREAT, np.random.default_rng(0)).examples(gradients, LAYOUT)
+
+
+def told(defence: GradientDefence) -> GradientThreat:
+    threat = defence.tell(THREAT)
+    assert isinstance(threat, GradientThreat)
+    return threat
+
+
+def test_unprotected_changes_nothing() -> None:
+    assert (released(Unprotected()) == GRADIENT).all()
+    assert told(Unprotected()) == THREAT
+    assert THREAT.clean
+
+
+def test_clipping_keeps_directions_and_short_gradients() -> None:
+    long, short = np.array([[30.0, 40.0]]), np.array([[0.3, 0.4]])
+    assert examples(GradientClip(norm=2.0), long) == pytest.approx(np.array([[1.2, 1.6]]))
+    assert (examples(GradientClip(norm=2.0), short) == short).all()
+    assert np.abs(examples(ClippedLaplace(norm=1.0), long)).sum() == pytest.approx(1)
+    assert told(GradientClip(norm=2.0)).clip == 2.0
+    assert not told(GradientClip(norm=2.0)).clean
+
+
+def test_noise_is_as_large_as_it_says_and_seeded() -> None:
+    zeros = np.zeros(40_000)
+    for defence in (GradientNoise(model=Uniform(tau=0.3)), ClippedGaussian(norm=2.0, multiplier=0.5), ClippedLaplace()):
+        noise = released(defence, zeros)
+        assert noise.std() == pytest.approx(told(defence).noise_std, rel=0.03)
+        assert (noise == released(defence, zeros)).all()
+        assert (noise != released(defence, zeros, seed=1)).any()
+
+
+def test_the_largest_entries_of_the_whole_or_of_every_tensor_remain() -> None:
+    assert np.flatnonzero(released(TopK(share=0.3))).tolist() == [0, 4, 5]
+    assert np.flatnonzero(released(Prune(share=0.5))).tolist() == [0, 4, 5, 8, 9]
+    assert np.count_nonzero(released(RandomSparse(share=0.2))) <= 2
+    assert told(TopK()).altered
+
+
+def test_signs_and_levels() -> None:
+    assert released(Sign()).tolist() == np.sign(GRADIENT).tolist()
+    rounded = released(Quantise(bits=3))
+    steps = np.array([4.0 / 3] * 6 + [0.4 / 3] * 4)
+    assert np.abs(rounded - GRADIENT).max() <= steps.max() / 2 + 1e-12
+    assert np.abs(rounded / steps - np.round(rounded / steps)).max() < 1e-9
+    drawn = [released(Quantise(bits=2, stochastic=True), seed=seed) for seed in range(3000)]
+    # The mean of 3000 draws deviates by more than 5 * step / (2 sqrt(3000)) with probability below 1e-6.
+    assert np.abs(np.mean(drawn, axis=0) - GRADIENT).max() < 5 * 4.0 / (2 * math.sqrt(3000))
+
+
+def test_conduct_is_told() -> None:
+    assert told(LabelSmoothing(most=0.3)).family is LabelFamily.SMOOTHING
+    assert told(LabelSmoothing(most=0.3)).smoothing == 0.3
+    assert told(Mixup()).family is LabelFamily.MIXUP
+    assert not told(DropBias()).bias_shared
+    assert told(Aggregate(batch=4)).batch == 4
+    assert told(FederatedAveraging(steps=3, rate=0.1)).steps == 3
+    assert not told(FederatedAveraging()).clean
+
+
+@pytest.mark.parametrize(("multiplier", "ceiling"), [(0.5, 0.764), (1.0, 0.389), (2.0, 0.217)])
+def test_clipping_and_gaussian_noise_are_certified(multiplier: float, ceiling: float) -> None:
+    defence = ClippedGaussian(norm=3.0, multiplier=multiplier)
+    (found,) = defence.ceilings(told(defence))
+    assert found.accuracy == pytest.approx(ceiling, abs=5e-4)
+    assert found.conditions
+
+    apart = GradientNoise(model=Gaussian(scale=3.0 * multiplier))
+    (same,) = apart.ceilings(apart.tell(GradientClip(norm=3.0).tell(THREAT)))
+    assert same.accuracy == pytest.approx(found.accuracy)
+
+
+def test_laplace_is_certified_and_is_label_dp() -> None:
+    defence = ClippedLaplace(epsilon=1.0)
+    (found,) = defence.ceilings(told(defence))
+    assert found.accuracy == pytest.approx(0.165, abs=5e-4)
+    assert told(defence).label_epsilon == 1.0
+
+
+def test_nothing_is_certified_that_is_not_proved() -> None:
+    for defence in (GradientClip(), GradientNoise(), TopK(), Sign(), Quantise(), Mixup(), Aggregate(), DropBias()):
+        assert defence.ceilings(defence.tell(THREAT)) == ()
+    private = ClippedGaussian()
+    import attrs
+
+    assert private.ceilings(attrs.evolve(told(private), features_public=True)) == ()
+    assert private.ceilings(attrs.evolve(told(private), batch=4)) == ()
+
+
+def test_a_defence_in_another_channel_is_refused() -> None:
+    with pytest.raises(InputError, match="stands in another channel"):
+        Sign().tell(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5)))
+
+
+def test_bounds_repeat_certificates_or_say_that_there_are_none() -> None:
+    import attrs
+
+    private = ClippedGaussian()
+    (line,) = GradientCertificate().evaluate(attrs.evolve(told(private), defences=(private,)))
+    assert line.value == pytest.approx(0.389, abs=5e-4)
+    (none,) = GradientCertificate().evaluate(THREAT)
+    assert none.title == "certificate: none"
+    assert GradientCertificate().evaluate(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5))) == ()
+
+    public = attrs.evolve(THREAT, features_public=True, noise_std=1.0)
+    (bayes,) = KnownFeatureBayes(norm=1.0).evaluate(public)
+    assert bayes.value == pytest.approx(0.3409, abs=1e-4)
+    assert KnownFeatureBayes().evaluate(THREAT) == ()
+
+
+@pytest.mark.parametrize(
+    ("family", "n_classes", "needed", "left"),
+    [
+        (LabelFamily.ONE_HOT, 10, 3, "one answer"),
+        (LabelFamily.ONE_HOT, 2, 3, "always ambiguous"),
+        (LabelFamily.SMOOTHING, 3, 4, "several answers"),
+        (LabelFamily.SMOOTHING, 2, 4, "continuum"),
+        (LabelFamily.MIXUP, 2, 4, "continuum"),
+        (LabelFamily.MIXUP, 3, 4, "several answers"),
+    ],
+)
+def test_identifiability_as_a_bound(family: LabelFamily, n_classes: int, needed: int, left: str) -> None:
+    threat = GradientThreat(n_records=4, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, family=family)
+
+    (line,) = Identifiability().evaluate(threat)
+
+    assert line.value == needed
+    assert left in line.conditions
+
+
+def test_a_bias_gradient_identifies_every_label() -> None:
+    (line,) = Identifiability().evaluate(THREAT)
+    assert line.value == 2

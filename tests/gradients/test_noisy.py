@@ -1,0 +1,86 @@
+"""Attacks under noise: each against a known answer, all of them under what is proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelinf_core.channels.networks import softmax
+from labelinf_gradients import certificates
+from labelinf_gradients.noisy.filters import filtered, likeliest_classes, likeliest_mixtures, principal_directions
+from labelinf_gradients.noisy.likelihood import likeliest_scales
+from labelinf_gradients.recovery.factor import principal
+from labelinf_gradients.recovery.patterns import BY_FAMILY, ONE_HOT, SMOOTHING
+from labelinf_gradients.recovery.problem import Problem
+
+
+@pytest.mark.parametrize("family", ["one-hot", "smoothing", "mixup"])
+def test_without_noise_the_likeliest_scale_is_the_true_one(make: Callable[..., Any], family: str) -> None:
+    made = make(n=40, family=family, dtype="float64")
+    pattern = {item.name: item for item in BY_FAMILY.values()}[family]
+    parts = principal(made.gradients, nonnegative=True)
+    problem = Problem(column=parts.column, slopes=parts.direction @ made.weights.T)
+
+    scales = likeliest_scales(problem, pattern, positive=True)
+
+    assert scales == pytest.approx(np.linalg.norm(made.features, axis=1), rel=1e-3)
+
+
+def test_the_likelihood_beats_the_smallest_variance_under_noise(make: Callable[..., Any]) -> None:
+    """The variance of the pseudo label is the likelihood's sum of squares over t squared: it runs off to infinity."""
+    made = make(n=200, family="smoothing", dtype="float64", seed=5)
+    noisy = made.gradients + np.random.default_rng(0).normal(0, 0.05, made.gradients.shape)
+    parts = principal(noisy, nonnegative=True)
+    problem = Problem(column=parts.column, slopes=parts.direction @ made.weights.T)
+    likely = problem.labels(likeliest_scales(problem, SMOOTHING, positive=True))
+
+    grid = np.geomspace(0.5, 3000, 400)
+    variances = [np.sort(problem.labels(np.full(200, t)), axis=1)[:, :-1].var(axis=1) for t in grid]
+    smallest = problem.labels(grid[np.argmin(variances, axis=0)])
+
+    error = [np.median(np.abs(labels - made.labels).sum(axis=1)) for labels in (likely, smallest)]
+    assert error[0] < 0.2 * error[1]
+
+
+def test_matched_filters_read_one_hot_labels(make: Callable[..., Any]) -> None:
+    made = make(n=200, seed=2)
+    truth = made.labels.argmax(axis=1)
+    noisy = made.gradients + np.random.default_rng(0).normal(0, 0.1, made.gradients.shape)
+
+    for direction in (np.ones(64), made.features.mean(axis=0), principal_directions(noisy)):
+        assert np.mean(filtered(noisy, direction) == truth) > 0.95
+
+
+def test_the_bayes_rule_with_public_features_reaches_the_exact_accuracy_and_no_more() -> None:
+    rng = np.random.default_rng(0)
+    n, k, x = 4000, 10, np.array([0.6, 0.8])
+    p = softmax(rng.normal(size=k))
+    candidates = ((p - np.eye(k))[:, :, None] * x).reshape(k, -1)
+    truth = rng.integers(k, size=n)
+    released = candidates[truth] + rng.normal(0, 0.5, (n, candidates.shape[1]))
+
+    guessed = likeliest_classes(released, np.broadcast_to(candidates, (n, *candidates.shape)), (0.1,) * k, 0.5)
+
+    # Five standard deviations of 4 000 trials are 0.04.
+    assert np.mean(guessed == truth) == pytest.approx(certificates.bayes_public(1 / 0.5, k), abs=0.04)
+
+
+def test_a_mixture_weighs_shares_and_all_templates() -> None:
+    templates = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
+    classes = np.array([0, 0, 1])
+
+    assert likeliest_mixtures(np.array([[0.9, 0.1]]), templates, classes, (0.5, 0.5), 0.5).tolist() == [0]
+    assert likeliest_mixtures(np.array([[0.1, 2.8]]), templates, classes, (0.5, 0.5), 0.5).tolist() == [1]
+    assert likeliest_mixtures(np.array([[0.0, 1.6]]), templates, classes, (0.999, 0.001), 1.0).tolist() == [0]
+
+
+def test_a_one_hot_fit_also_explains_its_own_entry() -> None:
+    slopes = np.log([[1.0, 2.0, 4.0]])
+    column = np.array([[-6 / 7, 2 / 7, 4 / 7]])
+
+    scales = likeliest_scales(Problem(column=column, slopes=slopes), ONE_HOT, positive=False)
+
+    assert scales[0] == pytest.approx(1, abs=1e-6)

@@ -1,0 +1,91 @@
+"""Where identifiability ends is said, never passed over: no label is silently wrong, however saturated the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelinf_gradients.recovery.problem import Problem
+from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.solver import recover, solve
+
+FAMILIES = ("one-hot", "smoothing", "mixup")
+SPREADS = (16, 64, 256, 1024)
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("asked", ["known", "auto"])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_is_silently_wrong(make: Callable[..., Any], family: str, asked: str, spread: float) -> None:
+    made = make(n=300, family=family, spread=spread, seed=int(spread))
+
+    found = recover(made.gradients, made.weights, family=family if asked == "known" else "auto")
+
+    certain = np.array([status is Status.UNIQUE for status in found.status])
+    assert np.abs(found.labels - made.labels).sum(axis=1)[certain].max() < 1e-3
+
+
+def test_saturated_smoothing_keeps_the_hard_label_and_an_interval(make: Callable[..., Any]) -> None:
+    made = make(n=400, family="smoothing", spread=256, seed=1)
+
+    found = recover(made.gradients, made.weights, family="smoothing", nonnegative=True)
+
+    lost = np.array([status is Status.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
+    weight = made.labels.max(axis=1)
+    assert 10 < lost.sum() < 100
+    assert (found.hard == made.labels.argmax(axis=1))[lost].all()
+    assert (found.lightest[lost] <= weight[lost] + 1e-3).all()
+    assert (found.heaviest[lost] >= weight[lost] - 1e-3).all()
+
+
+def test_saturated_mixup_keeps_its_classes() -> None:
+    label = np.array([0.3, 0.7, 0, 0, 0, 0])
+    column = 5.0 * (np.eye(6)[0] - label)
+    problem = Problem(column=column[None], slopes=np.array([[400.0, 0, 1, 2, 3, 4]]))
+
+    found = solve(problem, family="mixup", positive=True)
+
+    assert found.status == (Status.MIXING_WEIGHT_UNIDENTIFIABLE,)
+    assert set(np.flatnonzero(found.labels[0] > 1e-6)) == {0, 1}
+    assert found.lightest[0] <= 0.7 <= found.heaviest[0]
+
+
+def test_a_head_that_does_not_depend_on_the_feature_hides_the_smoothing_factor_only() -> None:
+    label = np.full(5, 0.02) + 0.9 * np.eye(5)[2]
+    problem = Problem(column=(2.0 * (0.2 - label))[None], slopes=np.zeros((1, 5)))
+
+    found = solve(problem, family="smoothing")
+
+    assert found.status == (Status.SMOOTHING_FACTOR_UNIDENTIFIABLE,)
+    assert found.hard[0] == 2
+    assert solve(
+        Problem(column=(2.0 * (0.2 - np.eye(5)[2]))[None], slopes=np.zeros((1, 5))), family="one-hot"
+    ).status == (Status.UNIQUE,)
+
+
+@pytest.mark.parametrize(("n_classes", "least"), [(10, 0.98), (17, 0.98), (100, 0.99)])
+def test_saturated_one_hot_labels_come_out_where_features_are_not_negative(
+    make: Callable[..., Any], n_classes: int, least: float
+) -> None:
+    made = make(n=1000, n_classes=n_classes, n_features=128, spread=50 * np.sqrt(128), seed=n_classes)
+    informative = made.gradients.any(axis=(1, 2))
+
+    found = recover(made.gradients, made.weights, family="one-hot", nonnegative=True)
+
+    assert np.mean((found.hard == made.labels.argmax(axis=1))[informative]) >= least
+    assert [status is Status.NO_INFORMATION for status in found.status] == (~informative).tolist()
+
+
+def test_gradients_in_the_last_bits_of_float32_are_still_read() -> None:
+    weights = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1.0, 0.5]], dtype=np.float32)
+    x = np.array([30.0, 1.0], dtype=np.float32)
+    logits = (weights @ x).astype(np.float64)
+    p = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    gradient = (1e-25 * (p - np.eye(4)[2])[:, None] * x).astype(np.float32)
+
+    found = recover(gradient * np.float32(1.0), weights, family="one-hot", nonnegative=True)
+
+    assert found.hard[0] == 2
