@@ -18,6 +18,7 @@ from labelinf_core.cli.audit import audit
 from labelinf_core.cli.bounds import bounds
 from labelinf_core.cli.matrix import matrix
 from labelinf_core.cli.plugins import plugins
+from labelinf_core.cli.report import compare, report
 from labelinf_core.cli.reproduce import reproduce
 from labelinf_core.cli.theorems import theorems
 from labelinf_core.errors import LabelinfError
@@ -44,12 +45,12 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="labelinf")
 def main() -> None:
-    """Find out how much a published score gives away about private labels, and what stops it."""
+    """Find out how much a score, a gradient or a model gives away about private labels, and what stops it."""
     for variable in _THREADS:  # workers share the processors, and a sum must not depend on how many there are
         os.environ.setdefault(variable, "1")
     if os.getcwd() not in sys.path:  # where a user's own scorer lies
         sys.path.append(os.getcwd())
 
 
-for command in (matrix, attack, bounds, advise, audit, theorems, reproduce, plugins):
+for command in (matrix, report, compare, attack, bounds, advise, audit, theorems, reproduce, plugins):
     main.add_command(command)

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
+from labelinf_core.cli.options import (
+    RUNS,
+    block_option,
+    form_options,
+    labels_options,
+    labels_spec,
+    load_host,
+    print_results,
+)
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.cells import Plan
@@ -21,8 +29,6 @@ if TYPE_CHECKING:
     from labelinf_core.host import Host
 
 __all__ = ["matrix"]
-
-_RUNS = Path("runs")
 
 
 @click.command()
@@ -46,7 +52,7 @@ _RUNS = Path("runs")
 )
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, show_default=True,
               help="Seconds that one trial of a cell may take; the cell is then given up.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@form_options
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run there, or go on with the one there.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of this plan under runs/.")
 @click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
@@ -65,7 +71,9 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     plan = _plan(host, suite, chosen)
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, chosen)
-    _print(results, directory, chosen["form"])
+    print_results(results, chosen["form"], chosen["by"])
+    if chosen["form"] == "table":
+        _print_next(results, directory)
     ctx.exit(_status(results, chosen["fail_on"]))
 
 
@@ -109,9 +117,9 @@ def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
         return out
     if not resume:
         return _new_directory(plan)
-    found = find_run(_RUNS, plan)
+    found = find_run(RUNS, plan)
     if found is None:
-        raise InputError(f"nothing to resume: no run under {_RUNS}/ has this plan; leave --resume out to begin one.")
+        raise InputError(f"nothing to resume: no run under {RUNS}/ has this plan; leave --resume out to begin one.")
     return found
 
 
@@ -121,14 +129,14 @@ def _new_directory(plan: Plan) -> Path:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H-%M-%S")
     name = f"{now}-" + re.sub(r"[^\w.-]+", "-", plan.title)
     names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
-    return next(path for path in map(_RUNS.joinpath, names) if not path.exists())
+    return next(path for path in map(RUNS.joinpath, names) if not path.exists())
 
 
 def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Results:
     from labelinf_core.evaluator.results import summarise
     from labelinf_core.evaluator.run import is_complete, run, size
     from labelinf_core.evaluator.store import Store
-    from labelinf_core.report.data import write_all
+    from labelinf_core.report.formats import write_all
 
     store = Store.open(directory, plan)
     try:
@@ -176,17 +184,15 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.update(task, completed=done)
 
 
-def _print(results: Results, directory: Path, form: str) -> None:
-    from labelinf_core.report.data import as_csv, as_json
+def _print_next(results: Results, directory: Path) -> None:
+    """Say where the run is kept, and what somebody who has just read the matrix may want."""
+    from labelinf_core.report.formats import FILES
 
-    if form != "table":
-        click.echo(as_json(results) if form == "json" else as_csv(results), nl=False)
-        return
-    from labelinf_core.report.console import make_console
-    from labelinf_core.report.table import print_report
-
-    print_report(results, make_console())
-    click.echo(f"kept in {directory}: results.json, results.csv, seconds.csv, run.sqlite")
+    click.echo(f"kept in {directory}: {', '.join(FILES)}, run.sqlite")
+    steps = [f"labelinf report {directory} --by defence"]
+    if facts := next((facts for facts in results.plan.labels if facts.n_records), None):
+        steps.append(f"labelinf advise --records {facts.n_records} --classes {len(facts.class_names)} --target 60%")
+    click.echo(f"next: {' · '.join(steps)}")
 
 
 def _status(results: Results, gate: str | None) -> int:

@@ -8,10 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from labelinf_core.evaluator.results import Results
     from labelinf_core.host import Host
     from labelinf_core.specs import Spec
 
-__all__ = ["block_option", "channel_options", "channel_spec", "labels_options", "labels_spec", "load_host"]
+__all__ = [
+    "RUNS",
+    "block_option",
+    "channel_options",
+    "channel_spec",
+    "form_options",
+    "labels_options",
+    "labels_spec",
+    "load_host",
+    "print_results",
+]
+
+RUNS = Path("runs")  #: where runs are kept when the user does not say
 
 block_option = click.option(
     "-p",
@@ -93,3 +106,36 @@ def channel_spec(channel: str, *, loss: str | None, scorer: str | None, queries:
     if channel == "score" and loss is None:
         given["loss"] = "log-loss"
     return Spec(channel, {key: value for key, value in given.items() if value is not None})
+
+
+def form_options(function: Any) -> Any:
+    """Add ``--format`` and ``--by``."""
+    by = click.option(
+        "--by",
+        type=click.Choice(["attack", "defence"]),
+        default="attack",
+        show_default=True,
+        help="The table: every attack, or only the strongest on every defence.",
+    )
+    form = click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json", "csv", "html", "junit"]),
+        default="table",
+        show_default=True,
+    )
+    return form(by(function))
+
+
+def print_results(results: Results, form: str, by: str) -> None:
+    """Print results on standard output in the format that was chosen."""
+    from labelinf_core.report.formats import FORMATS
+
+    if form != "table":
+        click.echo(FORMATS[form](results), nl=False)
+        return
+    from labelinf_core.report.console import make_console
+    from labelinf_core.report.table import print_report
+    from labelinf_core.report.worst import print_worst
+
+    (print_worst if by == "defence" else print_report)(results, make_console())

@@ -204,4 +204,4 @@ def _environment() -> dict[str, str]:
             found[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return dict(sorted(found.items()))

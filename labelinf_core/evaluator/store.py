@@ -17,7 +17,7 @@ from labelinf_core.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
 
-__all__ = ["RECORD", "Store", "find_run"]
+__all__ = ["RECORD", "Store", "find_run", "newest_run"]
 
 RECORD = "run.sqlite"  #: name of the record in a run's directory
 _SCHEMA = 1
@@ -63,6 +63,27 @@ class Store:
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"--out {directory}: a run record cannot be kept there ({reason}).") from error
         return store
+
+    @classmethod
+    def reopen(cls, directory: Path) -> Store:
+        """Open the record in ``directory`` to read it, with the plan that it was made for.
+
+        Raises:
+            InputError: There is no record, or it cannot be read.
+        """
+        path = directory / RECORD
+        if not path.is_file():
+            raise InputError(
+                f"{directory} holds no run: expected a directory with {RECORD} in it."
+            )
+        try:
+            with _closed_on_error(_read_only(path)) as connection:
+                known = _meta(connection)
+                if known.get("schema") != str(_SCHEMA):
+                    raise InputError(f"{path} was written by another version of labelinf, or is no run record.")
+                return cls(plan=from_json(known["plan"], Plan), connection=connection)
+        except sqlite3.Error as error:
+            raise InputError(f"{path} cannot be read ({error}).") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -147,10 +168,26 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
         raise
 
 
+def _read_only(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+def newest_run(folder: Path) -> Path:
+    """Return the newest directory under ``folder`` that holds a run.
+
+    Raises:
+        InputError: There is none.
+    """
+    found = max(folder.glob(f"*/{RECORD}"), default=None)
+    if found is None:
+        raise InputError(f"there is no run under {folder}/ yet: labelinf matrix plays one.")
+    return found.parent
+
+
 def find_run(folder: Path, plan: Plan) -> Path | None:
     """Return the newest directory under ``folder`` whose record is of ``plan``, or None."""
     for record in sorted(folder.glob(f"*/{RECORD}"), reverse=True):
-        connection = sqlite3.connect(f"{record.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _read_only(record)
         try:
             if _meta(connection).get("digest") == plan.digest:
                 return record.parent

@@ -11,18 +11,16 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import attrs
 
-from labelinf_core.errors import InputError
 from labelinf_core.evaluator.records import Status, plain
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.guarantees import Interval
 
-__all__ = ["SCHEMA", "as_csv", "as_json", "seconds_csv", "write_all"]
+__all__ = ["SCHEMA", "as_csv", "as_json", "seconds_csv"]
 
 SCHEMA = 1  #: version of the JSON layout; grows only when a reader could break
 
@@ -44,20 +42,6 @@ def seconds_csv(results: Results) -> str:
         for result in results.cells
         for number, trial in enumerate(result.trials)
     )
-
-
-def write_all(results: Results, directory: Path) -> None:
-    """Write ``results.json``, ``results.csv`` and ``seconds.csv`` beside the run record.
-
-    Raises:
-        InputError: The directory cannot be written.
-    """
-    texts = {"results.json": as_json, "results.csv": as_csv, "seconds.csv": seconds_csv}
-    try:
-        for name, text in texts.items():
-            (directory / name).write_text(text(results), encoding="utf-8", newline="")
-    except OSError as error:
-        raise InputError(f"--out {directory}: results cannot be written there ({error.strerror}).") from error
 
 
 def _document(results: Results) -> dict[str, Any]:

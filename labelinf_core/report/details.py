@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.evaluator.results import CellResult
-from labelinf_core.guarantees import Ceiling, Verdict
+from labelinf_core.guarantees import Ceiling
 from labelinf_core.report import words
 
-__all__ = ["NARROW", "Sources", "block", "ranked"]
+__all__ = ["NARROW", "Sources", "block"]
 
 NARROW = 100  #: columns of a terminal below which tables give up their alignment
 
@@ -41,16 +41,6 @@ class Sources:
         return Group(Text("sources", style="bold underline"), Padding(table, (0, 0, 0, 2), expand=False))
 
 
-def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
-    """Order cells by what they recovered, the strongest first; what is void or was not played comes last."""
-
-    def strength(result: CellResult) -> float:
-        counts = result.accuracy is not None and result.verdict is not Verdict.LEAKY
-        return result.accuracy.value if counts and result.accuracy else -1.0
-
-    return sorted(cells, key=strength, reverse=True)
-
-
 def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableType:
     """Return a table of ``cells``; below it what does not fit, and what went wrong in any of them."""
     wide = width >= NARROW
@@ -63,8 +53,9 @@ def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableTy
     notes = []
     for result in cells:
         numbers, marks = _theory(result, sources)
+        verdict = Text(words.verdict(result), style=words.STYLES[result.verdict])
         seconds = "" if result.seconds is None else words.duration(result.seconds)
-        table.add_row(*_played(result), *((seconds, *numbers) if wide else ()), marks, _verdict(result))
+        table.add_row(*_played(result), *((seconds, *numbers) if wide else ()), marks, verdict)
         if not wide and any(numbers):
             notes.append(Text(_narrow(result, *numbers), style="dim"))
         if told := words.trouble(result):
@@ -92,11 +83,6 @@ def _narrow(result: CellResult, needed: str, present: str, ceiling: str) -> str:
     noise = f"noise {needed} needed, {present} present" if needed else ""
     limit = f"no attack above {ceiling} %" if ceiling else ""
     return f"{words.compact(result.cell.shown.attack)}: {'; '.join(filter(None, (noise, limit)))}"
-
-
-def _verdict(result: CellResult) -> Text:
-    text = f"{result.verdict.symbol} {result.verdict.value}" if result.accuracy else words.outcome(result)
-    return Text(text, style=words.STYLES[result.verdict])
 
 
 def _lowest(ceilings: Iterable[Ceiling]) -> Ceiling | None:

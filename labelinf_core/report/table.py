@@ -8,8 +8,7 @@ fewer than 100 columns gets only the blocks. Contradictions come first and last.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -19,19 +18,13 @@ from rich.text import Text
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Verdict
 from labelinf_core.report import words
+from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
-from labelinf_core.report.details import NARROW, Sources, block, ranked
+from labelinf_core.report.details import NARROW, Sources, block
 
 __all__ = ["print_report"]
 
 _CORNER = "labels recovered, %"
-_UTILITY = {
-    "honest score error": "mean_error",
-    "honest rank corr.": "rank_correlation",
-    "top 3 flips": "top_flips",
-    "gradient cosine": "gradient cosine",
-    "test accuracy": "test_accuracy",
-}  #: of all channels; a row appears where a channel measures it
 _COLUMN = 8  # the least width of a column of the matrix
 
 
@@ -39,24 +32,12 @@ def print_report(results: Results, console: Console) -> None:
     """Print everything there is to say about ``results``."""
     alarms = [_alarm(words.contradiction(result)) for result in results.contradictions]
     console.print(*alarms, sep="\n") if alarms else None
-    for board in _boards(results):
+    for board in boards(results):
         _print_board(results, board, console)
     console.print(*alarms, sep="\n") if alarms else None
 
 
-def _boards(results: Results) -> Iterator[tuple[CellResult, ...]]:
-    """Yield the cells that share a channel and a label set."""
-
-    def key(result: CellResult) -> tuple[str, str]:
-        return result.cell.channel, result.cell.digest
-
-    order = {name: index for index, name in enumerate(dict.fromkeys(map(key, results.cells)))}
-    ordered = sorted(results.cells, key=lambda result: order[key(result)])
-    for _, cells in itertools.groupby(ordered, key):
-        yield tuple(cells)
-
-
-def _print_board(results: Results, board: tuple[CellResult, ...], console: Console) -> None:
+def _print_board(results: Results, board: Board, console: Console) -> None:
     console.print(Text(words.title(results, board[0]), style="bold"))
     console.print()
     if console.width >= NARROW and (matrix := _matrix(board, console.width)):
@@ -64,7 +45,7 @@ def _print_board(results: Results, board: tuple[CellResult, ...], console: Conso
         console.print()
     console.print(_legend(board))
     sources = Sources()
-    for pipeline, cells in _columns(board).items():
+    for pipeline, cells in columns(board).items():
         console.print()
         console.print(Text(pipeline, style="bold underline"))
         console.print(block(ranked(cells), sources, console.width))
@@ -77,53 +58,32 @@ def _print_board(results: Results, board: tuple[CellResult, ...], console: Conso
     console.print()
 
 
-def _columns(board: Iterable[CellResult]) -> dict[str, list[CellResult]]:
-    columns: dict[str, list[CellResult]] = {}
-    for result in board:
-        columns.setdefault(result.cell.shown.pipeline, []).append(result)
-    return columns
-
-
-def _matrix(board: tuple[CellResult, ...], width: int) -> RenderableType | None:
+def _matrix(board: Board, width: int) -> RenderableType | None:
     """Return the table of attacks against defences, or None when it does not fit."""
-    columns = _columns(board)
+    by_pipeline = columns(board)
     attacks = list(dict.fromkeys(result.cell.shown.attack for result in board))
     first = min(max(len(_CORNER), *(len(words.compact(name)) for name in attacks)), width // 3)
-    each = (width - first) // len(columns) - 2
+    each = (width - first) // len(by_pipeline) - 2
     if each < _COLUMN:
         return None
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(Text(_CORNER, style="bold"), vertical="bottom", max_width=first, no_wrap=False)
-    for pipeline in columns:
+    for pipeline in by_pipeline:
         table.add_column(
             Text(words.heading(words.compact(pipeline), each), style="bold"), justify="right", vertical="bottom"
         )
     found = {(result.cell.shown.attack, result.cell.shown.pipeline): result for result in board}
     if "majority" not in {name.partition("(")[0] for name in attacks}:
-        table.add_row("majority guess", *(words.percent(_baseline(cells)) for cells in columns.values()))
+        table.add_row("majority guess", *(words.percent(baseline(cells)) for cells in by_pipeline.values()))
     for attack in attacks:
-        cells = [found.get((attack, pipeline)) for pipeline in columns]
+        cells = [found.get((attack, pipeline)) for pipeline in by_pipeline]
         table.add_row(words.heading(words.compact(attack), first), *(_entry(result) for result in cells))
     table.add_section()
-    table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in columns.values()), style="bold")
-    if any(cells[0].implied.utility for cells in columns.values()):
-        table.add_section()
-        measured = {key for cells in columns.values() for key in cells[0].implied.utility}
-        for label, key in _UTILITY.items():
-            if key in measured:
-                table.add_row(label, *(_cost(cells[0], key) for cells in columns.values()))
+    table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in by_pipeline.values()), style="bold")
+    table.add_section()
+    for title, row in costs(by_pipeline).items():
+        table.add_row(title, *("" if value is None else words.number(value) for value in row))
     return table
-
-
-def _baseline(cells: list[CellResult]) -> float:
-    """Return the accuracy of the majority guess; channels may ask for other labels than those of the label set."""
-    known = [result.implied.baseline for result in cells if result.implied.baseline > 0]
-    return known[0] if known else cells[0].labels.majority_share
-
-
-def _cost(result: CellResult, key: str) -> str:
-    value = result.implied.utility.get(key)
-    return "" if value is None else words.number(float(value))
 
 
 def _entry(result: CellResult | None) -> Text:
@@ -142,7 +102,7 @@ def _legend(board: Iterable[CellResult]) -> Text:
     return text.append(note, style="dim")
 
 
-def _noise(board: tuple[CellResult, ...], sources: Sources) -> RenderableType | None:
+def _noise(board: Board, sources: Sources) -> RenderableType | None:
     """Return the noise that the theory asks for, under the first defence of the board."""
     lines = sorted((b for b in board[0].implied.bounds if b.quantity == "noise"), key=by_quantity)
     if not lines:

@@ -21,6 +21,7 @@ __all__ = [
     "share",
     "title",
     "trouble",
+    "verdict",
 ]
 
 STYLES = {
@@ -82,6 +83,11 @@ def outcome(result: CellResult) -> str:
     if result.accuracy is not None:
         return f"{share(result.accuracy)} {result.verdict.symbol}"
     return result.failure[0].value if result.failure else "not yet"
+
+
+def verdict(result: CellResult) -> str:
+    """Write a cell's verdict with its symbol, or one word why there is none."""
+    return f"{result.verdict.symbol} {result.verdict.value}" if result.accuracy else outcome(result)
 
 
 def trouble(result: CellResult) -> str:

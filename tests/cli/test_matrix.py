@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from click.testing import Result
 
+from labelinf_core.report.formats import FILES
+
 Labelinf = Callable[..., Result]
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "results.schema.json"
 
@@ -33,7 +35,7 @@ def test_a_suite_is_played_and_kept(labelinf: Labelinf, suite: str, tmp_path: Pa
     assert "fake-reader" in result.stdout
     (kept,) = (tmp_path / "runs").iterdir()
     assert kept.name.endswith("-small")
-    assert {path.name for path in kept.iterdir()} == {"run.sqlite", "results.json", "results.csv", "seconds.csv"}
+    assert {path.name for path in kept.iterdir()} == {"run.sqlite", *FILES}
     assert f"kept in runs/{kept.name}" in result.stdout
     assert result.stderr == ""
 

@@ -17,7 +17,8 @@ from labelinf_core.errors import InputError
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results
 from labelinf_core.guarantees import Verdict
-from labelinf_core.report.data import as_csv, as_json, seconds_csv, write_all
+from labelinf_core.report.data import as_csv, as_json, seconds_csv
+from labelinf_core.report.formats import write_all
 
 Played = Callable[..., Results]
 SCHEMA = Path(__file__).parents[2] / "docs" / "schema" / "results.schema.json"

@@ -1,0 +1,65 @@
+"""``labelinf report`` and ``labelinf compare``: what was played, read again from the run record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from labelinf_core.cli.options import RUNS, form_options, print_results
+
+if TYPE_CHECKING:
+    from labelinf_core.evaluator.results import Results
+
+__all__ = ["compare", "report"]
+
+_RUN = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("run", type=_RUN, required=False)
+@form_options
+def report(run: Path | None, form: str, by: str) -> None:
+    """Print a run that was kept, complete or not; nothing is played.
+
+    RUN is its directory  [default: the newest under runs/].
+    """
+    from labelinf_core.evaluator.store import newest_run
+
+    print_results(_read(run or newest_run(RUNS)), form, by)
+
+
+@click.command()
+@click.argument("before", type=_RUN)
+@click.argument("after", type=_RUN)
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@click.option("--fail-on-worse", is_flag=True, help="Exit 1 when a cell leaks more than it did.")
+@click.pass_context
+def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_on_worse: bool) -> None:
+    """Show what changed between two runs: cells whose verdict differs, or whose intervals do not overlap.
+
+    BEFORE and AFTER are directories of runs.
+    """
+    import json
+
+    from labelinf_core.report.comparison import as_document, compare_results, print_comparison
+    from labelinf_core.report.console import make_console
+
+    comparison = compare_results(_read(before), _read(after))
+    if as_json:
+        click.echo(json.dumps(as_document(comparison), indent=1, ensure_ascii=False))
+    else:
+        print_comparison(comparison, make_console())
+    ctx.exit(int(fail_on_worse and any(change.is_worse for change in comparison.changes)))
+
+
+def _read(directory: Path) -> Results:
+    from labelinf_core.evaluator.results import summarise
+    from labelinf_core.evaluator.store import Store
+
+    store = Store.reopen(directory)
+    try:
+        return summarise(store)
+    finally:
+        store.close()

@@ -1,0 +1,73 @@
+"""How results are laid out whatever they are printed on: boards, their columns, what a column costs honest users."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+
+from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.guarantees import Verdict
+
+__all__ = ["Board", "baseline", "boards", "columns", "costs", "ranked"]
+
+Board = tuple[CellResult, ...]  #: the cells that share a channel and a label set
+
+_UTILITY = {
+    "honest score error": "mean_error",
+    "honest rank corr.": "rank_correlation",
+    "top 3 flips": "top_flips",
+    "gradient cosine": "gradient cosine",
+    "test accuracy": "test_accuracy",
+}  # of all channels; a row appears where a channel measures it
+
+
+def boards(results: Results) -> Iterator[Board]:
+    """Yield the cells that share a channel and a label set, in the order of the plan."""
+
+    def key(result: CellResult) -> tuple[str, str]:
+        return result.cell.channel, result.cell.digest
+
+    order = {name: index for index, name in enumerate(dict.fromkeys(map(key, results.cells)))}
+    ordered = sorted(results.cells, key=lambda result: order[key(result)])
+    for _, cells in itertools.groupby(ordered, key):
+        yield tuple(cells)
+
+
+def columns(board: Iterable[CellResult]) -> dict[str, list[CellResult]]:
+    """Return the cells of every pipeline of defences, by its name."""
+    found: dict[str, list[CellResult]] = {}
+    for result in board:
+        found.setdefault(result.cell.shown.pipeline, []).append(result)
+    return found
+
+
+def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
+    """Order cells by what they recovered, the strongest first, and among equals by the queries it took.
+
+    What is void or was not played comes last.
+    """
+
+    def strength(result: CellResult) -> tuple[float, float]:
+        if result.accuracy is None or result.verdict is Verdict.LEAKY:
+            return -1.0, 0.0
+        return result.accuracy.value, -(result.queries or 0.0)
+
+    return sorted(cells, key=strength, reverse=True)
+
+
+def baseline(cells: Iterable[CellResult]) -> float:
+    """Return the accuracy of the majority guess; channels may ask for other labels than those of the label set."""
+    found = list(cells)
+    known = [result.implied.baseline for result in found if result.implied.baseline > 0]
+    return known[0] if known else found[0].labels.majority_share
+
+
+def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[float | None]]:
+    """Return what every pipeline costs honest users: a row of numbers, one per pipeline, under each measure's name.
+
+    A measure that no pipeline has is left out; where only some have it, the others hold None.
+    """
+    rows = {
+        title: [cells[0].implied.utility.get(key) for cells in by_pipeline.values()] for title, key in _UTILITY.items()
+    }
+    return {title: row for title, row in rows.items() if any(value is not None for value in row)}

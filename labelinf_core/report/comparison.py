@@ -1,0 +1,129 @@
+"""What changed between two runs.
+
+Cells are matched by the game that was played (channel, labels, attack, defences), whatever versions played it. A cell
+changed when its verdict did, or when the two 95 % intervals of its accuracy do not overlap.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.guarantees import Interval
+from labelinf_core.report import words
+
+__all__ = ["Change", "Comparison", "as_document", "compare_results", "print_comparison"]
+
+
+@attrs.frozen(kw_only=True)
+class Change:
+    """One game whose outcome differs.
+
+    Attributes:
+        before: The cell in the first run.
+        after: The cell in the second.
+    """
+
+    before: CellResult
+    after: CellResult
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether more labels come out than did, beyond the intervals."""
+        return _apart(self.before.accuracy, self.after.accuracy)
+
+    @property
+    def word(self) -> str:
+        """``worse``, ``better``, or ``verdict`` when only that differs."""
+        if self.is_worse:
+            return "worse"
+        return "better" if _apart(self.after.accuracy, self.before.accuracy) else "verdict"
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """Two runs side by side.
+
+    Attributes:
+        changes: Games that both played with different outcomes.
+        n_same: Games that both played with the same outcome.
+        only_before: Cells that the second run lacks.
+        only_after: Cells that the first run lacks.
+    """
+
+    changes: tuple[Change, ...]
+    n_same: int
+    only_before: tuple[CellResult, ...]
+    only_after: tuple[CellResult, ...]
+
+
+def compare_results(before: Results, after: Results) -> Comparison:
+    """Match the cells of two runs."""
+    earlier = {result.cell.game: result for result in before.cells}
+    later = {result.cell.game: result for result in after.cells}
+    shared = [Change(before=earlier[game], after=later[game]) for game in earlier if game in later]
+    changes = tuple(pair for pair in shared if pair.before.verdict is not pair.after.verdict or pair.word != "verdict")
+    return Comparison(
+        changes=changes,
+        n_same=len(shared) - len(changes),
+        only_before=tuple(result for game, result in earlier.items() if game not in later),
+        only_after=tuple(result for game, result in later.items() if game not in earlier),
+    )
+
+
+def print_comparison(comparison: Comparison, console: Console) -> None:
+    """Print the changes, and how many games did not change or have no counterpart."""
+    if comparison.changes:
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+        for name in ("attack", "defence", "before", "after", ""):
+            table.add_column(name)
+        for change in comparison.changes:
+            shown = change.after.cell.shown
+            table.add_row(
+                words.compact(shown.attack),
+                words.compact(shown.pipeline),
+                *(Text(_told(cell), style=words.STYLES[cell.verdict]) for cell in (change.before, change.after)),
+                change.word,
+            )
+        console.print(table)
+    counts = (
+        f"{words.count(len(comparison.changes), 'game')} changed, {comparison.n_same} did not; "
+        f"{len(comparison.only_before)} only before, {len(comparison.only_after)} only after"
+    )
+    console.print(Text(counts, style="dim"))
+
+
+def as_document(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison as plain data."""
+    return {
+        "changes": [
+            {
+                "game": change.after.cell.game,
+                "change": change.word,
+                "before": _state(change.before),
+                "after": _state(change.after),
+            }
+            for change in comparison.changes
+        ],
+        "same": comparison.n_same,
+        "only_before": [result.cell.game for result in comparison.only_before],
+        "only_after": [result.cell.game for result in comparison.only_after],
+    }
+
+
+def _state(result: CellResult) -> dict[str, Any]:
+    accuracy = attrs.asdict(result.accuracy) if result.accuracy else None
+    return {"verdict": result.verdict.value, "accuracy": accuracy, "trouble": words.trouble(result)}
+
+
+def _told(result: CellResult) -> str:
+    return f"{words.share(result.accuracy)} % {words.verdict(result)}" if result.accuracy else words.verdict(result)
+
+
+def _apart(lower: Interval | None, upper: Interval | None) -> bool:
+    return lower is not None and upper is not None and lower.high < upper.low

@@ -1,0 +1,50 @@
+"""One line per defence: its worst cell, which is what counts for a defender, beside what the defence costs."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from labelinf_core.evaluator.results import Results
+from labelinf_core.report import words
+from labelinf_core.report.boards import Board, boards, columns, costs, ranked
+
+__all__ = ["print_worst"]
+
+_WIDTH = 24  # columns for the name of a pipeline, and of an attack
+
+
+def print_worst(results: Results, console: Console) -> None:
+    """Print the strongest attack on every defence."""
+    for board in boards(results):
+        console.print(Text(words.title(results, board[0]), style="bold"))
+        console.print()
+        console.print(_table(board))
+        console.print()
+
+
+def _table(board: Board) -> Table:
+    by_pipeline = columns(board)
+    prices = costs(by_pipeline)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in ("defence", "strongest attack"):
+        table.add_column(name, vertical="bottom")
+    for name in ("labels\n%", "all\n%", "queries"):
+        table.add_column(name, justify="right", vertical="bottom")
+    table.add_column("verdict", vertical="bottom")
+    for name in prices:
+        table.add_column(words.heading(name, 10), justify="right", vertical="bottom")
+    for index, (pipeline, cells) in enumerate(by_pipeline.items()):
+        values = [row[index] for row in prices.values()]
+        worst = ranked(cells)[0]
+        table.add_row(
+            words.heading(words.compact(pipeline), _WIDTH),
+            words.heading(words.compact(worst.cell.shown.attack), _WIDTH),
+            words.share(worst.accuracy) if worst.accuracy else "",
+            words.share(worst.exact) if worst.exact else "",
+            "" if worst.queries is None else f"{worst.queries:.0f}",
+            Text(words.verdict(worst), style=words.STYLES[worst.verdict]),
+            *("" if value is None else words.number(value) for value in values),
+        )
+    return table

@@ -1,0 +1,105 @@
+"""``labelinf report`` and ``labelinf compare`` read what matrix kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+
+
+@pytest.fixture
+def kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> Path:
+    assert labelinf("matrix", suite, "--workers", "0", "--trials", "6", "--out", "runs/first").exit_code == 0
+    return tmp_path / "runs" / "first"
+
+
+@pytest.mark.parametrize(("form", "file"), [("json", "results.json"), ("csv", "results.csv"), ("html", "report.html")])
+def test_a_report_is_what_was_kept(labelinf: Labelinf, kept: Path, form: str, file: str) -> None:
+    assert labelinf("report", str(kept), "--format", form).stdout == (kept / file).read_text()
+
+
+def test_the_newest_run_is_the_default(labelinf: Labelinf, suite: str, kept: Path) -> None:
+    labelinf("matrix", suite, "--workers", "0", "--seed", "7", "--out", "runs/second")
+
+    assert json.loads(labelinf("report", "--format", "json").stdout)["seed"] == 7
+
+
+def test_junit_is_xml(labelinf: Labelinf, kept: Path) -> None:
+    assert ET.fromstring(labelinf("report", str(kept), "--format", "junit").stdout).tag == "testsuites"
+
+
+def test_by_defence_shows_the_strongest_attack_only(labelinf: Labelinf, kept: Path) -> None:
+    shown = labelinf("report", str(kept), "--by", "defence").stdout
+
+    assert "fake-reader" in shown
+    assert "fake-constant" not in shown.splitlines()[3]
+    assert "fake-noise" in shown
+
+
+def test_reading_changes_nothing(labelinf: Labelinf, kept: Path) -> None:
+    before = {path.name: path.read_bytes() for path in kept.iterdir()}
+
+    labelinf("report", str(kept))
+
+    assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
+
+
+def test_a_run_equals_itself(labelinf: Labelinf, kept: Path) -> None:
+    result = labelinf("compare", str(kept), str(kept), "--fail-on-worse")
+
+    assert result.exit_code == 0
+    assert "0 games changed, 4 did not" in result.stdout
+
+
+def test_only_what_both_played_is_compared(labelinf: Labelinf, suite: str, kept: Path) -> None:
+    labelinf("matrix", suite, "--workers", "0", "--trials", "6", "--only", "fake-reader/none", "--out", "more")
+
+    document = json.loads(labelinf("compare", str(kept), "more", "--json").stdout)
+
+    assert document["same"] == 1
+    assert len(document["only_before"]) == 3
+
+
+def rewritten(run: Path, share: int) -> str:
+    """Let every trial of a record have recovered all labels, or none."""
+    with contextlib.closing(sqlite3.connect(run / "run.sqlite")) as record, record:
+        for cell, number, text in record.execute("SELECT cell, trial, record FROM trials").fetchall():
+            trial = json.loads(text)
+            changed = json.dumps({**trial, "n_correct": share * trial["n_records"]})
+            record.execute("UPDATE trials SET record = ? WHERE cell = ? AND trial = ?", (changed, cell, number))
+    return str(run)
+
+
+def test_a_leak_that_grew_can_be_gated_on(labelinf: Labelinf, kept: Path, tmp_path: Path) -> None:
+    shutil.copytree(kept, tmp_path / "copy")
+    none, everything = rewritten(kept, 0), rewritten(tmp_path / "copy", 1)
+
+    result = labelinf("compare", none, everything, "--fail-on-worse")
+
+    assert result.exit_code == 1
+    assert "worse" in result.stdout
+    assert labelinf("compare", everything, none, "--fail-on-worse").exit_code == 0
+
+
+def test_where_there_is_no_run(labelinf: Labelinf, tmp_path: Path) -> None:
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "run.sqlite").write_text("not a database" * 100)
+
+    for arguments, told in [
+        (["report"], "there is no run under runs/ yet"),
+        (["report", "nowhere"], "nowhere holds no run"),
+        (["report", "bad"], "cannot be read"),
+        (["compare", "nowhere", "nowhere"], "nowhere holds no run"),
+    ]:
+        result = labelinf(*arguments)
+        assert result.exit_code == 2
+        assert told in result.stderr
