@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
@@ -260,7 +260,13 @@ class Setting:
 
 
 class Channel(abc.ABC):
-    """A game between a curator and an adversary. Its fields are the game's settings (loss, scorer, budget, ...)."""
+    """A game between a curator and an adversary. Its fields are the game's settings (loss, scorer, budget, ...).
+
+    Attributes:
+        needs_features: Whether it can be played on labels that come with features only.
+    """
+
+    needs_features: ClassVar[bool] = False
 
     @abc.abstractmethod
     def threat(self, setting: Setting) -> ThreatModel:

@@ -8,7 +8,7 @@ and clients that take part several times.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -61,6 +61,8 @@ class GradientChannel(Channel):
         auxiliary: Labelled samples that the adversary holds.
         precision: ``float32`` or ``float64``.
     """
+
+    needs_features: ClassVar[bool] = True
 
     network: str = "mlp"
     hidden: tuple[int, ...] = attrs.field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -52,6 +52,8 @@ class OutputChannel(Channel):
         references: Models of the same pipeline that the adversary may train itself.
         features: Show the canaries' features.
     """
+
+    needs_features: ClassVar[bool] = True
 
     victim: str = "mlp"
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))

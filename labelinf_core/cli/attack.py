@@ -13,6 +13,7 @@ from labelinf_core.cli.options import (
     block_option,
     channel_options,
     channel_spec,
+    features_option,
     labels_options,
     labels_spec,
     load_host,
@@ -34,6 +35,7 @@ __all__ = ["attack"]
 @click.argument("attack")
 @click.option("--defence", "defences", metavar="SPEC", multiple=True, help="What stands between, from the curator out.")
 @labels_options
+@features_option
 @channel_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
@@ -58,18 +60,21 @@ def attack(attack: str, **chosen: Any) -> None:
 
 
 def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
+    from labelinf_core.descriptors import Kind
     from labelinf_core.errors import InputError
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.suite import Matrix, Suite
-    from labelinf_core.specs import Builder
+    from labelinf_core.specs import Builder, parse
 
     given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
+    home = host.find(Kind.ATTACK, parse(attack, "ATTACK").name).descriptor.channel
+    channel = channel_spec(chosen["channel"] or home, **given)
     table = Matrix(
-        labels=[labels_spec(chosen["labels"] or "breast-cancer", chosen["column"])],
+        labels=[labels_spec(chosen["labels"] or "breast-cancer", chosen["column"], chosen["features"])],
         attacks=[attack],
         defences=[list(chosen["defences"])],
-        channel=chosen["channel"],
-        settings=dict(channel_spec(chosen["channel"], **given).params),
+        channel=channel.name,
+        settings=dict(channel.params),
     )
     plan = make_plan(Suite(matrix=[table], trials=1, seed=chosen["seed"]), Builder(host), "labelinf attack")
     if len(plan.cells) > 1:

@@ -60,10 +60,11 @@ def _implied(host: Host, chosen: dict[str, Any]) -> Implied:
 
     builder = Builder(host)
     given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
-    channel: Channel = builder.build(Kind.CHANNEL, channel_spec(chosen["channel"], **given), "--channel")
+    spec = channel_spec(chosen["channel"], **given)
+    channel: Channel = builder.build(Kind.CHANNEL, spec, "--channel")
     defences = tuple(builder.build(Kind.DEFENCE, spec, "--defence") for spec in _defences(chosen))
     setting = Setting(data=_labels(builder, chosen), defences=defences)
-    return theory(builder, chosen["channel"], defences, channel.threat(setting))
+    return theory(builder, spec.name, defences, channel.threat(setting))
 
 
 def _defences(chosen: dict[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ import click
 from labelinf_core.cli.options import (
     RUNS,
     block_option,
+    features_option,
     form_options,
     labels_options,
     labels_spec,
@@ -34,6 +35,7 @@ __all__ = ["matrix"]
 @click.command()
 @click.argument("suite", default="quick")
 @labels_options
+@features_option
 @click.option("--attack", "attacks", metavar="SPEC", multiple=True, help="Add an attack to the suite. May be repeated.")
 @click.option("--defence", "defences", metavar="SPEC", multiple=True, help="Add a defence. May be repeated.")
 @click.option(
@@ -82,30 +84,29 @@ def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
     from labelinf_core.evaluator.suite import read_suite
     from labelinf_core.specs import Builder
 
-    suite = _changed(read_suite(name), chosen)
+    suite = _changed(read_suite(name), host, chosen)
     plan = make_plan(suite, Builder(host), name)
     return only(plan, chosen["only"]) if chosen["only"] else plan
 
 
-def _changed(suite: Suite, chosen: dict[str, Any]) -> Suite:
+def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     """Apply what the command line says instead of the suite file, or beside it."""
     import attrs
 
-    given = {key: chosen[key] for key in ("trials", "seed") if chosen[key] is not None}
-    tables = []
-    for table in suite.matrix:
-        labels = [labels_spec(chosen["labels"], chosen["column"])] if chosen["labels"] else table.labels
-        budget = {} if chosen["queries"] is None else {"queries": chosen["queries"]}
-        tables.append(
-            attrs.evolve(
-                table,
-                labels=labels,
-                attacks=[*table.attacks, *chosen["attacks"]],
-                defences=[*table.defences, *chosen["defences"]],
-                settings={**table.settings, **budget},
-            )
-        )
-    return attrs.evolve(suite, matrix=tables, **given)
+    from labelinf_core.descriptors import Kind
+    from labelinf_core.evaluator.changes import with_component, with_labels, with_setting
+
+    if chosen["labels"]:
+        labels = labels_spec(chosen["labels"], chosen["column"], chosen["features"])
+        suite, left_out = with_labels(suite, host, labels)
+        for channel in left_out:
+            click.echo(f"labelinf: the {channel} channel is left out: it trains on features (--features)", err=True)
+    if chosen["queries"] is not None:
+        suite = with_setting(suite, host, "queries", chosen["queries"])
+    for kind in (Kind.ATTACK, Kind.DEFENCE):
+        for written in chosen[f"{kind.value}s"]:
+            suite = with_component(suite, host, kind, written)
+    return attrs.evolve(suite, **{key: chosen[key] for key in ("trials", "seed") if chosen[key] is not None})
 
 
 def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:

@@ -17,6 +17,7 @@ __all__ = [
     "block_option",
     "channel_options",
     "channel_spec",
+    "features_option",
     "form_options",
     "labels_options",
     "labels_spec",
@@ -53,7 +54,12 @@ def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:
 
 def labels_options(function: Any) -> Any:
     """Add ``--labels`` and ``--column``."""
-    column = click.option("--column", metavar="NAME", default="", help="Column of the CSV file with the labels.")
+    column = click.option(
+        "--column",
+        metavar="NAME",
+        default="",
+        help="Column of the CSV file, or array of the .npz file, with labels.",
+    )
     labels = click.option(
         "--labels",
         metavar="FILE|SOURCE",
@@ -62,29 +68,42 @@ def labels_options(function: Any) -> Any:
     return labels(column(function))
 
 
-def labels_spec(labels: str, column: str) -> str | Spec:
+features_option = click.option(
+    "--features",
+    metavar="COLUMNS",
+    default="",
+    help="Columns of the CSV file (NAME,NAME or * for all others), or array of the .npz file, with the features.",
+)
+
+
+def labels_spec(labels: str, column: str, features: str = "") -> str | Spec:
     """Read ``--labels``: what looks like a file is one (NumPy's by its ending, CSV otherwise), the rest a label source.
 
     Raises:
-        InputError: ``--column`` was given for a label source.
+        InputError: ``--column`` or ``--features`` was given for what has neither.
     """
     from labelinf_core.errors import InputError
     from labelinf_core.specs import Spec
 
     path = Path(labels)
     is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
-    is_numpy = is_file and path.suffix in (".npy", ".npz")
-    if is_file and not is_numpy:
-        return Spec("csv", {"path": labels, "column": column} if column else {"path": labels})
-    if column:
-        raise InputError(f"--column belongs to a CSV file, and --labels {labels} is none.")
-    return Spec("npy", {"path": labels}) if is_numpy else labels
+    named = {"column": column, "features": features}
+    if is_file and path.suffix == ".npz":
+        named = {"key": column, "features": features}
+    elif column or features:
+        option = "--column" if column else "--features"
+        if not is_file or path.suffix == ".npy":
+            raise InputError(f"{option} belongs to a CSV or .npz file, and --labels {labels} is none.")
+    if not is_file:
+        return labels
+    source = "npy" if path.suffix in (".npy", ".npz") else "csv"
+    return Spec(source, {"path": labels, **{key: value for key, value in named.items() if value}})
 
 
 def channel_options(function: Any) -> Any:
     """Add what a command line can say of a channel."""
     options = [
-        click.option("--channel", metavar="NAME", default="score", show_default=True, help="Which game is played."),
+        click.option("--channel", metavar="SPEC", help="Which game is played, for example 'output(epochs=150)'."),
         click.option("--loss", metavar="SPEC", help="What the score averages  [default: log-loss]"),
         click.option(
             "--scorer",
@@ -98,14 +117,15 @@ def channel_options(function: Any) -> Any:
     return function
 
 
-def channel_spec(channel: str, *, loss: str | None, scorer: str | None, queries: int | None) -> Spec:
-    """Write a channel down from the options that were given."""
-    from labelinf_core.specs import Spec
+def channel_spec(channel: str | None, *, loss: str | None, scorer: str | None, queries: int | None) -> Spec:
+    """Write a channel down from the options that were given; the score channel when none was named."""
+    from labelinf_core.specs import Spec, parse
 
+    spec = parse(channel or "score", "--channel")
     given: dict[str, Any] = {"loss": loss, "scorer": scorer, "queries": queries}
-    if channel == "score" and loss is None:
+    if spec.name == "score" and "loss" not in spec.params and loss is None:
         given["loss"] = "log-loss"
-    return Spec(channel, {key: value for key, value in given.items() if value is not None})
+    return Spec(spec.name, {**spec.params, **{key: value for key, value in given.items() if value is not None}})
 
 
 def form_options(function: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A user's CSV file: one column holds the labels, under any class names.
+"""A user's CSV file: one column holds the labels, under any class names; others may hold the records' features.
 
 The separator is a comma, a semicolon or a tab, whichever cuts the first row into most cells. The first row is the
 header; only a file of one column may do without, and is taken to when its first row is a number or occurs again.
@@ -12,12 +12,17 @@ import difflib
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
+import numpy as np
 
 from labelinf_core.components import LabelSet, LabelSource
 from labelinf_core.errors import InputError
 from labelinf_data.encode import is_number, label_set
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["CsvFile"]
 
@@ -35,10 +40,13 @@ class CsvFile(LabelSource):
         path: The file.
         column: Name of the column that holds the labels. May be left out when the file has one column, or one called
             label, labels, target, y or class.
+        features: Names of the columns that hold the features, separated by commas; ``*`` for all the others. Only
+            channels that train on them need any.
     """
 
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""
+    features: str = ""
 
     def load(self) -> LabelSet:
         """Return the labels.
@@ -53,7 +61,12 @@ class CsvFile(LabelSource):
         chosen = _choose(self.path, header, self.column)
         place = f"{self.path}: column {header[chosen]!r}" if header[chosen] else self.path
         _check(self.path, place, body, len(header), chosen)
-        return label_set([cells[chosen] for _, cells in body], title=Path(self.path).name, place=place)
+        features = None
+        if self.features:
+            columns = _feature_columns(self.path, header, self.features, chosen)
+            features = _numbers(self.path, {header[at]: [(row, cells[at]) for row, cells in body] for at in columns})
+        labels = [cells[chosen] for _, cells in body]
+        return label_set(labels, title=Path(self.path).name, place=place, features=features)
 
 
 def _read(path: str) -> list[Row]:
@@ -126,6 +139,40 @@ def _choose(path: str, header: list[str], column: str) -> int:
 
 def _obvious(header: list[str]) -> list[str]:
     return header if len(header) == 1 else [name for name in header if name.lower() in _USUAL]
+
+
+def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> list[int]:
+    """Return the indices of the columns with the features, in the order of the file."""
+    others = [at for at in range(len(header)) if at != labels]
+    if wanted.strip() == "*":
+        chosen = others
+    else:
+        names = {name.strip() for name in wanted.split(",")}
+        chosen = [at for at in others if header[at] in names]
+        if missing := names - {header[at] for at in chosen}:
+            raise InputError(
+                f"{path} has no feature column {' or '.join(map(repr, sorted(missing)))}. Columns are "
+                f"{', '.join(map(repr, header))}."
+            )
+    if not chosen:
+        raise InputError(f"{path} has no column besides the labels; features need at least one.")
+    return chosen
+
+
+def _numbers(path: str, columns: dict[str, list[tuple[int, str]]]) -> NDArray[np.float64]:
+    """Return the columns as numbers, shape ``(n_records, n_features)``; all faults at once."""
+    faults = []
+    for name, cells in columns.items():
+        wrong = [(number, cell) for number, cell in cells if not is_number(cell)]
+        if wrong:
+            number, cell = wrong[0]
+            faults.append(
+                f"{path}: column {name!r} has {cell!r} in row {number}, and {len(wrong)} such in all. Features "
+                f"must be finite numbers; encode, fill or leave out the column."
+            )
+    if faults:
+        raise InputError(" ".join(faults))
+    return np.array([[float(cell) for _, cell in cells] for cells in columns.values()]).T
 
 
 def _check(path: str, place: str, body: list[Row], width: int, chosen: int) -> None:

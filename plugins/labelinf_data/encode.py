@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelinf_core.components import LabelSet
 from labelinf_core.errors import InputError
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 __all__ = ["is_number", "label_set"]
 
 
-def label_set(values: Sequence[str], *, title: str, place: str) -> LabelSet:
+def label_set(
+    values: Sequence[str], *, title: str, place: str, features: NDArray[np.float64] | None = None
+) -> LabelSet:
     """Number the classes in sorted order: by value when every name is a number, otherwise alphabetically.
 
     Args:
         values: One class name per record, none empty.
         title: What a report calls the set.
         place: How a message names where the values stand, for example ``"y.csv: column 'label'"``.
+        features: The records' features, shape ``(len(values), n_features)``, where there are any.
 
     Raises:
         InputError: There are fewer than two classes.
@@ -38,6 +45,7 @@ def label_set(values: Sequence[str], *, title: str, place: str) -> LabelSet:
         class_names=tuple(names),
         title=title,
         provenance="user's file",
+        features=features,
     )
 
 

@@ -25,11 +25,14 @@ class NpyFile(LabelSource):
 
     Attributes:
         path: The file.
-        key: Name of the array in a ``.npz`` file; may be left out when there is only one.
+        key: Name of the array in a ``.npz`` file; may be left out when there is only one besides the features.
+        features: Name of the array in a ``.npz`` file that holds the records' features, one row each, where there are
+            any.
     """
 
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     key: str = ""
+    features: str = ""
 
     def load(self) -> LabelSet:
         """Return the labels.
@@ -37,7 +40,7 @@ class NpyFile(LabelSource):
         Raises:
             InputError: The file cannot be used as it is; the message says what is wrong.
         """
-        values = _vector(self.path, self.key)
+        values, features = _arrays(self.path, self.key, self.features)
         if values.dtype.kind not in "biuUf":
             raise InputError(f"{self.path} holds values of type {values.dtype}. Labels must be numbers or strings.")
         if values.ndim != 1 or not values.size:
@@ -45,23 +48,46 @@ class NpyFile(LabelSource):
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise InputError(f"{self.path} has {values[row]} at index {row}. Every record needs a label.")
-        return label_set([str(value) for value in values], title=Path(self.path).name, place=self.path)
+        return label_set(
+            [str(value) for value in values],
+            title=Path(self.path).name,
+            place=self.path,
+            features=None if features is None else _checked(self.path, features, len(values)),
+        )
 
 
-def _vector(path: str, key: str) -> NDArray[Any]:
+def _arrays(path: str, key: str, features: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return the labels, and the features when they are wanted."""
     try:
         with Path(path).open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
-            vector: NDArray[Any] = (
-                loaded if isinstance(loaded, np.ndarray) else loaded[_member(path, loaded.files, key)]
-            )
-            return vector
+            if isinstance(loaded, np.ndarray):
+                if features:
+                    raise InputError(
+                        f"{path} holds one array, no features {features!r}; a .npz file holds several."
+                    )
+                return loaded, None
+            labels = loaded[_member(path, [name for name in loaded.files if name != features], key)]
+            return labels, loaded[_member(path, loaded.files, features)] if features else None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
     except InputError:
         raise
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is not a NumPy file of plain numbers or strings ({error}).") from error
+
+
+def _checked(path: str, features: NDArray[Any], n_records: int) -> NDArray[np.float64]:
+    wanted = features.dtype.kind in "biuf" and features.ndim == 2 and features.shape[1] > 0
+    if not wanted or features.shape[0] != n_records:
+        raise InputError(
+            f"{path}: features are {features.dtype} of shape {features.shape}; expected numbers of shape "
+            f"({n_records}, at least 1)."
+        )
+    finite = np.isfinite(features).all(axis=1)
+    if not finite.all():
+        raise InputError(f"{path}: features of record {int(np.argmin(finite))} are not all finite numbers.")
+    return features.astype(np.float64)
 
 
 def _member(path: str, names: list[str], key: str) -> str:

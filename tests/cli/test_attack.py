@@ -67,3 +67,24 @@ def test_a_file_that_cannot_be_saved_is_told(labelinf: Labelinf, fakes: Path) ->
 
     assert result.exit_code == 2
     assert "--save nowhere/out.csv: it cannot be written (No such file or directory)." in result.stderr
+
+
+def test_an_attack_is_played_on_its_own_channel(labelinf: Labelinf) -> None:
+    result = labelinf("attack", "idlg", "--labels", "digits", "--channel", "gradient(samples=20)")
+
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("gradient channel")
+    assert "of 20 labels" in result.stdout
+
+
+def test_a_users_own_features_are_trained_on(labelinf: Labelinf, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 2},{i % 2 + i / 100},{(i * 7) % 5}\n" for i in range(60))
+    (tmp_path / "d.csv").write_text("id,outcome,a,b\n" + rows)
+    options = ["--labels", "d.csv", "--column", "outcome"]
+
+    without = labelinf("attack", "blind-guess", *options)
+    given = labelinf("attack", "blind-guess", *options, "--features", "a,b")
+
+    assert (without.exit_code, given.exit_code) == (2, 0)
+    assert "come without features" in without.stderr
+    assert "output channel · d.csv (60 labels" in given.stdout

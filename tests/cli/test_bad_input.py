@@ -56,7 +56,9 @@ def test_a_missing_column_or_file(labelinf: Labelinf, suite: str, tmp_path: Path
         labelinf("matrix", suite, "--labels", "y.csv", "--column", "lable")
     )
     assert "nowhere.csv cannot be read" in told(labelinf("matrix", suite, "--labels", "nowhere.csv"))
-    assert "--column belongs to a CSV file" in told(labelinf("matrix", suite, "--labels", "digits", "--column", "a"))
+    assert "--column belongs to a CSV or .npz file" in told(
+        labelinf("matrix", suite, "--labels", "digits", "--column", "a")
+    )
     assert "no labels is called" in told(labelinf("matrix", suite, "--labels", "digitz"))
 
 

@@ -138,3 +138,43 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         CsvFile(path=str(tmp_path / "absent.csv")).load()
     with pytest.raises(InputError, match=r"cannot be read: Is a directory\.$"):
         CsvFile(path=str(tmp_path)).load()
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [("*", [[7, 0.5], [8, 1.5], [9, -2]]), ("b", [[0.5], [1.5], [-2]]), (" b , a", [[7, 0.5], [8, 1.5], [9, -2]])],
+)
+def test_reads_features_in_the_files_order(tmp_path: Path, features: str, expected: list[list[float]]) -> None:
+    path = write(tmp_path, "a,label,b\n7,no,0.5\n8,yes,1.5\n9,no,-2\n")
+
+    data = CsvFile(path=path, features=features).load()
+
+    assert data.features is not None
+    assert data.features.tolist() == expected
+    assert data.labels.tolist() == [0, 1, 0]
+
+
+def test_no_features_unless_asked_for(tmp_path: Path) -> None:
+    assert load(tmp_path, "a,label\n7,no\n8,yes\n").features is None
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ("c", "y.csv has no feature column 'c'. Columns are 'a', 'label', 'b'."),
+        ("label", "no feature column 'label'"),
+        ("*", "column 'a' has 'x' in row 2, and 1 such in all. Features must be finite numbers"),
+        ("b", "column 'b' has '' in row 3, and 1 such in all"),
+    ],
+)
+def test_faulty_features_are_one_sentence(tmp_path: Path, features: str, message: str) -> None:
+    path = write(tmp_path, "a,label,b\nx,no,1\n8,yes,\n")
+
+    with pytest.raises(InputError) as caught:
+        CsvFile(path=path, features=features).load()
+    assert message in str(caught.value)
+
+
+def test_a_file_of_labels_only_has_no_features(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no column besides the labels"):
+        CsvFile(path=write(tmp_path, "label\nno\nyes\n"), features="*").load()

@@ -111,3 +111,38 @@ def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_an_absent_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"absent\.npy cannot be read: No such file or directory\.$"):
         NpyFile(path=str(tmp_path / "absent.npy")).load()
+
+
+def test_features_stand_beside_the_labels(tmp_path: Path) -> None:
+    np.savez(tmp_path / "d.npz", x=np.arange(6).reshape(3, 2), y=["b", "a", "b"])
+
+    data = NpyFile(path=str(tmp_path / "d.npz"), features="x").load()
+
+    assert data.features is not None
+    assert data.features.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert data.features.dtype == np.float64
+    assert data.labels.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.zeros(3), "features are float64 of shape (3,); expected numbers of shape (3, at least 1)"),
+        (np.zeros((2, 2)), "of shape (2, 2)"),
+        (np.array([["a"], ["b"], ["c"]]), "features are <U1"),
+        (np.array([[1.0], [np.nan], [2.0]]), "features of record 1 are not all finite"),
+    ],
+)
+def test_faulty_features_are_one_sentence(tmp_path: Path, features: np.ndarray, message: str) -> None:
+    np.savez(tmp_path / "d.npz", x=features, y=[0, 1, 0])
+
+    with pytest.raises(InputError) as caught:
+        NpyFile(path=str(tmp_path / "d.npz"), features="x").load()
+    assert message in str(caught.value)
+
+
+def test_a_single_array_has_no_features(tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", [0, 1])
+
+    with pytest.raises(InputError, match="holds one array, no features 'x'"):
+        NpyFile(path=str(tmp_path / "y.npy"), features="x").load()

@@ -1,0 +1,82 @@
+"""What a command line says instead of a suite, or beside it.
+
+A change is made wherever it fits: an attack joins the tables of its channel, a setting those of the channels that have
+it. One that fits nowhere is a mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import attrs
+
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError
+from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.host import Host
+from labelinf_core.specs import Builder, parse
+
+__all__ = ["with_component", "with_labels", "with_setting"]
+
+
+def with_component(suite: Suite, host: Host, kind: Kind, written: str) -> Suite:
+    """Add an attack or a defence to the tables of its channel.
+
+    Raises:
+        LabelinfError: There is no such component, or no table of its channel.
+    """
+    home = host.find(kind, parse(written, f"--{kind.value}").name).descriptor.channel
+    field = f"{kind.value}s"
+
+    def add(table: Matrix) -> Matrix | None:
+        changed: dict[str, Any] = {field: [*getattr(table, field), written]}
+        return attrs.evolve(table, **changed) if home in (None, table.channel) else None
+
+    return _wherever(suite, add, f"--{kind.value} {written}: the suite plays nothing on the {home} channel.")
+
+
+def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
+    """Change a setting in the tables whose channel has it.
+
+    Raises:
+        InputError: No channel of the suite has it.
+    """
+
+    def change(table: Matrix) -> Matrix | None:
+        known = {field.name for field in attrs.fields(host.find(Kind.CHANNEL, table.channel).load())}
+        return attrs.evolve(table, settings={**table.settings, name: value}) if name in known else None
+
+    return _wherever(suite, change, f"--{name}: no channel that the suite plays on has it.")
+
+
+def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str, ...]]:
+    """Play on other labels, and only what can be played on them.
+
+    Returns:
+        The suite, and the channels that were left out because they train on features and these labels have none.
+
+    Raises:
+        InputError: The labels cannot be loaded, or nothing is left to play.
+    """
+    data = Builder(host).build(Kind.LABELS, labels, "--labels").load()
+
+    def playable(table: Matrix) -> bool:
+        return data.features is not None or not host.find(Kind.CHANNEL, table.channel).load().needs_features
+
+    tables = [attrs.evolve(table, labels=[labels]) for table in suite.matrix if playable(table)]
+    left_out = dict.fromkeys(table.channel for table in suite.matrix if not playable(table))
+    if not tables:
+        raise InputError(
+            f"labels {data.title!r} come without features, which the {' and '.join(left_out)} channel trains on; name "
+            f"their columns with --features."
+        )
+    return attrs.evolve(suite, matrix=tables), tuple(left_out)
+
+
+def _wherever(suite: Suite, change: Callable[[Matrix], Matrix | None], nowhere: str) -> Suite:
+    """Change the tables that ``change`` does not decline."""
+    changed: Sequence[Matrix | None] = [change(table) for table in suite.matrix]
+    if not any(changed):
+        raise InputError(nowhere)
+    return attrs.evolve(suite, matrix=[new or old for new, old in zip(changed, suite.matrix, strict=True)])
