@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -65,6 +66,29 @@ def check(ctx: click.Context, host: Host, plugin: str) -> None:
     counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in Outcome)
     click.echo(f"{len(results)} checks: {counts}")
     ctx.exit(int(any(result.outcome is Outcome.FAILED for result in results)))
+
+
+@plugins.command()
+@click.argument("distribution")
+@click.option(
+    "--kind", type=click.Choice(["attack", "defence", "loss", "noise"]), required=True, help="What it will provide."
+)
+@click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
+@click.pass_obj
+def new(host: Host, distribution: str, kind: str, into: Path | None) -> None:
+    """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
+    from labelinf_core.descriptors import Kind
+    from labelinf_core.errors import InputError
+    from labelinf_core.scaffold import Project, write_project
+
+    project = Project(distribution=distribution, kind=Kind(kind))
+    taken = [*host.records, *(item.descriptor.name for item in host.catalogue(project.kind))]
+    if project.name in taken:
+        raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")
+    directory = into or Path(distribution)
+    write_project(project, directory)
+    click.echo(f"written: {directory}, with the {kind} in {project.package}/{kind}.py")
+    click.echo(f"next: pip install -e {directory} && labelinf plugins check {project.name}")
 
 
 def _print_list(host: Host, as_json: bool) -> None:

@@ -1,0 +1,8 @@
+"""A new plugin, ready to install: ``labelinf plugins new`` writes it, its author fills in one method.
+
+Each template is a whole, working component that keeps the contract; ``plugin.py`` announces it.
+"""
+
+from labelinf_core.scaffold.project import Project, write_project
+
+__all__ = ["Project", "write_project"]

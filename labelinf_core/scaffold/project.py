@@ -1,0 +1,94 @@
+"""The files of a new plugin's distribution."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import attrs
+import jinja2
+
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError
+from labelinf_core.hookspecs import CONTRACT
+
+__all__ = ["KINDS", "Project", "write_project"]
+
+KINDS: Mapping[Kind, str | None] = MappingProxyType(
+    {Kind.ATTACK: "score", Kind.DEFENCE: "score", Kind.LOSS: "score", Kind.NOISE: None}
+)  #: kinds that can be begun from a template, each with the channel it plays on
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_PREFIX = "labelinf-"
+
+
+def _is_a_name(instance: Project, attribute: attrs.Attribute[str], value: str) -> None:
+    if not _NAME.fullmatch(value) or value == _PREFIX.rstrip("-"):
+        raise InputError(f"{value!r} cannot name a distribution: use small letters, digits and hyphens: labelinf-mine.")
+
+
+@attrs.frozen(kw_only=True)
+class Project:
+    """A distribution with one component.
+
+    Attributes:
+        distribution: What pip calls it: small letters, digits and hyphens.
+        kind: Of its component; one of :data:`KINDS`.
+    """
+
+    distribution: str = attrs.field(validator=_is_a_name)
+    kind: Kind = attrs.field(validator=attrs.validators.in_(KINDS))
+
+    @property
+    def name(self) -> str:
+        """What suites call the component, and the host the plugin."""
+        return self.distribution.removeprefix(_PREFIX)
+
+    @property
+    def package(self) -> str:
+        """What Python imports."""
+        return self.distribution.replace("-", "_")
+
+    @property
+    def class_name(self) -> str:
+        """The component's class."""
+        return "".join(part.capitalize() for part in self.name.split("-"))
+
+    def files(self) -> dict[str, str]:
+        """Return the text of every file by its path in the project's directory."""
+        places = {
+            "pyproject.toml": "pyproject.toml.jinja",
+            "README.md": "README.md.jinja",
+            f"{self.package}/__init__.py": "init.py.jinja",
+            f"{self.package}/py.typed": "py.typed.jinja",
+            f"{self.package}/plugin.py": "plugin.py.jinja",
+            f"{self.package}/{self.kind.value}.py": f"{self.kind.value}.py.jinja",
+            f"tests/test_{self.package}.py": "test.py.jinja",
+        }
+        templates = jinja2.Environment(
+            loader=jinja2.PackageLoader("labelinf_core.scaffold"),
+            keep_trailing_newline=True,
+            trim_blocks=True,
+            undefined=jinja2.StrictUndefined,
+            autoescape=False,  # Python and TOML, not markup
+        )
+        facts = {"project": self, "contract": CONTRACT, "channel": KINDS[self.kind], "hook": self.kind.hook}
+        return {path: templates.get_template(name).render(facts) for path, name in places.items()}
+
+
+def write_project(project: Project, directory: Path) -> None:
+    """Write the project's files.
+
+    Raises:
+        InputError: The directory holds something already, or cannot be written.
+    """
+    try:
+        if directory.exists() and any(directory.iterdir()):
+            raise InputError(f"{directory} is there already and not empty; nothing was written.")
+        for path, text in project.files().items():
+            file = directory / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise InputError(f"{directory} cannot be written ({error.strerror}).") from error

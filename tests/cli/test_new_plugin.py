@@ -1,0 +1,82 @@
+"""``labelinf plugins new`` writes a plugin that works as it stands."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+Labelinf = Callable[..., Result]
+
+
+def installed(project: Path) -> dict[str, str]:
+    """Lay metadata beside the package, as an installer would; return an environment that finds both."""
+    described = tomllib.loads((project / "pyproject.toml").read_text())["project"]
+    info = project / f"{described['name'].replace('-', '_')}-{described['version']}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {described['name']}\nVersion: {described['version']}\n"
+    )
+    entries = "".join(f"{name} = {target}\n" for name, target in described["entry-points"]["labelinf"].items())
+    (info / "entry_points.txt").write_text(f"[labelinf]\n{entries}")
+    return {**os.environ, "PYTHONPATH": str(project)}
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("kind", ["attack", "defence", "loss", "noise"])
+def test_it_keeps_the_contract_as_it_stands(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
+    written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
+    assert written.exit_code == 0, written.stderr
+    assert "labelinf plugins check my-idea" in written.stdout
+    environment = installed(tmp_path / "labelinf-my-idea")
+
+    checked = run(environment, "labelinf_core", "plugins", "check", "my-idea")
+    tests = tmp_path / "labelinf-my-idea" / "tests"
+    tested = run(environment, "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", str(tests))
+
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "0 failed" in checked.stdout
+    assert " 0 passed" not in checked.stdout
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_path: Path) -> None:
+    labelinf("plugins", "new", "labelinf-mydefence", "--kind", "defence", "--into", "here")
+    environment = installed(tmp_path / "here")
+
+    options = ["--defence", "mydefence", "--only", "majority/mydefence", "--trials", "1", "--workers", "0"]
+    played = run(environment, "labelinf_core", "matrix", *options, "--format", "csv")
+
+    assert played.returncode == 0, played.stderr
+    assert "mydefence(step=0.01)" in played.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["My_Plugin", "--kind", "attack"], "'My_Plugin' cannot name a distribution"),
+        (["labelinf-", "--kind", "attack"], "cannot name a distribution"),
+        (["labelinf-round", "--kind", "defence"], "'round' is taken"),
+        (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),
+        (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),
+    ],
+)
+def test_what_cannot_be_written(labelinf: Labelinf, tmp_path: Path, arguments: list[str], told: str) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").write_text("mine")
+
+    result = labelinf("plugins", "new", *arguments)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+    assert (tmp_path / "full" / "notes.txt").read_text() == "mine"
