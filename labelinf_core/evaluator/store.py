@@ -73,9 +73,7 @@ class Store:
         """
         path = directory / RECORD
         if not path.is_file():
-            raise InputError(
-                f"{directory} holds no run: expected a directory with {RECORD} in it."
-            )
+            raise InputError(f"{directory} holds no run: expected a directory with {RECORD} in it.")
         try:
             with _closed_on_error(_read_only(path)) as connection:
                 known = _meta(connection)
