@@ -48,12 +48,17 @@ class Kind(enum.Enum):
         return _HOOKS[self]
 
     @property
+    def noun(self) -> str:
+        """How a sentence names one of this kind."""
+        return _NOUNS.get(self, self.value)
+
+    @property
     def plural(self) -> str:
         """How a heading names many of this kind."""
-        return _PLURALS.get(self, f"{self.value}s")
+        return "losses" if self is Kind.LOSS else f"{self.noun}s"
 
 
-_PLURALS = {Kind.LOSS: "losses", Kind.NOISE: "noise models", Kind.LABELS: "label sources"}
+_NOUNS = {Kind.NOISE: "noise model", Kind.LABELS: "label source"}
 _HOOKS = {
     Kind.LOSS: "labelinf_losses",
     Kind.ATTACK: "labelinf_attacks",
@@ -113,4 +118,4 @@ class Descriptor:
     channel: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind.value} {self.name!r}"
+        return f"{self.kind.noun} {self.name!r}"

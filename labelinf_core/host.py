@@ -150,7 +150,7 @@ class Host:
             return owners[0]
         if owners:
             raise NameConflictError(
-                f"{kind.value} {name!r} is provided by {' and by '.join(str(o.plugin) for o in owners)}. "
+                f"{kind.noun} {name!r} is provided by {' and by '.join(str(o.plugin) for o in owners)}. "
                 f"Block one of them with -p no:NAME, or uninstall it."
             )
         raise UnknownNameError(self._explain_missing(kind, name))
@@ -167,7 +167,7 @@ class Host:
         for (kind, name), owners in sorted(self._components.items(), key=lambda item: (item[0][0].value, item[0][1])):
             if len(owners) > 1:
                 who = " and by ".join(str(owner.plugin) for owner in owners)
-                yield f"{kind.value} {name!r} is provided by {who}; neither is used"
+                yield f"{kind.noun} {name!r} is provided by {who}; neither is used"
 
     def problems(self) -> Iterator[str]:
         """Yield one sentence for every plugin that was left out for a fault, and every contested name."""
@@ -253,7 +253,7 @@ class Host:
     def _explain_missing(self, kind: Kind, name: str) -> str:
         known = [item.descriptor.name for item in self.catalogue(kind)]
         near = difflib.get_close_matches(name, known, n=3)
-        sentences = [f"no {kind.value} is called {name!r}."]
+        sentences = [f"no {kind.noun} is called {name!r}."]
         if near:
             sentences.append(f"Did you mean {' or '.join(map(repr, near))}?")
         else:

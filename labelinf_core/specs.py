@@ -270,7 +270,7 @@ class Builder:
         for item in self.host.catalogue(kind):
             if item.descriptor.target == target:
                 return item.descriptor.name
-        raise InputError(f"no loaded plugin provides {target}, which is somebody's default {kind.value}.")
+        raise InputError(f"no loaded plugin provides {target}, which is somebody's default {kind.noun}.")
 
 
 @attrs.frozen(kw_only=True)

@@ -113,7 +113,7 @@ class _Planner:
             name = parse(written, where).name
             home = self.builder.host.find(kind, name).descriptor.channel
             if channel and home not in (None, channel):
-                raise InputError(f"{where}: {kind.value} {name!r} plays on the {home} channel, not on {channel!r}.")
+                raise InputError(f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}.")
         except LabelinfError as error:
             text = str(error)
             self.faults.append(text if text.startswith(where) else f"{where}: {text}")

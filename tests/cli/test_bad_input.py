@@ -59,7 +59,7 @@ def test_a_missing_column_or_file(labelinf: Labelinf, suite: str, tmp_path: Path
     assert "--column belongs to a CSV or .npz file" in told(
         labelinf("matrix", suite, "--labels", "digits", "--column", "a")
     )
-    assert "no labels is called" in told(labelinf("matrix", suite, "--labels", "digitz"))
+    assert "no label source is called" in told(labelinf("matrix", suite, "--labels", "digitz"))
 
 
 def test_every_fault_of_a_suite_at_once(labelinf: Labelinf, fakes: Path, tmp_path: Path) -> None:

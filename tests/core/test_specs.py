@@ -196,7 +196,7 @@ def test_all_faults_of_a_component_come_at_once(builder: Builder) -> None:
 
 
 def test_an_unknown_name_inside_a_component_is_named(builder: Builder) -> None:
-    with pytest.raises(InputError, match=r"here: wrap-up\.noise: no noise is called 'flat-nose'.*'flat-noise'"):
+    with pytest.raises(InputError, match=r"here: wrap-up\.noise: no noise model is called 'flat-nose'.*'flat-noise'"):
         built(builder, "wrap-up(noise=flat-nose)")
 
 
