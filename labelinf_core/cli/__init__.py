@@ -29,7 +29,10 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class _Commands(click.Group):
-    """Shows a mistake of the user's as its one sentence, never as a traceback."""
+    """Lists commands in the order of a user's journey; shows a mistake as its one sentence, never as a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["advise"]
 
 
-@click.command()
+@click.command(short_help="Find the smallest defence for a target.")
 @click.option("--records", type=click.IntRange(min=1), required=True, help="N, how many private labels there are.")
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K.")
 @click.option("--target", required=True, metavar="TARGET", help="60%, no-exact-recovery, or epsilon<=1.")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["attack"]
 
 
-@click.command()
+@click.command(short_help="Play one attack once, and show what it recovers.")
 @click.argument("attack")
 @click.option("--defence", "defences", metavar="SPEC", multiple=True, help="What stands between, from the curator out.")
 @labels_options

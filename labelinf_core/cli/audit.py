@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-@click.group()
+@click.group(short_help="Attack your own system.")
 def audit() -> None:
     """Attack your own system and report what it gives away."""
 

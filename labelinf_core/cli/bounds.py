@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["bounds"]
 
 
-@click.command()
+@click.command(short_help="Say what theory implies; nothing is played.")
 @click.option("--records", type=click.IntRange(min=2), help="N, the number of private labels, in balanced classes.")
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K, the number of classes.")
 @labels_options

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["matrix"]
 
 
-@click.command()
+@click.command(short_help="Play every attack against every defence.")
 @click.argument("suite", default="quick")
 @labels_options
 @features_option

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["theorems"]
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="List the papers' statements: true, repaired, false.")
 @click.option("--json", "as_json", is_flag=True, help="Print all statements as JSON.")
 @click.pass_context
 def theorems(context: click.Context, as_json: bool) -> None:
