@@ -85,7 +85,10 @@ class Tally:
         self.placebo += int((attack.run(sham, rng).labels == redrawn).sum())
         self.shares.append(float(hits.mean()))
         bound = auditing.one_run_epsilon(
-            ranked(guess, member.planted), n_canaries=hits.size, n_classes=threat.n_classes
+            ranked(guess, member.planted),
+            n_canaries=hits.size,
+            n_classes=threat.n_classes,
+            delta=threat.label_delta if threat.n_classes == 2 else 0.0,
         )
         self.epsilons.append(bound.epsilon)
         seen = member.trained != ABSTAIN

@@ -108,7 +108,7 @@ def epsilon_lower_bound(
         ValueError: ``delta`` is given with K > 2.
 
     Guarantees:
-        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_epsilon.py``, by simulation).
+        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_auditing.py``, by simulation).
     """
     if guesses == 0 or correct == 0:
         return 0.0
@@ -142,13 +142,21 @@ def _refuted(p: Callable[[float], float], beta: float) -> float:
     return low
 
 
-def provable_epsilon(n_canaries: int, n_classes: int = 2, beta: float = BETA) -> float:
+def provable_epsilon(n_canaries: int, n_classes: int = 2, beta: float = BETA, delta: float = 0.0) -> float:
     """Return the most that an audit of ``n_canaries`` can prove, were every guess correct.
 
     An audit that finds no violation says nothing beyond this.
+
+    Args:
+        n_canaries: Planted labels.
+        n_classes: K.
+        beta: Error probability, split evenly over the guess counts.
+        delta: See :func:`epsilon_lower_bound`.
     """
+    share = beta / len(GUESS_SHARES)
     return max(
-        epsilon_lower_bound(r, r, n_classes=n_classes, beta=beta / len(GUESS_SHARES)) for r in guess_counts(n_canaries)
+        epsilon_lower_bound(r, r, n_classes=n_classes, beta=share, delta=delta, n_canaries=n_canaries)
+        for r in guess_counts(n_canaries)
     )
 
 
@@ -202,5 +210,5 @@ def one_run_epsilon(
         )
         found.append((epsilon, guesses, correct))
     epsilon, guesses, correct = max(found, key=lambda item: item[0])
-    provable = provable_epsilon(n_canaries, n_classes, beta)
+    provable = provable_epsilon(n_canaries, n_classes, beta, delta)
     return EpsilonBound(epsilon=epsilon, guesses=guesses, correct=correct, provable=provable, beta=beta)

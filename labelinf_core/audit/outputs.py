@@ -8,7 +8,6 @@ stands the most that so many canaries could have proved.
 
 from __future__ import annotations
 
-import enum
 import math
 from collections.abc import Sequence
 
@@ -18,118 +17,25 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core import auditing
+from labelinf_core.audit.findings import Audit, Bout, Finding, Word, judge
 from labelinf_core.audit.output_files import Planted
-from labelinf_core.channels.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
+from labelinf_core.channels.output import (
+    OutputAttack,
+    OutputGuess,
+    OutputOracle,
+    OutputThreat,
+    References,
+    Release,
+)
 from labelinf_core.channels.output_channel import ranked
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError, QueryRefusedError
 from labelinf_core.evaluator.placebo import LEVEL
-from labelinf_core.evaluator.statistics import clopper_pearson
-from labelinf_core.guarantees import Interval
 from labelinf_core.specs import Builder
 
-__all__ = ["Audit", "Finding", "Word", "audit_outputs", "output_attacks"]
+__all__ = ["audit_outputs", "output_attacks"]
 
 Labels = NDArray[np.intp]
-
-
-class Word(enum.Enum):
-    """What an audit says of one attack."""
-
-    REFUTES = "refutes the claim"
-    """It guesses more than the claimed epsilon allows."""
-    LEAKS = "leaks"
-    """It beats chance."""
-    NOTHING = "nothing found"
-    LEAKY = "leaky: void"
-    """It also guesses labels that were redrawn afterwards."""
-    VIEW_REVEALS = "view reveals label"
-    """The same, and the declared view contains a loss computed with the label."""
-    REFUSED = "not played"
-
-
-@attrs.frozen(kw_only=True)
-class Finding:
-    """What one attack found.
-
-    Attributes:
-        attack: Its spec.
-        word: The short answer.
-        refusal: Why it was not played; empty when it was.
-        correct: Correct guesses.
-        guesses: Guesses made; the rest are abstentions.
-        accuracy: Share of the guesses that are correct, with its interval.
-        p_chance: Exact p-value against 1/K, Holm-adjusted over the attacks.
-        p_ceiling: Exact p-value of exceeding the claimed epsilon's ceiling, Holm-adjusted; 1 without a claim.
-        placebo: Correct guesses of the redrawn labels.
-        p_placebo: Exact p-value of that, Holm-adjusted.
-        epsilon: What the guesses prove, at error probability ``auditing.BETA`` over all attacks.
-    """
-
-    attack: str
-    word: Word
-    refusal: str = ""
-    correct: int = 0
-    guesses: int = 0
-    accuracy: Interval | None = None
-    p_chance: float = 1.0
-    p_ceiling: float = 1.0
-    placebo: int = 0
-    p_placebo: float = 1.0
-    epsilon: auditing.EpsilonBound | None = None
-
-
-@attrs.frozen(kw_only=True)
-class Audit:
-    """The answer.
-
-    Attributes:
-        n_canaries: Planted labels.
-        n_classes: K.
-        claimed: The epsilon that was claimed; infinity without a claim.
-        delta: The delta that goes with it.
-        ceiling: What the claim allows any attack to expect.
-        provable: The most that so many canaries could have proved, one attack played alone.
-        findings: One for every attack.
-        notes: Doubts about the planted labels themselves.
-    """
-
-    n_canaries: int
-    n_classes: int
-    claimed: float
-    delta: float
-    ceiling: float
-    provable: float
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-
-    @property
-    def epsilon(self) -> float:
-        """The largest epsilon proved by an attack that passes the placebo."""
-        honest = [f.epsilon.epsilon for f in self.findings if f.word not in _VOID and f.epsilon]
-        return max(honest, default=0.0)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the claim is."""
-        return any(finding.word is Word.REFUTES for finding in self.findings)
-
-    @property
-    def leaks(self) -> bool:
-        """Whether an attack that passes the placebo beats chance."""
-        return any(finding.word in (Word.LEAKS, Word.REFUTES) for finding in self.findings)
-
-
-_VOID = (Word.LEAKY, Word.VIEW_REVEALS)
-
-
-@attrs.frozen(kw_only=True)
-class _Bout:
-    """One attack as it was played."""
-
-    attack: str
-    ranked: NDArray[np.bool_]
-    placebo: NDArray[np.bool_]
 
 
 def output_attacks(builder: Builder) -> tuple[str, ...]:
@@ -158,7 +64,8 @@ def audit_outputs(
         rng: For the redrawn labels, and for the attacks.
 
     Raises:
-        InputError: There is no such attack, or ``delta`` is claimed for more than two classes.
+        InputError: There is no such attack, none of them can be played, or ``delta`` is claimed for more than two
+            classes.
     """
     n_classes = len(planted.class_names)
     if delta > 0 and n_classes > 2:
@@ -168,17 +75,20 @@ def audit_outputs(
     )
     built = {spec: builder.build(Kind.ATTACK, spec, "--attack") for spec in attacks or output_attacks(builder)}
     refused = {spec: attack.refusal(threat) for spec, attack in built.items()}
+    if all(refused.values()):
+        reasons = "; ".join(f"{spec} {reason}" for spec, reason in refused.items())
+        raise InputError(f"there is nothing to play: {reasons or 'no attack of the output channel is loaded'}.")
     # Streams of their own: the labels may have been planted with the very generator that is passed in.
     streams = dict(zip(built, rng.spawn(len(built)), strict=True))
     bouts = [_play(spec, attack, planted, threat, streams[spec]) for spec, attack in built.items() if not refused[spec]]
-    found = {item.attack: item for item in _judge(bouts, threat, claimed, delta)}
+    found = {item.attack: item for item in judge(bouts, threat, claimed, delta)}
     return Audit(
         n_canaries=threat.n_records,
         n_classes=n_classes,
         claimed=claimed,
         delta=delta,
         ceiling=auditing.label_dp_ceiling(claimed, n_classes, delta),
-        provable=auditing.provable_epsilon(threat.n_records, n_classes),
+        provable=auditing.provable_epsilon(threat.n_records, n_classes, delta=delta),
         findings=tuple(
             found.get(spec, Finding(attack=spec, word=Word.REFUSED, refusal=refused[spec])) for spec in built
         ),
@@ -186,16 +96,18 @@ def audit_outputs(
     )
 
 
-def _play(spec: str, attack: object, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> _Bout:
+def _play(spec: str, attack: object, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:
     if not isinstance(attack, OutputAttack):
         raise InputError(f"attack {spec!r} does not belong to the output channel.")
     redrawn = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
     sham = planted.release
     if sham.losses is not None:
         sham = attrs.evolve(sham, losses=-sham.log_probabilities[np.arange(redrawn.size), redrawn])
-    return _Bout(
+    guess = _guess(attack, planted.release, planted.references, threat, rng)
+    return Bout(
         attack=spec,
-        ranked=ranked(_guess(attack, planted.release, planted.references, threat, rng), planted.labels),
+        ranked=ranked(guess, planted.labels),
+        trained=None if planted.trained is None else ranked(guess, planted.trained),
         placebo=ranked(_guess(attack, sham, planted.references, threat, rng), redrawn),
     )
 
@@ -213,50 +125,6 @@ def _guess(
         return references
 
     return attack.run(OutputOracle(threat, release, known), rng)
-
-
-def _judge(bouts: Sequence[_Bout], threat: OutputThreat, claimed: float, delta: float) -> list[Finding]:
-    """Count every bout, correcting for there being several."""
-    chance = 1 / threat.n_classes
-    ceiling = auditing.label_dp_ceiling(claimed, threat.n_classes, delta)
-
-    def adjusted(which: Sequence[NDArray[np.bool_]], probability: float) -> tuple[float, ...]:
-        return auditing.holm([auditing.p_value(int(item.sum()), item.size, probability) for item in which])
-
-    guesses, shams = [bout.ranked for bout in bouts], [bout.placebo for bout in bouts]
-    p_values = zip(adjusted(guesses, chance), adjusted(guesses, ceiling), adjusted(shams, chance), strict=True)
-    findings = []
-    for bout, (p_chance, p_ceiling, p_placebo) in zip(bouts, p_values, strict=True):
-        bound = auditing.one_run_epsilon(
-            bout.ranked,
-            n_canaries=threat.n_records,
-            n_classes=threat.n_classes,
-            beta=auditing.BETA / len(bouts),
-            delta=delta,
-        )
-        correct, made = int(bout.ranked.sum()), bout.ranked.size
-        finding = Finding(
-            attack=bout.attack,
-            word=_word(p_placebo, bound.epsilon > claimed, p_chance, threat),
-            correct=correct,
-            guesses=made,
-            accuracy=clopper_pearson(correct, made) if made else None,
-            p_chance=p_chance,
-            p_ceiling=p_ceiling,
-            placebo=int(bout.placebo.sum()),
-            p_placebo=p_placebo,
-            epsilon=bound,
-        )
-        findings.append(finding)
-    return findings
-
-
-def _word(p_placebo: float, refuted: bool, p_chance: float, threat: OutputThreat) -> Word:
-    if p_placebo <= LEVEL:
-        return Word.VIEW_REVEALS if threat.view.reveals_label else Word.LEAKY
-    if refuted:
-        return Word.REFUTES
-    return Word.LEAKS if p_chance <= LEVEL else Word.NOTHING
 
 
 def _doubts(planted: Planted) -> list[str]:

@@ -116,12 +116,15 @@ class OutputThreat(ThreatModel):
         view: What is shown.
         n_training: Records the victim is trained on, canaries included.
         victim: What is trained, as the channel names it.
+        mixed: Whether a stage before has let labels of some records reach the targets of others: no mechanism that
+            comes later can certify anything about single labels.
         defences: What stands between, in the order in which data flow.
     """
 
     view: View = View()
     n_training: int = 0
     victim: str = ""
+    mixed: bool = False
     defences: tuple[Defence, ...] = ()
 
     @property

@@ -135,17 +135,21 @@ class OutputChannel(Channel):
         game = self.game(setting, curator_rng)
         guess = _checked(attack.run(game.oracle(threat), attack_rng), threat)
         sham, redrawn = game.placebo(threat)
-        placebo = _checked(attack.run(sham, attack_rng), threat)
+        n_placebo = int(np.count_nonzero(_checked(attack.run(sham, attack_rng), threat).labels == redrawn))
         victim = game.member(0)
         return Outcome(
             n_correct=int(np.count_nonzero(guess.labels == victim.planted)),
             n_records=threat.n_records,
             queries=1,
-            evidence={**guess.evidence, **_evidence(guess, victim, threat)},
+            evidence={
+                **guess.evidence,
+                **_evidence(guess, victim, threat),
+                "placebo_accuracy": n_placebo / threat.n_records,
+            },
             guess=guess.labels,
             truth=victim.planted,
             placebo=Placebo(
-                n_correct=int(np.count_nonzero(placebo.labels == redrawn)),
+                n_correct=n_placebo,
                 n_records=threat.n_records,
                 chance=1 / threat.n_classes,
                 declared=threat.view.reveals_label,
@@ -163,14 +167,19 @@ def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
-    """Say what a trial shows beside the share of correct guesses."""
+    """Say what a trial shows beside the share of correct guesses.
+
+    Against an (epsilon, delta) certificate the bound is of that form, for two classes; it is not proved for more.
+    """
+    delta = threat.label_delta if threat.n_classes == 2 else 0.0
     bound = auditing.one_run_epsilon(
-        ranked(guess, victim.planted), n_canaries=threat.n_records, n_classes=threat.n_classes
+        ranked(guess, victim.planted), n_canaries=threat.n_records, n_classes=threat.n_classes, delta=delta
     )
     trained = victim.trained != ABSTAIN
     memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
     return {
         "epsilon_at_least": bound.epsilon,
+        "epsilon_at_delta": delta,
         "epsilon_provable": bound.provable,
         "training_label_accuracy": memorised,
         "test_accuracy": victim.test_accuracy,

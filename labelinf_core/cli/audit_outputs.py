@@ -11,28 +11,41 @@ import click
 from labelinf_core.cli.options import block_option, load_host
 
 if TYPE_CHECKING:
-    from labelinf_core.audit.outputs import Audit, Finding
+    from labelinf_core.audit.findings import Audit, Finding
+    from labelinf_core.channels.output import View
 
 __all__ = ["outputs"]
 
 
 @click.command()
+@click.option("--probabilities", metavar="P.csv", help="Predictions: a row per record, a column per class.")
+@click.option("--logits", metavar="P.csv", help="The same before the softmax, if that is what the model shows.")
+@click.option("--top-1", "top_one", metavar="P.csv", help="Only the predicted class of every record, in one column.")
+@click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
 @click.option(
-    "--probabilities", required=True, metavar="P.csv", help="Predictions: a row per record, a column per class."
+    "--canaries", required=True, metavar="C.csv", help="Planted labels: column label; also record, loss, trained."
 )
-@click.option("--canaries", required=True, metavar="C.csv", help="Planted labels: columns label, and record or loss.")
-@click.option("--references", metavar="R.npz", help="Reference models: arrays probabilities and labels.")
+@click.option("--references", metavar="R.npz", help="Reference models: arrays probabilities or logits, and labels.")
 @click.option("--epsilon", type=click.FloatRange(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
-@click.option("--delta", type=click.FloatRange(min=0, max=1, max_open=True), default=0.0, show_default=True)
+@click.option(
+    "--delta",
+    type=click.FloatRange(min=0, max=1, max_open=True),
+    default=0.0,
+    show_default=True,
+    help="The delta of that claim; two classes only.",
+)
 @click.option("--attack", "attacks", multiple=True, metavar="SPEC", help="Play this attack; may be repeated.")
 @click.option("--gate", is_flag=True, help="Exit with status 1 when any attack that passes the placebo leaks.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
 @click.pass_context
 def outputs(
     context: click.Context,
-    probabilities: str,
+    probabilities: str | None,
+    logits: str | None,
+    top_one: str | None,
+    rounded: int | None,
     canaries: str,
     references: str | None,
     epsilon: float | None,
@@ -43,14 +56,18 @@ def outputs(
     as_json: bool,
     blocks: tuple[str, ...],
 ) -> None:
-    """Audit a trained model: does it give back the labels that were planted in its training data?"""
+    """Audit a trained model: does it give back the labels that were planted in its training data?
+
+    Exits with status 0, with 1 when the claimed --epsilon is refuted or --gate finds a leak, and with 2 for bad input.
+    """
     import numpy as np
 
     from labelinf_core.audit.output_files import read_planted
     from labelinf_core.audit.outputs import audit_outputs
     from labelinf_core.specs import Builder
 
-    planted = read_planted(probabilities, canaries, references)
+    predictions, view = _declared(probabilities, logits, top_one, rounded)
+    planted = read_planted(predictions, canaries, references, view=view)
     found = audit_outputs(
         planted,
         Builder(load_host(blocks)),
@@ -61,6 +78,23 @@ def outputs(
     )
     click.echo(_as_json(found) if as_json else "\n".join(_lines(found, str(planted.view))))
     context.exit(int(found.refuted or (gate and found.leaks)))
+
+
+def _declared(
+    probabilities: str | None, logits: str | None, top_one: str | None, decimals: int | None
+) -> tuple[str, View]:
+    """Return the file of predictions and what it shows."""
+    from labelinf_core.channels.output import Outputs, View
+    from labelinf_core.errors import InputError
+
+    kinds = zip((Outputs.PROBABILITIES, Outputs.LOGITS, Outputs.TOP_ONE), (probabilities, logits, top_one), strict=True)
+    given = [(path, kind) for kind, path in kinds if path is not None]
+    if len(given) != 1:
+        raise InputError("say what the model shows with one of --probabilities, --logits and --top-1.")
+    path, shown = given[0]
+    if decimals is not None and shown is not Outputs.PROBABILITIES:
+        raise InputError("--rounded belongs to --probabilities.")
+    return path, View(outputs=shown, resolution=0.0 if decimals is None else 10.0**-decimals)
 
 
 def _lines(found: Audit, view: str) -> list[str]:
@@ -74,21 +108,24 @@ def _line(item: Finding, found: Audit) -> str:
         return f"  {item.attack:22} {item.word.value}: {item.refusal or 'it abstained throughout'}"
     share = item.accuracy
     against = f", p above ceiling {item.p_ceiling:.2g}" if found.ceiling < 1 else ""
+    memorised = f", trained label {item.memorised.value:.1%}" if item.memorised else ""
     return (
         f"  {item.attack:22} {item.correct}/{item.guesses} = {share.value:.1%} [{share.low:.1%}, {share.high:.1%}], "
-        f"p {item.p_chance:.2g}{against}, placebo {item.placebo / item.guesses:.1%}, "
+        f"p {item.p_chance:.2g}{against}{memorised}, placebo {item.placebo / item.guesses:.1%}, "
         f"epsilon >= {item.epsilon.epsilon:.2f}: {item.word.value}"
     )
 
 
 def _summary(found: Audit) -> list[str]:
-    lines = []
+    proved = f"epsilon >= {found.epsilon:.2f} is proved"
     if found.refuted:
-        lines.append(f"REFUTED: epsilon = {found.claimed:g} was claimed, epsilon >= {found.epsilon:.2f} is proved.")
-    elif found.leaks:
-        lines.append(f"The model gives planted labels back: epsilon >= {found.epsilon:.2f} is proved.")
+        lines = [f"REFUTED: epsilon = {found.claimed:g} was claimed, {proved}."]
+    elif not found.leaks:
+        lines = ["No attack found anything. That is not a proof of safety."]
+    elif math.isinf(found.claimed):
+        lines = [f"The model gives planted labels back: {proved}."]
     else:
-        lines.append("No attack found anything. That is not a proof of safety.")
+        lines = [f"Not refuted: epsilon = {found.claimed:g} was claimed, {proved}. That is not a proof of the claim."]
     if found.ceiling < 1:
         lines.append(f"epsilon = {found.claimed:g} allows any attack {found.ceiling:.1%} of the planted labels.")
     lines.append(f"{found.n_canaries} canaries can prove epsilon >= {found.provable:.2f} at best.")

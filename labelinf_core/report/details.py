@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import attrs
 from rich.console import Group, RenderableType
@@ -12,15 +12,17 @@ from rich.text import Text
 
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.guarantees import Ceiling
-from labelinf_core.report import words
+from labelinf_core.report import asides, words
 
 __all__ = ["NARROW", "Sources", "block"]
 
 NARROW = 100  #: columns of a terminal below which tables give up their alignment
 
 _ATTACK = 20  # columns for an attack's name
-_PLAYED = {"labels\n%": 9, "all\n%": 9, "queries": 7}  # least width of every column, so that blocks align
-_THEORY = {"seconds": 7, "noise\nneeded": 9, "noise\npresent": 7, "ceiling\n%": 7}
+_PLAYED = {"labels\n%": 9, "all\n%": 9}  # least width of every column, so that blocks align
+_SPENT = {"queries": 7}
+_NOISE = {"noise\nneeded": 9, "noise\npresent": 7}
+_CEILING = {"ceiling\n%": 7}
 
 
 @attrs.define
@@ -43,46 +45,62 @@ class Sources:
 
 def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableType:
     """Return a table of ``cells``; below it what does not fit, and what went wrong in any of them."""
-    wide = width >= NARROW
+    wide, beside = width >= NARROW, asides.measured(cells)
+    columns = _columns(beside, wide)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("attack", min_width=_ATTACK if wide else None)
-    for name, least in {**_PLAYED, **(_THEORY if wide else {})}.items():
+    for name, least in columns.items():
         table.add_column(name, justify="right", min_width=least)
     table.add_column("source", min_width=6, style="dim")
     table.add_column("verdict")
     notes = []
-    for result in cells:
-        numbers, marks = _theory(result, sources)
+    for place, result in enumerate(cells):
+        theory, marks = _theory(result, sources)
+        entries = {**_played(result), **theory, **{name: told[place] for name, told in beside.items()}}
+        attack = words.compact(result.cell.shown.attack)
         verdict = Text(words.verdict(result), style=words.STYLES[result.verdict])
-        seconds = "" if result.seconds is None else words.duration(result.seconds)
-        table.add_row(*_played(result), *((seconds, *numbers) if wide else ()), marks, verdict)
-        if not wide and any(numbers):
-            notes.append(Text(_narrow(result, *numbers), style="dim"))
-        if told := words.trouble(result):
-            notes.append(Text(f"{result.cell.shown.attack}: {told}", style="yellow"))
+        table.add_row(words.heading(attack, _ATTACK), *(entries[name] for name in columns), marks, verdict)
+        if not wide:
+            below = filter(None, (_narrow(theory), asides.sentence(result)))
+            notes += [Text(f"{attack}: {line}", style="dim") for line in below]
+        if trouble := words.trouble(result):
+            notes.append(Text(f"{result.cell.shown.attack}: {trouble}", style="yellow"))
     return Padding(Group(table, *notes), (0, 0, 0, 2), expand=False)
 
 
-def _played(result: CellResult) -> Iterator[str]:
-    yield words.heading(words.compact(result.cell.shown.attack), _ATTACK)
-    yield words.share(result.accuracy) if result.accuracy else ""
-    yield words.share(result.exact) if result.exact else ""
-    yield "" if result.queries is None else f"{result.queries:.0f}"
+def _columns(beside: Iterable[str], wide: bool) -> dict[str, int]:
+    """Return headings and their least widths; a channel that measures more has one query and no floors of noise."""
+    more = dict.fromkeys(beside, 7)
+    columns = _PLAYED if more else {**_PLAYED, **_SPENT}
+    return {**columns, "seconds": 7, **(more or _NOISE), **_CEILING} if wide else columns
 
 
-def _theory(result: CellResult, sources: Sources) -> tuple[tuple[str, str, str], str]:
-    """Return the noise needed, the noise present, the ceiling, and the marks of their sources."""
+def _played(result: CellResult) -> dict[str, str]:
+    return {
+        "labels\n%": words.share(result.accuracy) if result.accuracy else "",
+        "all\n%": words.share(result.exact) if result.exact else "",
+        "queries": "" if result.queries is None else f"{result.queries:.0f}",
+        "seconds": "" if result.seconds is None else words.duration(result.seconds),
+    }
+
+
+def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
+    """Return the noise needed, the noise present and the ceiling, by heading, and the marks of their sources."""
     promise, ceiling = result.implied.promise, _lowest(result.implied.ceilings)
-    needed = f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else ""
-    present = words.number(promise.present) if promise else ""
+    texts = {
+        "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
+        "noise\npresent": words.number(promise.present) if promise else "",
+        "ceiling\n%": words.percent(ceiling.accuracy) if ceiling else "",
+    }
     marks = [sources.cite(item.statement, item.conditions) for item in (promise, ceiling) if item is not None]
-    return (needed, present, words.percent(ceiling.accuracy) if ceiling else ""), " ".join(marks)
+    return texts, " ".join(marks)
 
 
-def _narrow(result: CellResult, needed: str, present: str, ceiling: str) -> str:
+def _narrow(theory: dict[str, str]) -> str:
+    needed, present, ceiling = theory.values()
     noise = f"noise {needed} needed, {present} present" if needed else ""
     limit = f"no attack above {ceiling} %" if ceiling else ""
-    return f"{words.compact(result.cell.shown.attack)}: {'; '.join(filter(None, (noise, limit)))}"
+    return "; ".join(filter(None, (noise, limit)))
 
 
 def _lowest(ceilings: Iterable[Ceiling]) -> Ceiling | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.guarantees import Interval, Verdict
-from labelinf_core.report import words
+from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
 
 if TYPE_CHECKING:
@@ -75,10 +75,15 @@ def _board(results: Results, board: Board) -> dict[str, Any]:
             for name, row in costs(by_pipeline).items()
         ],
         "details": [
-            (pipeline, [_detail(result) for result in ranked(cells)], list(_bounds(cells[0])))
+            (_heading(pipeline, cells), [_detail(result) for result in ranked(cells)], list(_bounds(cells[0])))
             for pipeline, cells in by_pipeline.items()
         ],
     }  # fmt: skip
+
+
+def _heading(pipeline: str, cells: list[CellResult]) -> str:
+    told = asides.stands(cells)
+    return f"{pipeline} ({told})" if told else pipeline
 
 
 def _entry(result: CellResult | None) -> dict[str, str]:
@@ -114,6 +119,9 @@ def _implied(result: CellResult) -> Iterator[str]:
             f"No attack above {words.percent(ceiling.accuracy)} % of the labels, all of them in at most "
             f"{words.percent(ceiling.exact)} %. {ceiling.statement}: {ceiling.conditions}."
         )
+
+    if more := asides.sentence(result):
+        yield f"It guesses {more}."
 
 
 def _bounds(result: CellResult) -> Iterator[dict[str, str]]:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Verdict
-from labelinf_core.report import words
+from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
 from labelinf_core.report.details import NARROW, Sources, block
@@ -48,6 +48,8 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
     for pipeline, cells in columns(board).items():
         console.print()
         console.print(Text(pipeline, style="bold underline"))
+        if told := asides.stands(cells):
+            console.print(Text(f"  {told}", style="dim"))
         console.print(block(ranked(cells), sources, console.width))
     if needs := _noise(board, sources):
         console.print()

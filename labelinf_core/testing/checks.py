@@ -14,13 +14,21 @@ from labelinf_core.descriptors import Kind
 from labelinf_core.errors import LabelinfError, UnknownNameError
 from labelinf_core.host import Host, Registered
 from labelinf_core.specs import Builder, Spec
-from labelinf_core.testing import play
+from labelinf_core.testing import gradient_attacks, gradient_defences, output_attacks, output_defences, play
 from labelinf_core.testing.rules import NotApplicableError, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labelinf_core.descriptors import Descriptor
+
 __all__ = ["Check", "Outcome", "Result", "checks_of", "run_checks"]
+
+_CHANNELS = {
+    "score": {Kind.ATTACK: play.ATTACKS, Kind.DEFENCE: play.DEFENCES},
+    "gradient": {Kind.ATTACK: gradient_attacks.RULES.named, Kind.DEFENCE: gradient_defences.RULES},
+    "output": {Kind.ATTACK: output_attacks.RULES.named, Kind.DEFENCE: output_defences.RULES},
+}  # how the attacks and defences of each channel are played with
 
 
 class Outcome(enum.Enum):
@@ -96,7 +104,7 @@ def checks_of(plugin: str, host: Host | None = None) -> Sequence[Check]:
         Check(rule=rule, item=item, try_it=try_it, host=host)
         for item in host.catalogue()
         if item.plugin.name == plugin
-        for rule, try_it in _rules(item.descriptor.kind)
+        for rule, try_it in _rules(item.descriptor)
     )
 
 
@@ -169,15 +177,28 @@ def _survives_a_round_trip(host: Host, item: Registered) -> None:
     )
 
 
-def _rules(kind: Kind) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
+def _rules(descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
     yield "is-documented", _is_documented
     yield "has-a-reference", _has_reference
+    kind = descriptor.kind
     if kind is Kind.CHANNEL:  # its parameters are the game's; a suite gives them
         return
     yield "is-frozen", _is_frozen
     yield "survives-a-round-trip", _survives_a_round_trip
-    for rule, try_it in play.RULES.get(kind, ()):
+    for rule, try_it in _played(descriptor):
         yield rule, functools.partial(_on_example, try_it)
+
+
+def _played(descriptor: Descriptor) -> Sequence[tuple[str, Callable[[Any], None]]]:
+    """Return the rules that use the component."""
+    if descriptor.kind not in (Kind.ATTACK, Kind.DEFENCE):
+        return play.RULES.get(descriptor.kind, ())
+    known = _CHANNELS.get(descriptor.channel or "")
+    return known[descriptor.kind] if known else (("is-played", functools.partial(_unknown, descriptor.channel)),)
+
+
+def _unknown(channel: str | None, component: object) -> None:
+    raise NotApplicableError(f"there are no rules for channel {channel!r}")
 
 
 def _on_example(try_it: Callable[[Any], None], host: Host, item: Registered) -> None:

@@ -17,15 +17,15 @@ from labelinf_core.channels.score import (
     ScoreThreat,
 )
 from labelinf_core.channels.scorers import LossScorer
-from labelinf_core.components import ABSTAIN, LabelSource, NoiseModel
+from labelinf_core.components import LabelSource, NoiseModel
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError, QueryRefusedError
 from labelinf_core.losses import AdditiveLoss
 from labelinf_core.testing.brier import Brier
-from labelinf_core.testing.rules import NotApplicableError, require
+from labelinf_core.testing.rules import NotApplicableError, belongs, one_guess_each, require
 from labelinf_core.threat import ThreatModel
 
-__all__ = ["RULES", "small_game"]
+__all__ = ["ATTACKS", "DEFENCES", "RULES", "small_game"]
 
 _N = 12
 _BUDGET = 64
@@ -67,10 +67,7 @@ def small_game(*defences: ScoreDefence, seed: int = 0) -> tuple[ScoreOracle, np.
 
 def _guesses_every_record(attack: ScoreAttack) -> None:
     oracle, _ = _playable(attack)
-    labels = np.asarray(attack.run(oracle, np.random.default_rng(1)).labels)
-    require(labels.shape == (_N,), f"it guessed an array of shape {labels.shape}, expected ({_N},)")
-    allowed = (labels == ABSTAIN) | ((labels >= 0) & (labels < 2))
-    require(allowed.all(), f"it guessed {labels[~allowed][:1]}, which is neither a class nor ABSTAIN")
+    one_guess_each(attack.run(oracle, np.random.default_rng(1)).labels, _N, 2)
 
 
 def _is_reproducible(attack: ScoreAttack) -> None:
@@ -92,8 +89,7 @@ def _keeps_its_promise(attack: ScoreAttack) -> None:
 
 
 def _playable(attack: object) -> tuple[ScoreOracle, np.ndarray[Any, Any]]:
-    if not isinstance(attack, ScoreAttack):
-        raise NotApplicableError("not an attack of the score channel")
+    attack = belongs(attack, ScoreAttack)
     oracle, labels = small_game()
     if refusal := attack.refusal(oracle.threat):
         raise NotApplicableError(f"it cannot play here: {refusal}")
@@ -138,10 +134,8 @@ def _answers(defence: ScoreDefence) -> list[float]:
 
 
 def _defended(defence: object) -> tuple[ScoreOracle, np.ndarray[Any, Any]]:
-    if not isinstance(defence, ScoreDefence):
-        raise NotApplicableError("not a defence of the score channel")
     try:
-        return small_game(defence)
+        return small_game(belongs(defence, ScoreDefence))
     except InputError as error:
         raise NotApplicableError(f"it cannot stand alone: {error}") from error
 
@@ -190,21 +184,23 @@ def _loads_labels_in_range(source: LabelSource) -> None:
     require(0 <= data.labels.min() <= data.labels.max() < data.n_classes, "labels must be 0..K-1")
 
 
-RULES: dict[Kind, tuple[tuple[str, Callable[[Any], None]], ...]] = {
-    Kind.ATTACK: (
-        ("guesses-every-record", _guesses_every_record),
-        ("is-reproducible", _is_reproducible),
-        ("keeps-its-promise", _keeps_its_promise),
-    ),
-    Kind.DEFENCE: (
-        ("answers-numbers", _answers_numbers),
-        ("is-seeded", _is_seeded),
-        ("tells-its-noise", _tells_its_noise),
-    ),
+Rules = tuple[tuple[str, Callable[[Any], None]], ...]
+
+ATTACKS: Rules = (
+    ("guesses-every-record", _guesses_every_record),
+    ("is-reproducible", _is_reproducible),
+    ("keeps-its-promise", _keeps_its_promise),
+)  #: the rules for attacks of the score channel
+DEFENCES: Rules = (
+    ("answers-numbers", _answers_numbers),
+    ("is-seeded", _is_seeded),
+    ("tells-its-noise", _tells_its_noise),
+)  #: the rules for defences of the score channel
+RULES: dict[Kind, Rules] = {
     Kind.LOSS: (
         ("inverts-its-gap", _inverts_its_gap),
         ("stays-within-its-span", _stays_within_its_span),
     ),
     Kind.NOISE: (("stays-within-its-bounds", _stays_within_its_bounds),),
     Kind.LABELS: (("loads-labels-in-range", _loads_labels_in_range),),
-}  #: the rules of every kind, beside those that hold for all components
+}  #: the rules for kinds that belong to no channel

@@ -11,6 +11,8 @@ from labelinf_outputs import catalogue
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from labelinf_core import Statement
+
 labelinf_contract = 1
 
 _OWN = (
@@ -91,3 +93,11 @@ def labelinf_reproductions() -> Iterator[Reproduction]:
 def labelinf_channels() -> Iterator[Descriptor]:
     """Yield the channel itself."""
     return _of(Kind.CHANNEL)
+
+
+@hookimpl
+def labelinf_statements() -> tuple[Statement, ...]:
+    """Yield the statements of BLIA, and what the audit rests on."""
+    from labelinf_outputs.statements import STATEMENTS
+
+    return STATEMENTS

@@ -14,8 +14,10 @@ from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
 from labelinf_core import auditing
+from labelinf_core.audit.findings import Audit, Word
 from labelinf_core.audit.output_files import read_planted
-from labelinf_core.audit.outputs import Audit, Word, audit_outputs
+from labelinf_core.audit.outputs import audit_outputs
+from labelinf_core.channels.output import Outputs, View
 from labelinf_core.cli.audit_outputs import outputs
 from labelinf_core.errors import InputError, LabelinfError
 from labelinf_core.host import Host
@@ -23,6 +25,7 @@ from labelinf_core.specs import Builder
 
 BUILDER = Builder(Host.load(strict=True))
 M = 600
+LOGITS, TOP_ONE = View(outputs=Outputs.LOGITS), View(outputs=Outputs.TOP_ONE)
 
 
 def write(path: Path, header: str, rows: list[str]) -> str:
@@ -92,7 +95,7 @@ def test_losses_of_the_planted_labels_are_called_what_they_are(tmp_path: Path) -
     found = audited(files(tmp_path, keep=0.6, losses=True), claimed=1.0)
 
     assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Word.VIEW_REVEALS
-    assert word(found, "lia-threshold") is Word.LEAKS
+    assert word(found, "lia-threshold") is Word.WITHIN
     assert not found.refuted  # what was read from the view refutes nothing
     assert found.epsilon < 1.0
 
@@ -130,6 +133,122 @@ def test_one_column_is_the_probability_of_class_one(tmp_path: Path) -> None:
     assert np.isfinite(planted.release.log_probabilities).all()
 
 
+def test_rounded_probabilities_need_not_sum_to_one_and_hide_half_a_step(tmp_path: Path) -> None:
+    predictions = write(tmp_path / "p.csv", "a,b,c", ["0.3,0.3,0.3", "0.0,0.1,0.9"])
+    canaries = write(tmp_path / "c.csv", "label", ["a", "c"])
+
+    planted = read_planted(predictions, canaries, view=View(resolution=0.1))
+
+    assert planted.release.probabilities.tolist() == [[0.3, 0.3, 0.3], [0, 0.1, 0.9]]
+    assert np.exp(planted.release.log_probabilities[1, 0]) == pytest.approx(0.05)
+    assert str(planted.view) == "probabilities, rounded to 0.1"
+    with pytest.raises(InputError, match=r"row 2 must be probabilities that sum to one, got 0\.3, 0\.3, 0\.3"):
+        read_planted(predictions, canaries)
+
+
+def test_logits_are_read_as_they_are(tmp_path: Path) -> None:
+    canaries = write(tmp_path / "c.csv", "label", ["1", "0"])
+    pair = read_planted(write(tmp_path / "p.csv", "0,1", ["1000,0.0", "0,2"]), canaries, view=LOGITS)
+    odds = read_planted(write(tmp_path / "q.csv", "z", ["-1000", "2"]), canaries, view=LOGITS)
+
+    np.testing.assert_allclose(pair.release.log_probabilities, [[0, -1000], [-2.126928, -0.126928]], atol=1e-6)
+    np.testing.assert_allclose(odds.release.log_probabilities, pair.release.log_probabilities, atol=1e-12)
+    np.testing.assert_allclose(np.exp(pair.release.log_probabilities), pair.release.probabilities)
+
+
+def test_predicted_classes_are_enough(tmp_path: Path) -> None:
+    canaries = write(tmp_path / "c.csv", "label", ["10", "2", "1", "10"])
+    planted = read_planted(write(tmp_path / "p.csv", "said", ["10", "2", "2", "10"]), canaries, view=TOP_ONE)
+
+    assert planted.class_names == ("1", "2", "10")
+    assert planted.labels.tolist() == [2, 1, 0, 2]
+    assert planted.release.probabilities.tolist() == [[0, 0, 1], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_references_may_be_logits(tmp_path: Path) -> None:
+    given = files(tmp_path, keep=1.0)
+    labels = np.random.default_rng(2).integers(0, 2, (4, M))
+    np.savez(tmp_path / "r.npz", logits=np.where(labels[:, :, None] == [0, 1], 1.0, -1.0), labels=labels)
+
+    known = read_planted(**given, references=str(tmp_path / "r.npz")).references
+
+    assert known is not None
+    np.testing.assert_allclose(known.log_probabilities.max(axis=2), -np.log1p(np.exp(-2)))
+    assert np.array_equal(known.log_probabilities.argmax(axis=2), labels)
+
+
+def test_references_may_say_what_they_were_trained_on_and_cover_every_record(tmp_path: Path) -> None:
+    predictions = write(tmp_path / "p.csv", "no,yes", ["0.5,0.5"] * 3)
+    canaries = write(tmp_path / "c.csv", "record,label", ["2,no", "0,yes"])
+    labels, trained = np.array([[0, 1, 1]]), np.array([[1, 1, 0]])
+    np.savez(tmp_path / "r.npz", probabilities=np.full((1, 3, 2), 0.5), labels=labels, trained=trained)
+
+    known = read_planted(predictions, canaries, str(tmp_path / "r.npz")).references
+
+    assert known is not None
+    assert known.planted.tolist() == [[1, 0]]
+    assert known.trained.tolist() == [[0, 1]]
+
+
+def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    planted = rng.integers(0, 2, M)
+    trained = np.where(rng.random(M) < 0.6, planted, 1 - planted)
+    given = {
+        "predictions": write(tmp_path / "p.csv", "0,1", ["0.0,1.0" if y else "1.0,0.0" for y in trained]),
+        "canaries": write(
+            tmp_path / "c.csv", "label,trained", [f"{a},{b}" for a, b in zip(planted, trained, strict=True)]
+        ),
+    }
+
+    found = audited(given, claimed=0.5, attacks=["lia-threshold"]).findings[0]
+
+    assert found.memorised is not None
+    assert found.memorised.value == 1.0
+    assert found.correct == (planted == trained).sum()
+    printed = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
+    assert "trained label 100.0%" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "one of --probabilities, --logits and --top-1"),
+        (["--logits", "p.csv", "--top-1", "p.csv"], "one of --probabilities, --logits and --top-1"),
+        (["--logits", "p.csv", "--rounded", "2"], "--rounded belongs to --probabilities"),
+    ],
+)
+def test_one_kind_of_output_is_declared(arguments: list[str], message: str) -> None:
+    assert message in str(cli(*arguments, "--canaries", "c.csv").exception)
+
+
+def test_the_command_reads_every_view(tmp_path: Path) -> None:
+    labels = np.random.default_rng(4).integers(0, 2, 40)
+    canaries = write(tmp_path / "c.csv", "label", [str(y) for y in labels])
+    rounded = write(tmp_path / "r.csv", "0,1", ["0.1,0.9" if y else "0.9,0.1" for y in labels])
+    logits = write(tmp_path / "l.csv", "0,1", ["0,3.5" if y else "3.5,0" for y in labels])
+    said = write(tmp_path / "t.csv", "said", [str(y) for y in labels])
+
+    for arguments, view in (
+        (["--probabilities", rounded, "--rounded", "1"], "view: probabilities, rounded to 0.1"),
+        (["--logits", logits], "view: logits"),
+        (["--top-1", said], "view: top-1"),
+    ):
+        result = cli(*arguments, "--canaries", canaries, "--attack", "lia-threshold", "--gate")
+        assert view in result.output
+        assert "40/40 = 100.0%" in result.output
+        assert result.exit_code == 1
+
+
+def test_a_first_row_that_counts_the_classes_is_a_header(tmp_path: Path) -> None:
+    canaries = write(tmp_path / "c.csv", "label", ["0", "1"])
+    named = read_planted(write(tmp_path / "p.csv", "0,1", ["0.3,0.7", "1.0,0.0"]), canaries)
+    bare = read_planted(write(tmp_path / "q.csv", "0.3,0.7", ["1.0,0.0"]), canaries)
+
+    assert named.class_names == bare.class_names == ("0", "1")
+    assert np.array_equal(named.release.probabilities, bare.release.probabilities)
+
+
 def test_labels_that_are_not_uniform_are_doubted(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.5)
     given["canaries"] = write(tmp_path / "c.csv", "label", ["yes"] * 400 + ["no"] * 200)
@@ -160,8 +279,45 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
 
     assert (held.exit_code, caught.exit_code, gated.exit_code) == (0, 1, 1)
     assert "REFUTED: epsilon = 0.3 was claimed" in caught.output
+    assert "refutes the claim" in caught.output
+    assert "Not refuted: epsilon = 0.3 was claimed" in held.output
     assert "epsilon = 0.3 allows any attack 57.4% of the planted labels" in held.output
     assert "600 canaries can prove epsilon >= 4.92 at best" in held.output
+
+
+def test_an_audit_without_an_attack_is_not_passed(tmp_path: Path) -> None:
+    given = files(tmp_path, keep=1.0)
+    arguments = ("--probabilities", given["predictions"], "--canaries", given["canaries"])
+
+    refused = str(cli(*arguments, "--attack", "loss-inversion", "--attack", "lira").exception)
+    nobody = str(cli(*arguments, "-p", "no:outputs").exception)
+
+    assert "there is nothing to play: loss-inversion needs losses" in refused
+    assert "; lira needs 4 reference models, the declared view has 0." in refused
+    assert nobody == "there is nothing to play: no attack of the output channel is loaded."
+
+
+def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
+    given = files(tmp_path, keep=0.5)
+
+    result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
+
+    assert "No attack found anything. That is not a proof of safety." in result.output
+    assert "600 canaries can prove epsilon >= 4.92 at best." in result.output
+    assert result.exit_code == 0
+
+
+def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
+    given = files(tmp_path, keep=auditing.label_dp_ceiling(1.0, 2))
+    arguments = ("--probabilities", given["predictions"], "--canaries", given["canaries"], "--epsilon", "1")
+
+    result = cli(*arguments)
+
+    assert "lia-threshold" in result.output
+    assert ": leaks, within the claim" in result.output
+    assert "Not refuted: epsilon = 1 was claimed, epsilon >= " in result.output
+    assert "That is not a proof of the claim." in result.output
+    assert (result.exit_code, cli(*arguments, "--gate").exit_code) == (0, 1)
 
 
 def test_the_command_speaks_json(tmp_path: Path) -> None:
@@ -174,6 +330,33 @@ def test_the_command_speaks_json(tmp_path: Path) -> None:
     assert report["leaks"] is True
     assert [item["word"] for item in report["findings"]] == ["leaks"]
     assert report["claimed"] == "inf"
+
+
+@pytest.mark.parametrize(
+    ("view", "text", "message"),
+    [
+        (View(resolution=0.1), "no,yes\n0.52,0.48\n0.2,0.8\n", "row 2 is declared as rounded to 0.1 and is not"),
+        (View(outputs=Outputs.LOGITS), "no,yes\n1,inf\n0,1\n", "row 2 must hold 2 numbers, got 1, inf"),
+        (View(outputs=Outputs.TOP_ONE), "no,yes\n1,0\n0,1\n", "must have one column: a header, and the predicted"),
+        (View(), "0,1\n1,0\n0,1\n", "row 1, 0,1, may be a header or a record. Name the classes, or write 0.0,1.0"),
+        (View(), "no,no\n1,0\n0,1\n", "its header names class 'no' twice"),
+    ],
+)
+def test_outputs_that_are_not_what_was_declared_are_one_sentence(
+    tmp_path: Path, view: View, text: str, message: str
+) -> None:
+    (tmp_path / "p.csv").write_text(text)
+    canaries = write(tmp_path / "c.csv", "label", ["no", "yes"])
+
+    with pytest.raises(InputError, match=message):
+        read_planted(str(tmp_path / "p.csv"), canaries, view=view)
+
+
+def test_one_class_is_not_an_audit(tmp_path: Path) -> None:
+    said, canaries = (write(tmp_path / name, "label", ["a", "a"]) for name in ("p.csv", "c.csv"))
+
+    with pytest.raises(InputError, match="hold one class, 'a'; at least two are needed"):
+        read_planted(said, canaries, view=View(outputs=Outputs.TOP_ONE))
 
 
 GOOD = {"p": "no,yes\n0.5,0.5\n0.2,0.8\n", "c": "label\nno\nyes\n"}
@@ -214,6 +397,16 @@ def test_a_file_that_cannot_be_used_is_one_sentence(tmp_path: Path, broken: dict
         ({"probabilities": np.full((1, 3, 2), 0.5), "labels": np.zeros((1, 3), int)}, r"must have shapes \(R, 2, 2\)"),
         ({"probabilities": np.full((1, 2, 2), 1.5), "labels": np.zeros((1, 2), int)}, r"must lie in \[0, 1\]"),
         ({"probabilities": np.full((1, 2, 2), 0.5), "labels": np.full((1, 2), 7)}, r"whole numbers in 0\.\.1"),
+        ({"probabilities": np.float64(0.5), "labels": np.zeros((1, 2), int)}, r"must have shapes \(R, 2, 2\)"),
+        ({"logits": np.full((1, 2, 2), np.inf), "labels": np.zeros((1, 2), int)}, "logits must be finite numbers"),
+        (
+            {
+                "probabilities": np.full((1, 2, 2), 0.5),
+                "labels": np.zeros((1, 2), int),
+                "trained": np.zeros((2, 2), int),
+            },
+            r"trained \(2, 2\) must have the shape of labels, \(1, 2\)",
+        ),
         (
             {"probabilities": np.array([None]), "labels": np.zeros((1, 2), int)},
             "is not a NumPy .npz file that can be read",
@@ -236,8 +429,10 @@ def test_a_missing_file_and_a_file_of_another_kind_are_one_sentence(tmp_path: Pa
 
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_planted(str(tmp_path / "none.csv"), c)
-    with pytest.raises(InputError, match=r"is not a NumPy \.npz file"):
+    with pytest.raises(InputError, match=r"is not a NumPy \.npz file that can be read; numpy\.savez writes one"):
         read_planted(p, c, p)
+    with pytest.raises(InputError, match=r"none\.npz cannot be read: No such file"):
+        read_planted(p, c, str(tmp_path / "none.npz"))
 
 
 def test_a_delta_for_many_classes_and_a_foreign_attack_are_one_sentence(tmp_path: Path) -> None:
@@ -257,5 +452,6 @@ def test_a_delta_of_two_classes_proves_a_little_less(tmp_path: Path) -> None:
     pure, approximate = audited(given, claimed=1.0), audited(given, claimed=1.0, delta=1e-4)
 
     assert 1.0 < approximate.epsilon < pure.epsilon
+    assert approximate.epsilon < approximate.provable < pure.provable
     assert pure.refuted
     assert approximate.refuted

@@ -129,6 +129,13 @@ def test_perfect_guesses_prove_the_provable_epsilon(n_canaries: int, epsilon: fl
     assert found.epsilon == found.provable == auditing.provable_epsilon(n_canaries)
 
 
+def test_a_delta_lowers_what_can_be_proved() -> None:
+    found = auditing.one_run_epsilon(np.ones(100, dtype=bool), n_canaries=100, delta=1e-4)
+
+    assert found.epsilon == found.provable == auditing.provable_epsilon(100, delta=1e-4)
+    assert 0 < found.provable < auditing.provable_epsilon(100)
+
+
 def test_abstaining_from_doubtful_guesses_proves_more() -> None:
     confident, doubtful = np.ones(50, dtype=bool), np.arange(450) % 2 == 0
     ranked = np.concatenate([confident, doubtful])

@@ -201,12 +201,23 @@ def test_the_first_mechanism_decides_what_is_guaranteed(records: LabelSet) -> No
     assert epsilon(EarlyStopping(), LabelRr(epsilon=2.0), RoundedOutputs()) == 2.0
 
 
-@pytest.mark.parametrize("defence", [LabelRr(), RrWithPrior(), Lp2st(), Alibi(), ResamplingRr()], ids=kind)
+@pytest.mark.parametrize("defence", CERTIFIED, ids=kind)
 def test_a_mechanism_after_soft_labels_is_one_sentence(game_of: Any, defence: OutputDefence) -> None:
     _, game = game_of(SoftLabels(weight=0.5, folds=2), defence, victim="mlp", epochs=2)
 
     with pytest.raises(InputError, match="needs hard labels; put it before the defence that softens them"):
         game.member(0)
+
+
+@pytest.mark.parametrize("defence", CERTIFIED, ids=kind)
+def test_a_mechanism_behind_mixed_labels_certifies_nothing(records: LabelSet, defence: OutputDefence) -> None:
+    """One label reaches many targets before it is perturbed: its own perturbation does not hide it."""
+
+    def certificate(*defences: OutputDefence) -> str:
+        return OutputChannel().threat(Setting(data=records, defences=defences)).certificate
+
+    assert certificate(SoftLabels(), defence) == "none"
+    assert certificate(defence, SoftLabels()) != "none"
 
 
 def test_rr_with_prior_answers_with_the_top_classes_only(game_of: Any, many_classes: LabelSet) -> None:
@@ -277,3 +288,11 @@ def test_bounds_say_what_canaries_can_prove(records: LabelSet) -> None:
     assert provable.value == pytest.approx(math.log(0.0125 ** (1 / 30) / (1 - 0.0125 ** (1 / 30))))
     assert accuracy.value == pytest.approx(0.7310586, abs=1e-7)
     assert PlantedLabels().evaluate(attrs.evolve(threat, label_epsilon=math.inf)) == (provable,)
+
+
+def test_under_a_delta_canaries_prove_less(records: LabelSet) -> None:
+    def provable(defence: OutputDefence) -> Any:
+        return PlantedLabels().evaluate(OutputChannel().threat(Setting(data=records, defences=(defence,))))[0]
+
+    assert provable(Pate(delta=1e-3)).value < provable(LabelRr()).value
+    assert provable(Pate(delta=1e-3)).conditions.endswith("delta = 0.001")

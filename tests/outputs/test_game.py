@@ -158,7 +158,17 @@ def test_a_trial_scores_planted_trained_and_redrawn_labels(records: LabelSet) ->
     assert outcome.n_correct < 30
     assert outcome.placebo is not None
     assert outcome.placebo.n_records == 30
+    assert outcome.evidence["placebo_accuracy"] == outcome.placebo.n_correct / 30
     assert not outcome.placebo.declared
+
+
+def test_the_bound_has_the_form_of_the_certificate(records: LabelSet, many_classes: LabelSet) -> None:
+    mechanism = Pate(teachers=2, votes=150, epsilon=30.0, delta=1e-3)
+    pure, approximate = (play(records, Threshold(), *stages).evidence for stages in ((), (mechanism,)))
+
+    assert (pure["epsilon_at_delta"], approximate["epsilon_at_delta"]) == (0.0, 1e-3)
+    assert approximate["epsilon_at_least"] <= 30.0
+    assert play(many_classes, Threshold(), mechanism).evidence["epsilon_at_delta"] == 0.0
 
 
 def test_a_loss_oracle_is_caught_by_the_placebo(records: LabelSet) -> None:

@@ -24,6 +24,7 @@ from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.guarantees import Verdict
 from labelinf_core.host import Host
+from labelinf_core.report import asides
 from labelinf_core.specs import Builder
 
 TREE = "sklearn.tree:DecisionTreeClassifier"
@@ -123,6 +124,21 @@ def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: 
     assert evidence["training_label_accuracy"] == 1.0
     assert 0 < evidence["epsilon_provable"] < 4
     assert {"test_accuracy", "train_accuracy", "epsilon_at_least", "view"} <= evidence.keys()
+
+
+def test_a_report_says_what_else_was_measured(builder: Builder, tmp_path: Path) -> None:
+    found = verdicts(builder, tmp_path, ["lia-threshold"], ["undefended", "label-rr(epsilon=1)"])
+    plain, protected = found.values()
+    columns = asides.measured([plain, protected])
+
+    assert columns["trained\n%"] == ["100", "100"]
+    assert [float(share) for share in columns["placebo\n%"]] == pytest.approx([50, 50], abs=12)
+    assert float(columns["epsilon\nproved"][0]) > float(columns["epsilon\nproved"][1])
+    assert asides.sentence(protected).startswith("100 % of the labels trained on, ")
+    assert "at best" in asides.sentence(protected)
+    assert asides.stands([protected]).endswith(" · certificate: label-DP, epsilon = 1")
+    assert asides.stands([plain]).endswith(" · certificate: none")
+    assert asides.stands([plain]).startswith("test accuracy 0.")
 
 
 def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:

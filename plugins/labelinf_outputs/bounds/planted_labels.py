@@ -67,12 +67,14 @@ def _accuracy(threat: OutputThreat) -> BoundValue:
 
 
 def _provable(threat: OutputThreat) -> BoundValue:
+    delta = threat.label_delta if threat.n_classes == 2 else 0.0  # the bound for delta > 0 is proved for two classes
+    pure = "ln((K - 1) q / (1 - q)), q = (beta / 4)^(1/r)"
     return BoundValue(
         title=f"epsilon that {threat.n_records} canaries can prove",
         direction=Direction.CEILING,
         quantity="epsilon",
-        value=auditing.provable_epsilon(threat.n_records, threat.n_classes),
-        formula="ln((K - 1) q / (1 - q)), q = (beta / 4)^(1/r)",
-        conditions=f"one model, every guess right, error probability {auditing.BETA:g}",
-        statement="Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.1",
+        value=auditing.provable_epsilon(threat.n_records, threat.n_classes, delta=delta),
+        formula="by bisection: p-value = beta / 4" if delta else pure,
+        conditions=f"one model, every guess right, error probability {auditing.BETA:g}, delta = {delta:.4g}",
+        statement=f"Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem {'5.2' if delta else '5.1'}",
     )

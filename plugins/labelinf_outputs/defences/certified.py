@@ -16,8 +16,9 @@ def with_label_dp(threat: OutputThreat, epsilon: float, delta: float = 0.0) -> O
 
     Where several mechanisms follow one another, the first one counts: what comes after sees its output only, so all of
     it is post-processing. A later one may be used several times by a stage before it; its own epsilon would then be
-    too small. A defence that trains several times and states no guarantee itself belongs after the mechanism.
+    too small. Where labels were mixed across records before, one label touches many of a mechanism's inputs, and
+    nothing is certified: a defence that mixes belongs after the mechanism.
     """
-    if not math.isinf(threat.label_epsilon):
+    if threat.mixed or not math.isinf(threat.label_epsilon):
         return threat
     return attrs.evolve(threat, label_epsilon=epsilon, label_delta=delta)

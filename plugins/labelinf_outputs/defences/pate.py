@@ -46,7 +46,12 @@ class Pate(OutputDefence):
     votes: int = attrs.field(default=100, validator=attrs.validators.ge(1))
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
-        """Train teachers, let them vote, train the student."""
+        """Train teachers, let them vote, train the student.
+
+        Raises:
+            InputError: The labels are soft.
+        """
+        task.hard_labels("pate")
         asked = rng.permutation(task.n_records)[: self.votes]
         counts = np.zeros((asked.size, task.n_classes))
         for rows in np.array_split(rng.permutation(task.n_records), self.teachers):

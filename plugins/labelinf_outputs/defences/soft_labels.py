@@ -3,7 +3,8 @@
 The records are dealt into folds. Each fold's labels are mixed with what a model trained on the other folds says; the
 released model is trained on the mixture. At weight 1 a label reaches its own record's target through others only.
 
-Certificate: none. Every label is used several times.
+Certificate: none. Every label is used several times; so a mechanism certifies nothing *behind* this defence, only in
+front of it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputDefence
+from labelinf_core.channels.output import OutputDefence, OutputThreat
 from labelinf_core.channels.training import Train, Trained, TrainingTask
 
 __all__ = ["SoftLabels"]
@@ -37,3 +38,7 @@ class SoftLabels(OutputDefence):
             said[fold] = np.exp(train(task.take(others), rng).model.log_probabilities(task.features[fold]))
         mixed = (1 - self.weight) * task.targets + self.weight * said / said.sum(axis=1, keepdims=True)
         return train(attrs.evolve(task, targets=mixed), rng)
+
+    def effect(self, threat: OutputThreat) -> OutputThreat:
+        """Labels of other records are in every target."""
+        return attrs.evolve(threat, mixed=True)

@@ -1,0 +1,140 @@
+"""Rules for attacks that any channel can use: it gives the stages on which an attack plays, the rules are the same.
+
+A stage is made so that nothing on it depends on the truth which the attack is scored against. Whatever follows the
+truth all the same was read from elsewhere: from the frames of the callers, from a file, from memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.components import Attack, Guess
+from labelinf_core.testing.rules import (
+    NotApplicableError,
+    belongs,
+    one_guess_each,
+    refusal_of,
+    require,
+    untouched,
+)
+from labelinf_core.threat import ThreatModel
+
+__all__ = ["AttackRules", "Stage"]
+
+Labels = NDArray[np.intp]
+Arrays = Mapping[str, NDArray[Any] | None]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Stage:
+    """One situation that an attack can be asked to play.
+
+    Attributes:
+        threat: What is public.
+        set_up: Makes the oracle, the same one at every call, and the arrays that can be reached through it.
+    """
+
+    threat: ThreatModel
+    set_up: Callable[[], tuple[Any, Arrays]]
+
+
+@attrs.frozen(kw_only=True)
+class AttackRules:
+    """The rules for attacks of one channel.
+
+    Attributes:
+        base: What attacks of the channel are derived from.
+        stages: Situations; an attack has to accept one of them to be tried.
+        strange: More threat models that an attack must accept or refuse politely, foreign ones among them.
+        extras: Names of the arrays of a guess that hold something per record, beside its labels.
+    """
+
+    base: type[Attack]
+    stages: Sequence[Stage]
+    strange: Sequence[ThreatModel]
+    extras: Sequence[str] = ()
+
+    @property
+    def named(self) -> tuple[tuple[str, Callable[[Any], None]], ...]:
+        """Every rule with its name."""
+        return (
+            ("guesses-every-record", self.guesses_every_record),
+            ("is-reproducible", self.is_reproducible),
+            ("leaves-the-view-alone", self.leaves_the_view_alone),
+            ("cannot-see-the-truth", self.cannot_see_the_truth),
+            ("says-what-it-lacks", self.says_what_it_lacks),
+        )
+
+    def guesses_every_record(self, attack: object) -> None:
+        """Check shapes and values of a guess."""
+        for stage in self._accepted(attack):
+            guess = self._played(attack, stage)
+            require(isinstance(guess, Guess), f"it returned {type(guess).__name__}, expected a Guess")
+            one_guess_each(guess.labels, stage.threat.n_records, stage.threat.n_classes)
+            for name, values in self._extras(guess).items():
+                rows = np.shape(values)[:1]
+                expected = (stage.threat.n_records,)
+                require(rows == expected, f"its {name} has {rows} rows, expected {expected}: one per record")
+                require(not np.isnan(values).any(), f"its {name} has NaN")
+
+    def is_reproducible(self, attack: object) -> None:
+        """Check that the generator decides everything."""
+        for stage in self._accepted(attack):
+            one, two = self._played(attack, stage), self._played(attack, stage)
+            require(self._same(one, two), "the same generator must give the same guess; draw from rng alone")
+
+    def leaves_the_view_alone(self, attack: object) -> None:
+        """Check that other attacks would see the same afterwards."""
+        for stage in self._accepted(attack):
+            oracle, arrays = stage.set_up()
+            with untouched(**arrays):
+                _bout(attack, oracle, _truth(stage, 1))
+
+    def cannot_see_the_truth(self, attack: object) -> None:
+        """Check that nothing but the view decides."""
+        message = "its guess follows the true labels where the view does not: it reads them elsewhere"
+        for stage in self._accepted(attack):
+            require(self._same(self._played(attack, stage, truth=1), self._played(attack, stage, truth=2)), message)
+
+    def says_what_it_lacks(self, attack: object) -> None:
+        """Check that a refusal is a sentence, whatever the threat model."""
+        for threat in (*(stage.threat for stage in self.stages), *self.strange):
+            refusal_of(belongs(attack, self.base), threat)
+
+    def _accepted(self, attack: object) -> Iterator[Stage]:
+        refused = {}
+        for stage in self.stages:
+            if refusal := refusal_of(belongs(attack, self.base), stage.threat):
+                refused[refusal] = stage
+            else:
+                yield stage
+                refused[""] = stage
+        if "" not in refused:
+            raise NotApplicableError(f"it cannot play here: {'; '.join(refused)}")
+
+    def _played(self, attack: object, stage: Stage, truth: int = 1) -> Guess:
+        oracle, _ = stage.set_up()
+        return _bout(attack, oracle, _truth(stage, truth))[0]
+
+    def _extras(self, guess: Guess) -> dict[str, NDArray[Any]]:
+        found = {name: getattr(guess, name, None) for name in self.extras}
+        return {name: np.asarray(values) for name, values in found.items() if values is not None}
+
+    def _same(self, one: Guess, two: Guess) -> bool:
+        first, second = ({"labels": guess.labels, **self._extras(guess)} for guess in (one, two))
+        return first.keys() == second.keys() and all(np.array_equal(first[name], second[name]) for name in first)
+
+
+def _truth(stage: Stage, seed: int) -> Labels:
+    return np.random.default_rng(seed).integers(0, stage.threat.n_classes, stage.threat.n_records, dtype=np.intp)
+
+
+def _bout(attack: Any, oracle: Any, truth: Labels) -> tuple[Guess, bool]:
+    """Play as a channel does: the truth lies in the frame that calls the attack, and is none of its business."""
+    guess: Guess = attack.run(oracle, np.random.default_rng(0))
+    return guess, np.array_equal(getattr(guess, "labels", ()), truth)
