@@ -307,7 +307,17 @@ def strict_converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     for scalar in (int, float, str, bool):
         converter.register_structure_hook(scalar, functools.partial(_strict, scalar))
+    converter.register_structure_hook_func(lambda kind: _derives_from(enum.Enum, kind), _choice)
     return converter
+
+
+def _choice(value: Any, expected: type[enum.Enum]) -> enum.Enum:
+    """Return the member that a word names; on the command line a bare word arrives as a component's name."""
+    word = value.name if isinstance(value, Spec) and not value.params else value
+    known = {member.value: member for member in expected}
+    if not isinstance(word, str) or word not in known:
+        raise ValueError(f"{str(value)!r} must be one of {', '.join(map(str, known))}")
+    return known[word]
 
 
 def faults(error: BaseException, place: str) -> Iterator[str]:

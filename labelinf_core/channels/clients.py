@@ -197,10 +197,20 @@ class Client:
         return cls(network=network, threat=threat, guards=guards)
 
     def releases(self, samples: Samples) -> Mapping[str, NDArray[Any]]:
-        """Return what the client sends about every batch, by parameter, shape ``(n_releases, *shape)``."""
+        """Return what the client sends about every batch, by parameter, shape ``(n_releases, *shape)``.
+
+        Raises:
+            InputError: A gradient is not finite.
+        """
         shapes = {name: self.network.shapes[name] for name in self._shared}
         flat = [self._release(x, labels) for x, labels in zip(samples.inputs, samples.labels, strict=True)]
-        sent = np.array(flat, dtype=self.threat.precision)
+        with np.errstate(over="ignore"):
+            sent = np.array(flat, dtype=self.threat.precision)
+        if not np.isfinite(sent).all():
+            raise InputError(
+                f"the gradient of release {int(np.argwhere(~np.isfinite(sent))[0, 0])} is not finite in "
+                f"{self.threat.precision}: look for overflowing weights, features or noise."
+            )
         parts = zip(shapes.items(), _layout(shapes), strict=True)
         return {name: sent[:, place].reshape(-1, *shape) for (name, shape), place in parts}
 

@@ -46,7 +46,8 @@ class GradientChannel(Channel):
 
     Attributes:
         network: ``mlp``, our perceptron in NumPy, or ``module:function``, called as ``function(n_inputs, n_classes)``
-            and returning a PyTorch module that ends in a linear layer.
+            and returning a PyTorch module that ends in a linear layer; it stays as it was made, trained or not, and
+            ``hidden``, ``activation`` and ``epochs`` are for the perceptron alone.
         hidden: Widths of the perceptron's hidden layers.
         activation: After every hidden layer.
         bias: Whether layers have biases.
@@ -142,7 +143,9 @@ class GradientChannel(Channel):
         """
         scaled(data)
         if self.network != "mlp":
-            self._federation(data, 0)
+            names = self._federation(data, 0).network.classifier_names
+            if self.bias and len(names) == 1:
+                raise InputError(f"bias=true, but the last layer of network {self.network!r} has none.")
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what the defences leave of a gradient: the mean cosine of what is released with what was computed.

@@ -35,6 +35,12 @@ def soft_labels(rng: np.random.Generator, n: int, n_classes: int, family: str) -
 
 
 @pytest.fixture
+def make_labels() -> Callable[..., NDArray[np.float64]]:
+    """Draw soft labels of a family."""
+    return soft_labels
+
+
+@pytest.fixture
 def make() -> Callable[..., Made]:
     """Make last-layer gradients of single samples in the arithmetic of ``dtype``."""
 

@@ -9,7 +9,7 @@ import pytest
 from labelinf_core.channels.clients import Client, Federation, Samples, scaled, train
 from labelinf_core.channels.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
 from labelinf_core.channels.gradient_channel import GradientChannel, cosine, matched
-from labelinf_core.channels.networks import Activation, Perceptron, softmax
+from labelinf_core.channels.networks import Activation, Layer, Perceptron, softmax
 from labelinf_core.components import Attack, Defence, LabelSet, Setting
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError
@@ -17,6 +17,7 @@ from labelinf_core.host import Host
 from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
+from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.conduct import Aggregate, FederatedAveraging, Mixup, Unprotected
 
 HOST = Host.load(strict=True)
@@ -253,6 +254,56 @@ def test_bad_settings_are_one_sentence(data: LabelSet) -> None:
         )
     with pytest.raises(ValueError, match="rate"):
         FederatedAveraging(rate=0.0)
+
+
+def test_a_gradient_that_is_not_finite_is_one_sentence() -> None:
+    network = Perceptron(layers=(Layer(weights=np.full((3, 4), np.nan)),))
+    threat = GradientThreat(n_records=2, n_classes=3, prior=(1 / 3,) * 3)
+    samples = Samples(inputs=np.ones((2, 1, 4)), labels=np.eye(3)[[[0], [1]]])
+    rng = np.random.default_rng(0)
+
+    with pytest.raises(InputError, match="the gradient of release 0 is not finite in float32: look for overflowing"):
+        Client.start(network, threat, rng).releases(samples)
+    huge = Perceptron(layers=(Layer(weights=np.zeros((3, 4))),))
+    inputs = np.ones((2, 1, 4))
+    inputs[1] = 1e300
+    with pytest.raises(InputError, match="the gradient of release 1 is not finite in float32"):
+        Client.start(huge, threat, rng).releases(attrs.evolve(samples, inputs=inputs))
+
+
+@pytest.mark.parametrize(("activation", "status", "right"), [("relu", "unique", 1.0), ("tanh", "ambiguous", 0.0)])
+def test_two_classes_are_ambiguous_unless_features_have_a_sign(activation: str, status: str, right: float) -> None:
+    rng = np.random.default_rng(0)
+    two = LabelSet(
+        labels=rng.integers(2, size=300),
+        class_names=("a", "b"),
+        title="two",
+        provenance="made",
+        features=rng.normal(size=(300, 7)),
+    )
+    channel = GradientChannel(hidden=(12,), activation=Activation(activation), samples=40, auxiliary=20)
+    setting = Setting(data=two, attack=ExactSolver())
+
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
+
+    assert outcome.evidence[status] == 40
+    assert outcome.n_correct >= 40 * right
+    (line,) = Identifiability().evaluate(channel.threat(setting))
+    assert "two classes: always ambiguous unless the features' sign is known" in line.conditions
+
+
+def test_a_network_that_is_neither_ours_nor_a_module_is_one_sentence(data: LabelSet) -> None:
+    with pytest.raises(InputError, match="'resnet' must be 'mlp' or 'module:function'"):
+        attrs.evolve(CHANNEL, network="resnet").check(data)
+
+
+@pytest.mark.parametrize("written", ["gradient(labels=mixup, shared=all)", "gradient(labels='mixup', shared='all')"])
+def test_words_need_no_quotes_on_the_command_line(written: str) -> None:
+    channel = Builder(HOST).build(Kind.CHANNEL, written, "--channel")
+
+    assert (channel.labels, channel.shared) == (LabelFamily.MIXUP, Shared.ALL)
+    with pytest.raises(InputError, match="activation: 'gelu' must be one of relu, sigmoid, tanh"):
+        Builder(HOST).build(Kind.CHANNEL, "gradient(activation=gelu)", "--channel")
 
 
 def test_bounds_need_no_features(data: LabelSet) -> None:

@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from labelinf_core.channels.gradient import GradientThreat
 from labelinf_core.channels.networks import Layer, Perceptron, softmax
@@ -91,3 +93,98 @@ def test_the_prior_guess_has_the_best_expected_overlap(prior: tuple[float, ...],
     guesses = [g for g in itertools.product(range(batch + 1), repeat=len(prior)) if sum(g) == batch]
     assert overlap(threat.best_counts) == pytest.approx(max(map(overlap, guesses)))
     assert threat.baseline == pytest.approx(overlap(threat.best_counts))
+
+
+def compositions(n_classes: int, batch: int) -> list[tuple[int, ...]]:
+    return [c for c in itertools.product(range(batch + 1), repeat=n_classes) if sum(c) == batch]
+
+
+few = settings(max_examples=40, deadline=None, derandomize=True)
+shares = st.lists(st.floats(0, 1e3), min_size=2, max_size=7)
+
+
+@few
+@given(weights=shares, total=st.integers(1, 40))
+def test_rounding_moves_no_share_by_a_whole_label(weights: list[float], total: int) -> None:
+    (rounded,) = counts.largest_remainder(np.array([weights]), total)
+
+    assert rounded.sum() == total
+    if sum(weights) > 0:
+        assert np.abs(rounded - total * np.array(weights) / sum(weights)).max() < 1 + 1e-6
+
+
+@few
+@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 4), batch=st.integers(1, 4))
+def test_moments_and_dictionary_find_what_trying_every_count_finds(seed: int, n_classes: int, batch: int) -> None:
+    """Independent oracle: the integer counts of least misfit, by enumeration, on data without error."""
+    rng = np.random.default_rng(seed)
+    every = compositions(n_classes, batch)
+    truth = np.array(every[rng.integers(len(every))])
+    probabilities = rng.dirichlet(np.ones(n_classes), n_classes)
+    atoms = rng.normal(size=(n_classes, n_classes, 6))
+    bias = (probabilities.T @ truth - truth) / batch
+    gradient = np.einsum("k,kci->ci", truth, atoms) / batch
+
+    def nearest(misfit: list[float]) -> list[int]:
+        return list(every[int(np.argmin(misfit))])
+
+    by_bias = [float(np.linalg.norm(probabilities.T @ c - np.array(c) - batch * bias)) for c in every]
+    by_gradient = [float(np.linalg.norm(np.einsum("k,kci->ci", c, atoms) - batch * gradient)) for c in every]
+    assert counts.by_moments(bias[None], probabilities, batch).tolist() == [nearest(by_bias)]
+    assert counts.by_dictionary(gradient[None], atoms, batch).tolist() == [nearest(by_gradient)]
+
+
+@few
+@given(seed=st.integers(0, 10_000), n_classes=st.integers(3, 8), batch=st.integers(1, 12), scale=st.floats(0.1, 30))
+def test_every_count_attack_answers_any_batch_with_counts_of_its_size(
+    seed: int, n_classes: int, batch: int, scale: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    classifier = Layer(weights=scale * rng.normal(size=(n_classes, 5)), bias=rng.normal(size=n_classes))
+    features = np.maximum(rng.normal(size=(batch, 5)), 0)
+    labels = rng.integers(n_classes, size=batch)
+    errors = softmax(classifier(features)) - np.eye(n_classes)[labels]
+    gradients = np.array([errors.T @ features / batch, np.zeros((n_classes, 5))])
+    bias = np.array([errors.mean(axis=0), np.zeros(n_classes)])
+    atoms = rng.normal(size=(n_classes, n_classes, 5))
+    found = [
+        counts.by_yin(gradients, batch),
+        counts.by_llg(gradients, batch),
+        counts.by_ilrg(gradients, bias, classifier, batch),
+        counts.by_moments(bias, rng.dirichlet(np.ones(n_classes), n_classes), batch),
+        counts.by_dictionary(gradients, atoms, batch),
+    ]
+    if batch < n_classes - 1:
+        found.append(counts.by_rlg(gradients, batch))
+
+    for guessed in found:
+        assert guessed.shape == (2, n_classes)
+        assert guessed.min() >= 0
+        assert guessed.sum(axis=1).tolist() == [batch, batch]
+
+
+@few
+@given(seed=st.integers(0, 10_000), n_classes=st.integers(5, 10), scale=st.floats(0.1, 3))
+def test_linear_programmes_never_miss_a_class_that_is_present(seed: int, n_classes: int, scale: float) -> None:
+    rng = np.random.default_rng(seed)
+    batch = int(rng.integers(1, n_classes - 1))
+    weights = scale * rng.normal(size=(n_classes, 20))
+    features = np.maximum(rng.normal(size=(batch, 20)), 0)
+    labels = rng.integers(n_classes, size=batch)
+    errors = softmax(features @ weights.T / np.sqrt(20)) - np.eye(n_classes)[labels]
+
+    present = counts.present_classes(errors.T @ features / batch, batch)
+
+    assert present[labels].all()
+
+
+def test_one_sample_is_counted_by_all() -> None:
+    """With a batch of one the published methods are iDLG: the only negative row."""
+    for label in range(6):
+        network, _, gradient = batch_of([label], seed=label)
+        weights, bias = gradient["layers.1.weight"], gradient["layers.1.bias"]
+        truth = [np.eye(6, dtype=int)[label].tolist()]
+        assert counts.by_yin(weights, 1).tolist() == truth
+        assert counts.by_llg(weights, 1).tolist() == truth
+        assert counts.by_rlg(weights, 1).tolist() == truth
+        assert counts.by_ilrg(weights, bias, network.classifier, 1).tolist() == truth

@@ -139,6 +139,39 @@ def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, f
         assert np.abs(found.labels[0] - label).sum() < 1e-3
 
 
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_classes=st.integers(4, 30),
+    n_features=st.integers(1, 20),
+    family=st.sampled_from(FAMILIES),
+    with_bias=st.booleans(),
+)
+def test_the_truth_is_among_the_answers_for_any_head_and_feature(
+    seed: int, n_classes: int, n_features: int, family: str, with_bias: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(size=(n_classes, n_features)) / np.sqrt(n_features)
+    x, bias = rng.normal(size=n_features), rng.normal(size=n_classes) if with_bias else None
+    first, second = rng.permutation(n_classes)[:2]
+    share, own = rng.uniform(0.02, 0.98), np.eye(n_classes)[first]
+    label = {
+        "one-hot": own,
+        "smoothing": (1 - share / 2) * own + share / 2 / n_classes,
+        "mixup": share * own + (1 - share) * np.eye(n_classes)[second],
+    }[family]
+    errors = softmax(weights @ x + (0 if bias is None else bias)) - label
+
+    found = recover(np.outer(errors, x), weights, family=family, bias=bias)
+
+    assert found.directions is not None
+    scale = x @ found.directions[0]  # plus or minus the norm of x
+    assert np.nanmin(np.abs(found.candidates[0] - scale)) < 1e-4 * abs(scale)
+    if found.status[0] is Status.UNIQUE:
+        assert np.abs(found.labels[0] - label).sum() < 1e-3
+        assert found.features[0] == pytest.approx(x, abs=1e-3 * np.abs(x).max())
+
+
 def share_of(status: Status, n_classes: int, family: str, pattern: Pattern, *, positive: bool) -> float:
     rng = np.random.default_rng(n_classes)
     made = [truth_and_problem(rng, n_classes, family) for _ in range(300)]

@@ -14,7 +14,11 @@ from labelinf_core.host import Host
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = Host.load(strict=True).statements()
-SCORES = {f"S{n}" for n in (*range(1, 28), *range(30, 53))}
+EXPECTED = {
+    "the score papers": {f"S{n}" for n in (*range(1, 28), *range(30, 53))},
+    "the gradient channel": {*(f"G{n}" for n in range(1, 26)), *(f"E{n}" for n in range(1, 12))},
+    "the model-output channel": {*(f"E{n}" for n in range(12, 20)), *(f"T{n}" for n in range(9, 13))},
+}
 
 every_statement = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda item: item.key)
 
@@ -25,11 +29,15 @@ def functions_in(path: Path) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
-def test_every_statement_of_the_score_papers_is_there_once() -> None:
+def test_no_two_statements_share_a_key() -> None:
     keys = [item.key for item in STATEMENTS]
 
     assert len(keys) == len(set(keys))
-    assert set(keys) >= SCORES
+
+
+@pytest.mark.parametrize("source", EXPECTED)
+def test_every_statement_is_there(source: str) -> None:
+    assert EXPECTED[source] - {item.key for item in STATEMENTS} == set()
 
 
 @every_statement

@@ -61,6 +61,13 @@ def test_the_printed_size_is_not_certified_and_the_repaired_one_is(scorer: str, 
     assert repaired.certified
 
 
+def test_ten_primes_a_query_are_certified_where_the_paper_takes_five() -> None:
+    public = threat(306, "sklearn")
+    assert PrimeBlocks(size=0).design(public)[0].n_labels == 10
+    promises = [PrimeBlocks(size=size).promise(public) for size in (5, 10, 11)]
+    assert [promise is not None and promise.certified for promise in promises] == [True, True, False]
+
+
 @pytest.mark.parametrize("scorer", ["fpa:33", "fpa:41", "float32"])
 def test_the_repaired_size_decodes_every_labelling_of_a_block(scorer: str) -> None:
     """Largest m with N error < ln(1 + 1 / (2 P)): all 2**m labelings of the block, N = 12."""

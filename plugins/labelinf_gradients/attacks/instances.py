@@ -15,8 +15,9 @@ from labelinf_core.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, spread_counts
 from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
 from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
-from labelinf_gradients.batches.instances import Batch, recover_batch
+from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import recover_jointly
+from labelinf_gradients.batches.result import Batch
 
 __all__ = ["JointRecovery", "SampleBySample"]
 
@@ -108,9 +109,12 @@ def _refusal(facts: GradientThreat | None) -> str:
 def _guess(oracle: GradientOracle, recover: Callable[[NDArray[Any]], Batch], otherwise: NDArray[np.intp]) -> Guess:
     """Recover every release, fill up with ``otherwise`` (shape ``(n, batch)``), and say how many were certain."""
     batch = oracle.threat.batch
-    labels, complete = [], 0
+    labels, complete, exact = [], 0, 0
     for gradient, spare in zip(oracle.weight_gradients, otherwise, strict=True):
         found = recover(gradient)
-        complete += found.complete and len(found.classes) == batch
+        whole = len(found.classes) == batch
+        complete += found.complete and whole
+        exact += found.exact and whole
         labels.append(np.concatenate([found.classes, spare])[:batch])
-    return Guess(labels=np.concatenate(labels), evidence={"batches explained": complete, "batches": len(labels)})
+    evidence = {"batches": len(labels), "batches explained": complete, "features to 1e-3": exact}
+    return Guess(labels=np.concatenate(labels), evidence=evidence)

@@ -139,7 +139,7 @@ def present_classes(gradient: NDArray[Any], batch: int) -> NDArray[np.bool_]:
     left, values, _ = np.linalg.svd(gradient.astype(np.float64), full_matrices=False)
     basis = left[:, : min(batch, int((values > 1e-6 * values[0]).sum()))] if values[0] > 0 else left[:, :0]
     found = np.zeros(len(left), dtype=bool)
-    for c in range(len(left)):
+    for c in range(len(left) if basis.size else 0):
         others = np.delete(basis, c, axis=0)
         done = linprog(
             np.zeros(basis.shape[1]),

@@ -10,47 +10,28 @@ Related: SPEAR (Dimitrov et al., 2024) is exact through the sparsity of hidden R
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from labelinf_core.errors import InputError
+from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Batch", "recover_batch"]
+__all__ = ["recover_batch"]
 
 _ROUNDS = 3  # searches without a find, each with more and wilder starts, before giving up
 _CLEAR = 10  # finds that fit this many times worse than the best wait for another round
 _SAME = 1e-3  # relative distance below which two finds are one
 _TINY = 1e-300
 _RANGES = np.logspace(-0.5, 2, 16)  # how far apart the logits of a start may lie
-_LOOSEST = 0.01  # relative misfit that is never excused by rounding
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Batch:
-    """What was recovered of one batch.
-
-    Attributes:
-        classes: Labels of the samples that were found, shape ``(k,)``, ``k <= B``.
-        features: Their last-layer features, shape ``(k, I)``.
-        rank: Numerical rank of the gradient: how many samples it can tell apart.
-        unexplained: Norm of what the found samples leave of the gradient, relative to it.
-    """
-
-    classes: NDArray[np.intp]
-    features: NDArray[np.float64]
-    rank: int
-    unexplained: float
-
-    @property
-    def complete(self) -> bool:
-        """Whether the samples found explain the whole gradient; known without the truth."""
-        return len(self.classes) == self.rank and self.unexplained < 1e-3
+_LOOSEST = (1e-2, 1e-3, 1e-4, 1e-3, 1e-2)  # relative misfit never excused by rounding, attempt by attempt
 
 
 def recover_batch(
@@ -73,16 +54,23 @@ def recover_batch(
         nonnegative: The features are known to be non-negative.
 
     Raises:
-        InputError: Shapes do not fit, or the gradient's rank exceeds the batch.
+        InputError: Shapes do not fit, the batch is larger than half the number of classes, where nothing is left over
+            to tell a true sample by, or the gradient's rank exceeds the batch.
     """
     if gradient.shape != weights.shape:
         raise InputError(f"the gradient has shape {gradient.shape} and the weights {weights.shape}; they must agree.")
+    if batch > max(1, len(weights) // 2):
+        raise InputError(
+            f"a batch of {batch} from {len(weights)} classes cannot be taken apart sample by sample: "
+            f"at most half as many samples as classes can."
+        )
     rounding = float(np.finfo(gradient.dtype).eps) if gradient.dtype.kind == "f" else 2.2e-16
     exact = np.asarray(gradient, dtype=np.float64)
     size = np.linalg.norm(exact, axis=1)
     rows = 1 / np.where(size > 0, size, np.inf)
     rank, condition = _rank(rows[:, None] * exact, rounding, batch)
     hunt = _Hunt(
+        released=np.asarray(gradient),
         gradient=exact,
         weights=np.asarray(weights),
         offsets=np.zeros(len(exact)) if bias is None else np.asarray(bias, dtype=np.float64),
@@ -92,8 +80,16 @@ def recover_batch(
         condition=condition,
         rounding=rounding,
         nonnegative=nonnegative,
+        loosest=_LOOSEST[0],
     )
-    return hunt.run(rng)
+    best = hunt.run(rng)
+    # A false find spoils all that follow, and does not explain the gradient: begin again with other starts and limits.
+    for loosest in _LOOSEST[1:] if rank else ():
+        if best.complete:
+            break
+        again = attrs.evolve(hunt, loosest=loosest).run(rng)
+        best = min(best, again, key=lambda found: found.unexplained)
+    return best
 
 
 def _rank(gradient: NDArray[np.float64], rounding: float, batch: int) -> tuple[int, float]:
@@ -111,6 +107,7 @@ def _rank(gradient: NDArray[np.float64], rounding: float, batch: int) -> tuple[i
 class _Hunt:
     """Searches one gradient for its samples."""
 
+    released: NDArray[Any]
     gradient: NDArray[np.float64]
     weights: NDArray[Any]
     offsets: NDArray[np.float64]
@@ -120,6 +117,7 @@ class _Hunt:
     condition: float
     rounding: float
     nonnegative: bool
+    loosest: float
 
     def run(self, rng: np.random.Generator) -> Batch:
         """Search until every sample is found or several rounds in a row find none."""
@@ -135,9 +133,35 @@ class _Hunt:
             points = descend(whole, classes, features @ whole.right)
             features = points @ whole.right.T
             left = self.gradient - whole.errors(classes, points).T @ features / self.batch
-        sizes = np.linalg.norm(self.rows[:, None] * self.gradient), np.linalg.norm(self.rows[:, None] * left)
-        share = float(sizes[1] / sizes[0]) if sizes[0] else 0.0
-        return Batch(classes=classes, features=features, rank=self.rank, unexplained=share)
+        if len(classes) == self.rank > 0:
+            return self._polished(classes, features)
+        sizes = np.linalg.norm(self.rows[:, None] * np.array([left, self.gradient]), axis=(1, 2))
+        return Batch(
+            classes=classes,
+            features=features,
+            rank=self.rank,
+            unexplained=float(sizes[0] / max(sizes[1], _TINY)),
+            uncertainty=math.inf,
+        )
+
+    def _polished(self, classes: NDArray[np.intp], features: NDArray[np.float64]) -> Batch:
+        """Fit all samples together; with their labels known, so is how much rounding every row carries.
+
+        The entry ``p - 1`` of a label is rounded to the format's unit, whatever is left of it.
+        """
+        squares = (self.gradient**2).sum(axis=1)
+        np.add.at(squares, classes, (features**2).sum(axis=1) / self.batch**2)
+        equations = Equations.of(
+            self.released, self.weights, self.offsets, batch=self.batch, rank=self.rank, loudness=np.sqrt(squares)
+        )
+        ends, misfit = equations.solve(classes, (features @ equations.right)[None])
+        return Batch(
+            classes=classes,
+            features=equations.features(ends[0]),
+            rank=self.rank,
+            unexplained=float(misfit[0]),
+            uncertainty=float(equations.uncertainty(classes, ends[0]).max()),
+        )
 
     def _space(self, gradient: NDArray[np.float64], rank: int) -> Subspace:
         return Subspace.of(gradient, self.weights, self.offsets, self.rows, batch=self.batch, rank=rank)
@@ -192,10 +216,10 @@ class _Hunt:
         """
         size = np.maximum(np.linalg.norm(space.errors(classes, points), axis=1), 1e-300)
         blur = self.rounding * np.maximum(self.condition, 1 / size)
-        limit = np.clip(20 * blur, 1e-7, _LOOSEST)
+        limit = np.clip(20 * blur, 1e-7, self.loosest)
         fits = np.linalg.norm(space.misfit(classes, points)[:, :-1], axis=1) < limit
-        fits &= np.abs(space.coefficients(classes, points) - 1) < np.clip(100 * blur, 1e-4, _LOOSEST)
+        fits &= np.abs(space.coefficients(classes, points) - 1) < np.clip(100 * blur, 1e-4, max(self.loosest, 1e-4))
         if self.nonnegative:
             features = points @ space.right.T
-            fits &= features.min(axis=1) > -np.clip(100 * blur, 1e-6, _LOOSEST) * np.abs(features).max(axis=1)
+            fits &= features.min(axis=1) > -np.clip(100 * blur, 1e-6, self.loosest) * np.abs(features).max(axis=1)
         return np.flatnonzero(fits)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
-from labelinf_gradients.batches.instances import Batch
+from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.result import Batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["likely_counts", "recover_jointly"]
 
-_ITERATIONS = 60
 _STARTS = 8
-_TINY = 1e-300
 
 
 def recover_jointly(
@@ -56,15 +54,21 @@ def recover_jointly(
     Returns:
         The batch: complete when some labels explain the gradient to rounding, empty otherwise.
     """
-    task = _Task.of(gradient, weights, bias, batch)
+    equations = Equations.of(gradient, weights, bias, batch=batch, rank=batch)
     limit = 1e-7 if gradient.dtype == np.float64 else 2e-5
     for counts in itertools.islice(likely_counts(estimate, batch), tries):
         classes = np.repeat(np.arange(len(counts)), counts)
-        points, misfit = task.solve(classes, task.starts(classes, typical, rng))
-        if misfit < limit:
-            return Batch(classes=classes, features=points @ task.right.T, rank=batch, unexplained=misfit)
-    empty = np.zeros((0, task.right.shape[0]))
-    return Batch(classes=np.zeros(0, dtype=np.intp), features=empty, rank=batch, unexplained=1.0)
+        ends, misfit = equations.solve(classes, _starts(equations, gradient, classes, typical, rng))
+        best = int(misfit.argmin())
+        if misfit[best] < limit:
+            return Batch(
+                classes=classes,
+                features=equations.features(ends[best]),
+                rank=batch,
+                unexplained=float(misfit[best]),
+                uncertainty=float(equations.uncertainty(classes, ends[best]).max()),
+            )
+    return Batch.nothing(rank=batch, n_features=gradient.shape[1])
 
 
 def likely_counts(estimate: NDArray[np.float64], batch: int) -> Iterator[NDArray[np.intp]]:
@@ -91,88 +95,19 @@ def likely_counts(estimate: NDArray[np.float64], batch: int) -> Iterator[NDArray
     yield from sorted(seen.values(), key=lambda counts: float(((counts - estimate) ** 2).sum()))
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class _Task:
-    """The equations of one gradient, its rows scaled to equal size (entries are rounded relative to their row)."""
-
-    rows: NDArray[np.float64]
-    right: NDArray[np.float64]
-    logits: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    target: NDArray[np.float64]
-    plain: NDArray[np.float64]
-    batch: int
-
-    @classmethod
-    def of(cls, gradient: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any] | None, batch: int) -> _Task:
-        exact = np.asarray(gradient, dtype=np.float64)
-        size = np.linalg.norm(exact, axis=1)
-        rows = 1 / np.where(size > 0, size, np.inf)
-        right = np.linalg.svd(rows[:, None] * exact, full_matrices=False)[2][:batch].T
-        return cls(
-            rows=rows,
-            right=right,
-            logits=np.asarray(weights, dtype=np.float64) @ right,
-            offsets=np.zeros(len(exact)) if bias is None else np.asarray(bias, dtype=np.float64),
-            target=batch * (rows[:, None] * exact) @ right,
-            plain=exact @ right,
-            batch=batch,
-        )
-
-    def starts(
-        self, classes: NDArray[np.intp], typical: NDArray[np.float64] | None, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
-        """Return starting points, shape ``(starts, B, B)``: one plain, the others more and more disturbed."""
-        if typical is None:
-            counts = np.bincount(classes, minlength=len(self.rows))
-            base = -self.plain[classes] * (self.batch / counts[classes])[:, None]
-        else:
-            base = typical[classes] @ self.right
-        spread = np.linalg.norm(base, axis=1).mean() / np.sqrt(self.batch) * np.linspace(0.02, 0.6, _STARTS)
-        return np.asarray(base + spread[:, None, None] * rng.normal(size=(_STARTS, *base.shape)))
-
-    def solve(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Run Levenberg-Marquardt from all starts at once; return the best end point and its relative misfit."""
-        damping = np.full(len(points), 1e-2)
-        whole = float((self.target**2).sum())
-        errors = self._misfit(classes, points)
-        cost = (errors**2).sum(axis=(1, 2))
-        for _ in range(_ITERATIONS):
-            slopes = self._slopes(classes, points)
-            normal = np.einsum("kij,kil->kjl", slopes, slopes)
-            pull = np.einsum("kij,ki->kj", slopes, errors.reshape(len(points), -1))
-            diagonal = np.einsum("kjj->kj", normal)
-            diagonal += damping[:, None] * (diagonal + 1e-9 * diagonal.max(axis=1, keepdims=True)) + _TINY
-            trial = points - np.linalg.solve(normal, pull[:, :, None])[:, :, 0].reshape(points.shape)
-            left = self._misfit(classes, trial)
-            now = (left**2).sum(axis=(1, 2))
-            better = now < cost
-            points[better], errors[better], cost[better] = trial[better], left[better], now[better]
-            damping = np.clip(np.where(better, damping / 4, damping * 4), 1e-12, 1e12)
-            if cost.min() < 1e-24 * whole or not (damping < 1e10).any():
-                break
-        best = int(cost.argmin())
-        return points[best], float(np.sqrt(cost[best] / whole))
-
-    def _probabilities(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        logits = points @ self.logits.T + self.offsets
-        weights = np.exp(logits - logits.max(axis=-1, keepdims=True))
-        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
-
-    def _scaled_errors(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        q = self._probabilities(points)
-        q[:, np.arange(len(classes)), classes] -= 1
-        return np.asarray(q * self.rows)
-
-    def _misfit(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return ``sum_b q_b r_b' - B G V``, shape ``(k, C, B)``."""
-        return np.asarray(np.einsum("kbc,kbd->kcd", self._scaled_errors(classes, points), points) - self.target)
-
-    def _slopes(self, classes: NDArray[np.intp], points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return its derivatives, shape ``(k, C B, B B)``."""
-        p = self._probabilities(points)
-        dq = (p * self.rows)[..., None] * (self.logits - (p @ self.logits)[:, :, None, :])
-        slopes = np.einsum("kbce,kbd->kcdbe", dq, points)
-        own = np.arange(self.batch)
-        slopes[:, :, own, :, own] += np.swapaxes(self._scaled_errors(classes, points), 1, 2)[None]
-        return np.asarray(slopes.reshape(len(points), -1, self.batch**2))
+def _starts(
+    equations: Equations,
+    gradient: NDArray[Any],
+    classes: NDArray[np.intp],
+    typical: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return starting points, shape ``(starts, B, B)``: one plain, the others more and more disturbed."""
+    batch = len(classes)
+    if typical is None:
+        counts = np.bincount(classes, minlength=len(gradient))
+        base = -(gradient[classes].astype(np.float64) @ equations.right) * (batch / counts[classes])[:, None]
+    else:
+        base = typical[classes] @ equations.right
+    spread = np.linalg.norm(base, axis=1).mean() / np.sqrt(batch) * np.linspace(0.02, 0.6, _STARTS)
+    return np.asarray(base + spread[:, None, None] * rng.normal(size=(_STARTS, *base.shape)))

@@ -41,7 +41,7 @@ def likeliest_scales(problem: Problem, pattern: Pattern, *, positive: bool) -> N
         scales = np.where(cost < best, factor * least, scales)
         best = np.minimum(cost, best)
     for _ in range(_STEPS):
-        step = problem.misfit(scales, pattern).newton_step
+        step = problem.misfit(scales, pattern).least_squares_step
         step = np.where(np.isfinite(step), np.clip(step, -np.abs(scales) / 4, np.abs(scales) / 4), 0)
         cost = _cost(problem, pattern, scales + step)
         scales = np.where(cost < best, scales + step, scales)

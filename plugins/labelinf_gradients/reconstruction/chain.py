@@ -70,8 +70,19 @@ def inputs_by_singular_chain(
     above = own * np.linalg.norm(features, axis=1, keepdims=True)
     for number in range(last - 1, -1, -1):
         direction = principal(releases[f"layers.{number}.weight"], nonnegative=True).direction
-        passed = network.activation(direction @ network.layers[number].weights.T.astype(np.float64))
-        size = np.einsum("no,no->n", passed, passed)
-        scale = np.einsum("no,no->n", passed, above) / np.where(size > 0, size, np.inf)
+        weights = network.layers[number].weights.astype(np.float64)
+        scale, misfit = _best_scale(network.activation(direction @ weights.T), above)
+        if number == 0:  # inputs may have any sign, what hidden layers pass on may not
+            turned, other = _best_scale(network.activation(-direction @ weights.T), above)
+            scale = np.where(other < misfit, -turned, scale)
         above = scale[:, None] * direction
     return np.asarray(above)
+
+
+def _best_scale(
+    passed: NDArray[np.float64], wanted: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ``s`` of least squares in ``s passed = wanted``, and the squared misfit, both shape ``(n,)``."""
+    size = np.einsum("no,no->n", passed, passed)
+    scale = np.einsum("no,no->n", passed, wanted) / np.where(size > 0, size, np.inf)
+    return scale, ((scale[:, None] * passed - wanted) ** 2).sum(axis=1)

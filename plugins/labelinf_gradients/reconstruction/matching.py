@@ -92,7 +92,7 @@ class Matching:
 
         Args:
             network: The network.
-            released: Gradient of every parameter.
+            released: Gradients by parameter name; parameters without one are not matched.
             shape: Of the input, without the batch: ``(d,)`` or ``(channels, height, width)``.
             rng: Source of the starting point.
             label: Fixed label, or where a joint one starts; None starts a joint one anywhere.
@@ -144,7 +144,7 @@ class _Task:
         feature: NDArray[np.float64] | None,
     ) -> None:
         self._torch, self._matching, self._network = torch, matching, network
-        self._parameters = dict(network.module.named_parameters())
+        self._parameters = {name: value for name, value in network.module.named_parameters() if name in released}
         self._wanted = {name: self.tensor(released[name]) for name in self._parameters}
         self._feature = None if feature is None else self.tensor(feature[None])
         self._entered: list[Any] = []

@@ -78,7 +78,11 @@ def _from_entries(problem: Problem, pattern: Pattern) -> _Jobs:
 def _from_pairs(problem: Problem, pattern: Pattern) -> _Jobs:
     """Equations ``t (p_i - p_j) = a_i - a_j``, some for each sign of ``t``."""
     n = len(problem.column)
-    pairs = np.concatenate([_pairs(problem.slopes, pattern), _pairs(-problem.slopes, pattern)], axis=1)
+    halves = [_pairs(problem.slopes, pattern), _pairs(-problem.slopes, pattern)]
+    if problem.offsets is not None:  # biases can saturate the softmax on a class whatever its slope
+        extreme = _extremes(problem.column, pattern)
+        halves = [np.concatenate([half, extreme], axis=1) for half in halves]
+    pairs = np.concatenate(halves, axis=1)
     count = pairs.shape[1]
     rows = np.repeat(np.arange(n), count)
     ends = pairs.reshape(-1, 2)
@@ -107,3 +111,11 @@ def _pairs(slopes: NDArray[np.float64], pattern: Pattern) -> NDArray[np.intp]:
     disjoint = np.stack([top, bottom], axis=2)
     extra = np.stack([np.repeat(top[:, :1], count - 1, axis=1), bottom[:, 1:]], axis=2)
     return np.concatenate([disjoint, extra], axis=1)
+
+
+def _extremes(column: NDArray[np.float64], pattern: Pattern) -> NDArray[np.intp]:
+    """Return pairs of the |S| + 1 largest with the |S| + 1 smallest entries of ``a``, shape ``(n, count, 2)``."""
+    count = min(pattern.excluded + 1, column.shape[1] // 2)
+    order = column.argsort(axis=1)
+    ends = [(i, -1 - j) for i in range(count) for j in range(count)]
+    return np.stack([order[:, [i for i, _ in ends]], order[:, [j for _, j in ends]]], axis=2)

@@ -18,7 +18,8 @@ __all__ = ["Scored", "polish"]
 
 _STEPS = 3
 _HOPELESS = 0.03  # a candidate that leaves this share unexplained before polishing is another equation's accident
-_LEAST_ENTRY = -1e-3  # a label may be this negative from rounding
+_LEAST_ENTRY = -1e-3  # a label may be this negative from rounding,
+_SUM_ERROR = 1e-3  # and its sum this far from one; entries whose largest have cancelled do not sum to zero
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -28,7 +29,8 @@ class Scored:
     Attributes:
         rows: Which gradient each belongs to, shape ``(k,)``.
         scales: ``t``, shape ``(k,)``.
-        residual: Unexplained share of ``a`` outside S, shape ``(k,)``; infinite where the label has negative entries.
+        residual: Unexplained share of ``a`` outside S, shape ``(k,)``; infinite where the label has negative entries or
+            does not sum to one.
         labels: Pseudo labels, shape ``(k, C)``.
         lever: L1 change of the label per unit of unexplained share, shape ``(k,)``.
     """
@@ -55,10 +57,15 @@ def polish(problem: Problem, pattern: Pattern, candidates: NDArray[np.float64]) 
     return Scored(
         rows=rows,
         scales=scales,
-        residual=np.where(misfit.labels.min(axis=1) < _LEAST_ENTRY, np.inf, misfit.share),
+        residual=np.where(_is_label(misfit.labels), misfit.share, np.inf),
         labels=misfit.labels,
-        lever=_lever(part, scales, misfit) * misfit.yardstick,
+        lever=_lever(part, scales, misfit),
     )
+
+
+def _is_label(labels: NDArray[np.float64]) -> NDArray[np.bool_]:
+    sums = np.abs(labels.sum(axis=1) - 1) <= _SUM_ERROR
+    return np.asarray(sums & (labels.min(axis=1) >= _LEAST_ENTRY))
 
 
 def _promising(rows: NDArray[np.intp], share: NDArray[np.float64], n: int) -> NDArray[np.bool_]:
@@ -69,9 +76,9 @@ def _promising(rows: NDArray[np.intp], share: NDArray[np.float64], n: int) -> ND
 
 
 def _lever(problem: Problem, scales: NDArray[np.float64], misfit: Misfit) -> NDArray[np.float64]:
-    """Return the L1 change of the label per unit of ``h``: ``sum |dy/dt|`` over the norm of ``dh/dt``."""
+    """Return the L1 change of the label per unit of unexplained share: ``sum |dy/dt|`` over that of ``dh/dt``."""
     p = misfit.labels + problem.column / scales[:, None]
     mean = np.einsum("nc,nc->n", p, problem.slopes)
     change = p * (problem.slopes - mean[:, None]) + problem.column / scales[:, None] ** 2
     with np.errstate(divide="ignore"):
-        return np.asarray(np.abs(change).sum(axis=1) / np.linalg.norm(misfit.slopes, axis=1))
+        return np.asarray(np.abs(change).sum(axis=1) / misfit.in_shares(misfit.slopes))

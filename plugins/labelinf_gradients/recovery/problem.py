@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Misfit", "Problem"]
 
-_FLOOR = 1e-12  # entries below this share of the gradient are taken for zero
+_FLOOR = 1e-30  # entries below this share of the gradient are taken for zero
+_SUM = 16  # how many smallest numbers may be lost in one sum
 _WIDEST_SPREAD = 1e3  # logits further apart are not known well enough to excuse a misfit
 
 
@@ -27,9 +28,10 @@ class Misfit:
         slopes: ``dh / dt``, treated alike.
         labels: Pseudo labels ``y(t) = h / t`` in full, shape ``(k, C)``.
         inside: S, the indices of their largest entries, shape ``(k, |S|)``.
-        yardstick: What ``h`` is measured by, shape ``(k,)``: the norm outside S of ``a`` and of what rounded logits
-            put into ``t p``. Entries of a gradient are rounded relative to themselves, so a share of the small
-            entries says far more than a share of the whole gradient.
+        yardstick: What ``h`` is measured by, entry by entry, shape ``(k, C)``; infinite on S. It is the size of ``a``
+            and of what rounded logits put into ``t p``. Entries of a gradient are rounded relative to themselves, so
+            that a share of each entry says far more than a share of the whole gradient; where ``h`` is centred, the
+            rounding of all entries goes into each, and all have the same yardstick.
     """
 
     values: NDArray[np.float64]
@@ -40,15 +42,26 @@ class Misfit:
 
     @property
     def share(self) -> NDArray[np.float64]:
-        """The unexplained share of the gradient outside S, shape ``(k,)``."""
-        return np.asarray(np.sqrt(np.einsum("nc,nc->n", self.values, self.values)) / self.yardstick)
+        """The unexplained share of the gradient outside S, root mean square over its entries, shape ``(k,)``."""
+        return self.in_shares(self.values)
+
+    def in_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the root mean square over the entries outside S of ``values`` in units of the yardstick."""
+        part = values / self.yardstick
+        return np.asarray(np.sqrt(np.einsum("nc,nc->n", part, part) / (part.shape[1] - self.inside.shape[1])))
 
     @property
     def newton_step(self) -> NDArray[np.float64]:
-        """The Gauss-Newton step of ``t``, shape ``(k,)``; not finite where the misfit does not depend on it."""
-        curvature = np.einsum("nc,nc->n", self.slopes, self.slopes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(-np.einsum("nc,nc->n", self.values, self.slopes) / curvature)
+        """The Gauss-Newton step of ``t`` for entries rounded relative to themselves, shape ``(k,)``.
+
+        Not finite where the misfit does not depend on ``t``.
+        """
+        return _step(self.values / self.yardstick, self.slopes / self.yardstick)
+
+    @property
+    def least_squares_step(self) -> NDArray[np.float64]:
+        """The same for entries that all carry the same noise."""
+        return _step(self.values, self.slopes)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -62,20 +75,27 @@ class Problem:
         column: ``a``, proportional to ``p - y``, shape ``(n, C)``.
         slopes: ``w = W v``, shape ``(n, C)``.
         offsets: ``b``, known biases, shape ``(C,)``; None without.
+        least: The smallest number that the gradients' type holds at full precision.
     """
 
     column: NDArray[np.float64]
     slopes: NDArray[np.float64]
     offsets: NDArray[np.float64] | None = None
+    least: float = 0.0
 
     @property
     def n_classes(self) -> int:
         """C, the number of classes."""
         return int(self.column.shape[1])
 
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """Whether a gradient is more than zeros and what underflow has left of small numbers, shape ``(n,)``."""
+        return np.asarray(np.abs(self.column).max(axis=1) > _SUM * self.least)
+
     def take(self, rows: NDArray[np.intp] | slice) -> Problem:
         """Return the gradients of ``rows``."""
-        return Problem(column=self.column[rows], slopes=self.slopes[rows], offsets=self.offsets)
+        return attrs.evolve(self, column=self.column[rows], slopes=self.slopes[rows])
 
     def probabilities(self, scales: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``softmax(t w + b)``, shape ``(n, C)``."""
@@ -105,7 +125,7 @@ class Problem:
         mean = np.einsum("nc,nc->n", p, self.slopes)
         p *= 1 + scales[:, None] * (self.slopes - mean[:, None])
         return Misfit(
-            yardstick=self._yardstick(scales, explained, inside),
+            yardstick=self._yardstick(scales, explained, inside, alike=not pattern.zero),
             values=outside(h, inside, centre=not pattern.zero),
             slopes=outside(p, inside, centre=not pattern.zero),
             labels=labels,
@@ -113,14 +133,25 @@ class Problem:
         )
 
     def _yardstick(
-        self, scales: NDArray[np.float64], explained: NDArray[np.float64], inside: NDArray[np.intp]
+        self, scales: NDArray[np.float64], explained: NDArray[np.float64], inside: NDArray[np.intp], *, alike: bool
     ) -> NDArray[np.float64]:
         spread = np.minimum(np.abs(scales) * np.ptp(self.slopes, axis=1), _WIDEST_SPREAD)
         explained *= spread[:, None]
-        size = np.einsum("nc,nc->n", *[outside(explained, inside, centre=False)] * 2)
-        rest = outside(self.column.copy(), inside, centre=False)
-        size += np.einsum("nc,nc->n", rest, rest)
-        return np.asarray(np.maximum(np.sqrt(size), _FLOOR * np.abs(self.column).max(axis=1)))
+        explained *= explained
+        explained += self.column**2
+        at = np.arange(len(scales))[:, None]
+        if alike:
+            explained[at, inside] = 0
+            explained[:] = explained.sum(axis=1, keepdims=True) / (explained.shape[1] - inside.shape[1])
+        floor = _FLOOR * np.abs(self.column).max(axis=1) + _SUM * self.least * (1 + np.abs(scales))
+        size = np.maximum(np.sqrt(explained, out=explained), floor[:, None])
+        size[at, inside] = np.inf
+        return np.asarray(size)
+
+
+def _step(values: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(-np.einsum("nc,nc->n", values, slopes) / np.einsum("nc,nc->n", slopes, slopes))
 
 
 def _largest(labels: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -32,7 +32,7 @@ class Status(enum.Enum):
     """The two classes are known, their weights only as an interval: the probabilities are saturated."""
 
     NO_INFORMATION = "no_information"
-    """The gradient is zero: a prediction equal to its label gives it, and so does a zero feature with any label."""
+    """The gradient is zero, or underflowed: a prediction equal to its label does that, and a zero feature."""
 
     UNEXPLAINED = "unexplained"
     """No label of the family explains it: it is noisy, defended, of a batch, or of another family."""

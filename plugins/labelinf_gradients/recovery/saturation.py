@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["saturated", "settle"]
 
-_GRID = np.concatenate([s * np.logspace(0, 5, 101) for s in (1.0, -1.0)])
-_VANISHED = 1e-12  # of the largest entry
+_GRID = np.logspace(0, 5, 101)
+_FINE = np.logspace(0, 0.05, 51)  # between two points of the grid
+_VANISHED = 1e-30  # of the largest entry; smaller ones the solver does not look at either
 
 
 def saturated(column: NDArray[np.float64], pattern: Pattern, precision: Precision) -> NDArray[np.bool_]:
@@ -56,15 +57,35 @@ def settle(problem: Problem, pattern: Pattern, answers: Answers, precision: Prec
         precision: How exactly the gradients are known.
         positive: Only scales ``t > 0`` are possible.
     """
-    grid = _GRID[_GRID > 0] if positive else _GRID
     for row in range(len(problem.column)):
-        scales = grid * np.abs(problem.column[row]).max()
-        misfit = problem.take(np.full(len(scales), row)).misfit(scales, pattern)
-        fits = (misfit.share <= precision.tolerance) & (misfit.labels.min(axis=1) >= -precision.tolerance)
-        possible = np.flatnonzero(fits)
-        if len(possible):
-            answers.residual[row] = misfit.share[possible].min()
-            _span(answers, row, scales[possible], misfit.labels[possible])
+        one = problem.take(np.array([row]))
+        found = [_feasible(one, sign, pattern, precision) for sign in ((1.0,) if positive else (1.0, -1.0))]
+        scales = np.concatenate([scales for scales, _ in found])
+        if len(scales):
+            answers.residual[row] = min(share.min(initial=np.inf) for _, share in found)
+            _span(answers, row, scales, problem.take(np.full(len(scales), row)).labels(scales))
+
+
+def _feasible(
+    one: Problem, sign: float, pattern: Pattern, precision: Precision
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scales of one sign that explain one gradient, and the shares they leave: a grid, then its two ends."""
+    size = np.abs(one.column).max()
+    scales, share = _explaining(one, sign * size * _GRID, pattern, precision)
+    if not len(scales):
+        return scales, share
+    ends = np.concatenate([scales[0] / _FINE, scales[-1] * _FINE])
+    more, more_share = _explaining(one, ends, pattern, precision)
+    return np.concatenate([scales, more]), np.concatenate([share, more_share])
+
+
+def _explaining(
+    one: Problem, scales: NDArray[np.float64], pattern: Pattern, precision: Precision
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    misfit = one.take(np.zeros(len(scales), dtype=np.intp)).misfit(scales, pattern)
+    share = misfit.share
+    fits = (share <= precision.tolerance) & (misfit.labels.min(axis=1) >= -precision.tolerance)
+    return scales[fits], share[fits]
 
 
 def _span(answers: Answers, row: int, scales: NDArray[np.float64], labels: NDArray[np.float64]) -> None:

@@ -74,6 +74,7 @@ def recover(
         column=parts.column,
         slopes=(parts.direction.astype(weights.dtype) @ weights.T).astype(np.float64),
         offsets=None if bias is None else np.asarray(bias, dtype=np.float64),
+        least=float(np.finfo(gradients.dtype).tiny),
     )
     if precision is None:
         precision = FLOAT64 if gradients.dtype == np.float64 else FLOAT32
@@ -112,11 +113,13 @@ def solve(
 def _answers(problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision) -> Answers:
     """Try every family, simplest first: near saturation several may explain the same gradient, which must be said."""
     answers = Answers.nothing(*problem.column.shape)
-    rows = np.flatnonzero(problem.column.any(axis=1))
+    rows = np.flatnonzero(problem.informative)
     part = problem.take(rows)
-    for pattern in patterns if len(rows) else ():
-        scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive))
-        answers.improve(rows, decide(part, scored, pattern, precision, positive=positive), precision)
+    # Candidates can be as extreme as numbers get; what is not finite is no answer.
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        for pattern in patterns if len(rows) else ():
+            scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive))
+            answers.improve(rows, decide(part, scored, pattern, precision, positive=positive), precision)
     return answers
 
 

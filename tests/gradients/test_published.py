@@ -1,0 +1,38 @@
+"""``labelinf reproduce iclr-table5``: every reading of the protocol, and the honest study beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelinf_core.host import Host
+from labelinf_gradients.published.table5 import LEVELS, PRINTED_ACCURACY, PRINTED_LOSS, Study, table5
+
+
+def test_it_is_listed() -> None:
+    (found,) = (item for item in Host.load(strict=True).reproductions() if item.name == "iclr-table5")
+
+    assert "Wang et al., ICLR 2024" in str(found.reference)
+    assert found.target.endswith(":table5")
+
+
+def test_the_study_is_of_smoothed_digits_whose_scalars_are_known() -> None:
+    study = Study.digits(20, hidden=64)
+
+    assert study.gradients.shape == (20, 10, 64)
+    assert study.labels.sum(axis=1) == pytest.approx(np.ones(20))
+    assert (np.abs(study.scalars) >= 4).all()  # coefficient 4, and |p - y| at most 1
+
+
+def test_all_readings_stand_beside_the_printed_figures() -> None:
+    readings, honest = table5(3).tables
+
+    assert len(readings.rows) == 7
+    assert readings.rows[0][3:] == tuple(
+        f"{accuracy:.0%} {loss:.1e}" for accuracy, loss in zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)
+    )
+    assert {row[0] for row in readings.rows[1:]} == {"standard deviation", "variance"}
+    assert all(len(row) == len(readings.columns) == 3 + len(LEVELS) for row in readings.rows)
+    assert [row[0] for row in honest.rows] == [1e-6, *LEVELS, 1.0]
+    assert all(0 <= share <= 1 for row in honest.rows for share in row[1:])
+    assert honest.rows[0][1:] == (1.0, 1.0, 1.0, 1.0)
