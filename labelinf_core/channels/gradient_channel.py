@@ -54,7 +54,7 @@ class GradientChannel(Channel):
         epochs: Training before the attack, in passes over the data; 0 is an untrained network.
         samples: Samples attacked per trial.
         batch: Samples per released gradient.
-        labels: What clients do to their labels: ``one-hot``, ``smoothing`` or ``mixup``.
+        targets: What clients do to their labels: ``one-hot``, ``smoothing`` or ``mixup``.
         smoothing: Largest smoothing factor; every sample draws its own.
         shared: Layers whose gradients are released: ``last`` or ``all``.
         members: Attack samples that the network was trained on, instead of held-out ones.
@@ -74,7 +74,7 @@ class GradientChannel(Channel):
     epochs: int = attrs.field(default=3, validator=_not_negative)
     samples: int = attrs.field(default=64, validator=_at_least_one)
     batch: int = attrs.field(default=1, validator=_at_least_one)
-    labels: LabelFamily = LabelFamily.ONE_HOT
+    targets: LabelFamily = LabelFamily.ONE_HOT
     smoothing: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     shared: Shared = Shared.LAST
     members: bool = False
@@ -97,7 +97,7 @@ class GradientChannel(Channel):
             n_classes=data.n_classes,
             prior=data.prior,
             batch=self.batch,
-            family=self.labels,
+            family=self.targets,
             smoothing=self.smoothing,
             shared=self.shared,
             has_bias=self.bias,

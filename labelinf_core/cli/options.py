@@ -108,7 +108,8 @@ def channel_options(function: Any) -> Any:
         click.option(
             "--scorer",
             metavar="NAME",
-            help="What computes the score: sklearn, exact, float64, float32, fpa:PHI or your own module:function.",
+            help="What computes the score: sklearn, exact, float64, float32, bfloat16, float16, fpa:PHI, your own "
+            "module:function or cmd:PROGRAM.",
         ),
         click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited."),
     ]

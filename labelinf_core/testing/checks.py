@@ -12,6 +12,7 @@ import attrs
 
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import LabelinfError, UnknownNameError
+from labelinf_core.evaluator.suite import Matrix
 from labelinf_core.host import Host, Registered
 from labelinf_core.specs import Builder, Spec
 from labelinf_core.testing import gradient_attacks, gradient_defences, output_attacks, output_defences, play
@@ -166,6 +167,13 @@ def _has_reference(host: Host, item: Registered) -> None:
     require(reference.work and reference.statement, "its reference must name a work and a statement in it")
 
 
+def _settings_can_be_written(host: Host, item: Registered) -> None:
+    """A suite's table holds a channel's settings beside its own keys."""
+    taken = {field.name for field in attrs.fields(Matrix)} - {"settings"}
+    clash = taken & {field.name for field in attrs.fields(item.load())}
+    require(not clash, f"a suite cannot give {', '.join(sorted(clash))}: the name is taken by the table itself")
+
+
 def _survives_a_round_trip(host: Host, item: Registered) -> None:
     builder = Builder(host)
     kind = item.descriptor.kind
@@ -182,6 +190,7 @@ def _rules(descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Regist
     yield "has-a-reference", _has_reference
     kind = descriptor.kind
     if kind is Kind.CHANNEL:  # its parameters are the game's; a suite gives them
+        yield "settings-can-be-written", _settings_can_be_written
         return
     yield "is-frozen", _is_frozen
     yield "survives-a-round-trip", _survives_a_round_trip

@@ -202,7 +202,7 @@ def test_every_defence_stands_in_the_channel_and_no_labels_lie_about(item: objec
 
 
 def test_exact_labels_and_their_error_are_reported(data: LabelSet) -> None:
-    outcome = GradientChannel(hidden=(12,), samples=30, labels=LabelFamily.MIXUP, auxiliary=10).play(
+    outcome = GradientChannel(hidden=(12,), samples=30, targets=LabelFamily.MIXUP, auxiliary=10).play(
         Setting(data=data, attack=ExactSolver()),
         curator_rng=np.random.default_rng(1),
         attack_rng=np.random.default_rng(2),
@@ -224,7 +224,7 @@ def test_batches_are_scored_against_the_best_guess_of_counts(data: LabelSet) -> 
 
 
 def test_public_inputs_are_the_mixed_ones(data: LabelSet) -> None:
-    channel = attrs.evolve(CHANNEL, labels=LabelFamily.MIXUP)
+    channel = attrs.evolve(CHANNEL, targets=LabelFamily.MIXUP)
     threat = channel.threat(Setting(data=data, defences=(Mixup(),)))
 
     assert threat.family is LabelFamily.MIXUP
@@ -297,11 +297,11 @@ def test_a_network_that_is_neither_ours_nor_a_module_is_one_sentence(data: Label
         attrs.evolve(CHANNEL, network="resnet").check(data)
 
 
-@pytest.mark.parametrize("written", ["gradient(labels=mixup, shared=all)", "gradient(labels='mixup', shared='all')"])
+@pytest.mark.parametrize("written", ["gradient(targets=mixup, shared=all)", "gradient(targets='mixup', shared='all')"])
 def test_words_need_no_quotes_on_the_command_line(written: str) -> None:
     channel = Builder(HOST).build(Kind.CHANNEL, written, "--channel")
 
-    assert (channel.labels, channel.shared) == (LabelFamily.MIXUP, Shared.ALL)
+    assert (channel.targets, channel.shared) == (LabelFamily.MIXUP, Shared.ALL)
     with pytest.raises(InputError, match="activation: 'gelu' must be one of relu, sigmoid, tanh"):
         Builder(HOST).build(Kind.CHANNEL, "gradient(activation=gelu)", "--channel")
 

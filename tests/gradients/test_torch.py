@@ -256,7 +256,7 @@ def test_a_module_in_the_users_own_folder_is_attacked_from_the_command_line(tmp_
         "    return nn.Sequential(nn.Linear(n_inputs, 32), nn.ReLU(), nn.Linear(32, n_classes))\n"
     )
     command = [sys.executable, "-m", "labelinf_core", "attack", "exact-solver", "--labels", "digits"]
-    channel = "gradient(network='mynet:make', samples=20, labels='mixup')"
+    channel = "gradient(network='mynet:make', samples=20, targets='mixup')"
 
     done = subprocess.run([*command, "--channel", channel], cwd=tmp_path, capture_output=True, text=True, check=False)
 
