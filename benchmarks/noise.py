@@ -6,11 +6,16 @@ Usage::
     python benchmarks/noise.py --sizes 1024 --factors 1
     python benchmarks/noise.py --few --sizes 256       # fewer queries than labels
     python benchmarks/noise.py --sklearn               # N = q = 1024 at 6.7 L / N through scikit-learn itself
+    python benchmarks/noise.py --curve --sizes 1024    # floor, observation and ceiling over the noise; a minute
 
 The papers spend a query on one label when noise is large (*one label*: Algorithm 3 of ICML 2021 with m = 1, its
 repeats averaged). Thresholds are the standard deviation (Gaussian), scale (Laplace) or bound (uniform) of the noise at
 which 99 % of the labels are still right, in units of L / N, found by bisection in whole games; *ratio* is against one
-label. Theory: Gaussian .2149 sqrt(q / N) for one label and .2149 sqrt(q) for Hadamard signs, uniform .372 sqrt(q).
+label. The curve sets what was observed between what the attack reaches by theory, ``Phi(L sqrt(q) / (2 N s))``, and the
+lowest ceiling that any statement sets to every attack: they meet at q = N. With fewer queries the attack does not reach
+that number, and the gap to the ceiling is shown.
+
+Theory: Gaussian .2149 sqrt(q / N) for one label and .2149 sqrt(q) for Hadamard signs, uniform .372 sqrt(q).
 """
 
 from __future__ import annotations
@@ -23,6 +28,8 @@ import numpy as np
 
 from labelinf_core.channels.score import ScoreAttack, ScoreChannel, ScoreDefence, Setting
 from labelinf_core.components import LabelSet, NoiseModel
+from labelinf_core.evaluator.statistics import label_accuracy
+from labelinf_core.guarantees import Ceiling
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.uniform import Uniform
@@ -30,6 +37,10 @@ from labelinf_scores.attacks.averaging import Averaging
 from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.linear_program import LinearProgram
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
+from labelinf_scores.bounds.counting import Counting
+from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
+from labelinf_scores.bounds.hadamard import hadamard_accuracy, hadamard_std
+from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.losses.log_loss import LogLoss
@@ -41,12 +52,22 @@ NOISES = {
     "laplace": lambda size: Laplace(scale=size),
     "uniform": lambda size: Uniform(tau=size),
 }
+_GAMES = 16
 ONE_LABEL, HADAMARD, PROGRAM = "one label", "hadamard", "linear program"
 
 
-def play(attack: ScoreAttack, n: int, queries: int, model: NoiseModel | None, *, seed: int, scorer: str) -> float:
+def play(
+    attack: ScoreAttack,
+    n: int,
+    queries: int,
+    model: NoiseModel | None,
+    *,
+    seed: int,
+    scorer: str,
+    even: bool = False,
+) -> float:
     """Return the share of labels that one game recovers."""
-    labels = np.random.default_rng(seed).integers(0, 2, n)
+    labels = np.arange(n) % 2 if even else np.random.default_rng(seed).integers(0, 2, n)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="random", provenance="made")
     guards: list[ScoreDefence] = [] if scorer == "sklearn" else [Clip(epsilon=CLIP)]
     if model is not None:
@@ -102,6 +123,42 @@ def few_queries(n: int) -> None:
         print(f"{queries:8}{one:12.3f}{all_at_once:12.3f}{gained:26.1f}")
 
 
+def curve(n: int) -> None:
+    """Print floor, observation and ceiling over the noise, for as many queries as labels and for fewer."""
+    print(
+        f"\nN = {n}, Gaussian noise s, two equal classes; share of labels recovered, 95 % interval over {_GAMES} games"
+    )
+    print(f"{'queries':>8}{'s N / L':>9}{'theory':>9}{'observed':>10}{'interval':>18}{'ceiling':>9}{'gap':>8}  by")
+    outside = 0
+    for queries in (n, n // 2, n // 8):
+        for row, accuracy in enumerate((0.99, 0.95, 0.9, 0.8, 0.7, 0.6)):
+            std = hadamard_std(SPAN, n, n, accuracy)
+            games = [
+                play(HadamardAttack(), n, queries, Gaussian(scale=std), seed=100 * row + s, scorer="float64", even=True)
+                for s in range(_GAMES)
+            ]
+            seen, lowest = label_accuracy(games, n), _lowest_ceiling(n, queries, std)
+            theory = hadamard_accuracy(SPAN, n, queries, std)
+            outside += queries >= n and not seen.low <= theory <= seen.high
+            print(
+                f"{queries:8}{std * n / SPAN:9.2f}{theory:9.4f}{seen.value:10.4f}"
+                f"{f'[{seen.low:.4f}, {seen.high:.4f}]':>18}{lowest.accuracy:9.4f}{lowest.accuracy - seen.value:8.4f}"
+                f"  {lowest.statement.removeprefix('labelinf theory, ')}"
+            )
+    print(f"{outside} of 6 observations at q = N lie outside their own interval of the theory")
+
+
+def _lowest_ceiling(n: int, queries: int, std: float) -> Ceiling:
+    data = LabelSet(labels=np.arange(n) % 2, class_names=("0", "1"), title="even", provenance="made")
+    channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=queries)
+    guards = (Clip(epsilon=CLIP), ScoreNoise(model=Gaussian(scale=std)))
+    threat = channel.threat(Setting(data=data, defences=guards))
+    found = [
+        ceiling for bound in (PrivateScores(), GaussianCapacity(), Counting()) for ceiling in bound.ceilings(threat)
+    ]
+    return min(found, key=lambda ceiling: ceiling.accuracy)
+
+
 def through_sklearn() -> None:
     """Print the mark to reach: N = q = 1024 under Gaussian noise of 6.7 L / N."""
     n, model = 1024, Gaussian(scale=6.7 * SPAN / 1024)
@@ -119,10 +176,13 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[64])
     parser.add_argument("--factors", type=int, nargs="+", default=[1, 4], help="queries per label")
     parser.add_argument("--few", action="store_true", help="fewer queries than labels")
+    parser.add_argument("--curve", action="store_true", help="floor, observation and ceiling over the noise")
     parser.add_argument("--sklearn", action="store_true", help="through scikit-learn's own log_loss")
     options = parser.parse_args()
     if options.sklearn:
         through_sklearn()
+    elif options.curve:
+        curve(max(options.sizes))
     elif options.few:
         few_queries(max(options.sizes))
     else:

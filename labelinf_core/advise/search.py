@@ -11,7 +11,7 @@ is reported as such.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -40,6 +40,9 @@ class Advice:
         forced: Smallest strength that the known attacks leave within the target; None when none does or none was asked
             for.
         strongest_attack: The attack that forced it.
+        certified_cost: What the certified strength costs honest participants, as named numbers; empty when there is
+            none, or the channel cannot say.
+        forced_cost: The same for the forced one.
     """
 
     knob: Knob
@@ -47,6 +50,19 @@ class Advice:
     statement: str = ""
     forced: float | None = None
     strongest_attack: str = ""
+    certified_cost: Mapping[str, float] = attrs.field(factory=dict)
+    forced_cost: Mapping[str, float] = attrs.field(factory=dict)
+
+    @property
+    def setting(self) -> str:
+        """The certified defence, its strength written with four digits, rounded to the stronger side.
+
+        Raises:
+            ValueError: Nothing is certified.
+        """
+        if self.certified is None:
+            raise ValueError("no strength is certified, so there is no setting to name")
+        return self.knob.spec(_four_digits(self.certified, up=self.knob.strongest > self.knob.weakest))
 
 
 @attrs.frozen(kw_only=True)
@@ -60,7 +76,7 @@ class Advisor:
         base: Defences that stand already, nearest to the curator.
         target: What is to be reached.
         attacks: Specs of the attacks to withstand.
-        trials: Games per attack and strength.
+        trials: Most games per attack and strength; fewer where the first ones leave no doubt.
         seed: Of the games.
     """
 
@@ -70,7 +86,7 @@ class Advisor:
     base: tuple[Defence, ...]
     target: Target
     attacks: Sequence[str]
-    trials: int = 2
+    trials: int = 16
     seed: int = 0
 
     def knobs(self) -> list[Knob]:
@@ -92,7 +108,15 @@ class Advisor:
             statement=proof.statement if proof else "",
             forced=forced,
             strongest_attack=attack,
+            certified_cost=self._cost(knob, certified),
+            forced_cost=self._cost(knob, forced),
         )
+
+    def _cost(self, knob: Knob, strength: float | None) -> Mapping[str, float]:
+        """Return what a strength costs honest participants, with the same draws for every knob."""
+        if strength is None:
+            return {}
+        return self.channel.utility(self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
 
     def _proof(self, knob: Knob, strength: float) -> Ceiling | None:
         """Return a ceiling that reaches the target, or None."""
@@ -114,25 +138,33 @@ class Advisor:
 
         def withstands(strength: float) -> bool:
             nonlocal culprit
-            broken_by = self._broken_by(knob, strength)
+            broken_by = self._broken_by(knob, strength, culprit)
             culprit = broken_by or culprit
             return not broken_by
 
         return smallest(knob, withstands, steps=10), culprit
 
-    def _broken_by(self, knob: Knob, strength: float) -> str:
-        """Return the first attack that exceeds the target, or nothing."""
+    def _broken_by(self, knob: Knob, strength: float, suspect: str) -> str:
+        """Return the first attack that exceeds the target, or nothing; ``suspect`` is tried before all others."""
         defences = self._defences(knob, strength)
-        for spec in self.attacks:
+        for spec in sorted(self.attacks, key=lambda spec: spec != suspect):
             attack: Attack = self.builder.build(Kind.ATTACK, spec, "advise")
             setting = Setting(data=self.data, attack=attack, defences=defences)
             if attack.refusal(self.channel.threat(setting)):
                 continue
-            played = [self._play(setting, trial) for trial in range(self.trials)]
-            accuracy, exact = (float(np.mean(values)) for values in zip(*played, strict=True))
-            if not self.target.withstood(accuracy, exact):
+            if not self.target.withstood(*self._mean(setting)):
                 return spec
         return ""
+
+    def _mean(self, setting: Setting) -> tuple[float, float]:
+        """Return mean accuracy and share of exact recoveries, over as many games as it takes to tell."""
+        played: list[tuple[float, float]] = []
+        while len(played) < self.trials:
+            played.append(self._play(setting, len(played)))
+            accuracy, exact = (float(np.mean(values)) for values in zip(*played, strict=True))
+            if self.target.is_settled(accuracy, exact, labels=len(played) * self.data.n_records, games=len(played)):
+                break
+        return accuracy, exact
 
     def _play(self, setting: Setting, trial: int) -> tuple[float, float]:
         curator, attack = np.random.default_rng([self.seed, trial]).spawn(2)
@@ -179,6 +211,14 @@ def smallest(knob: Knob, reaches: Callable[[float], bool], steps: int = _STEPS) 
         else:
             weak = middle
     return strong
+
+
+def _four_digits(value: float, *, up: bool) -> float:
+    if value == 0:
+        return 0.0
+    places = 3 - math.floor(math.log10(abs(value)))
+    scaled = value * 10.0**places
+    return float(f"{(math.ceil(scaled) if up else math.floor(scaled)) / 10.0**places:.4g}")
 
 
 def _between(weak: float, strong: float, knob: Knob) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 
@@ -12,6 +13,8 @@ from labelinf_core.guarantees import Ceiling
 from labelinf_core.threat import ThreatModel
 
 __all__ = ["Target"]
+
+_DEVIATIONS = 3.0  # standard errors beyond which a game more is not worth playing
 
 _ACCURACY = re.compile(r"(\d+(?:\.\d+)?)\s*%")
 _EPSILON = re.compile(r"eps(?:ilon)?\s*(?:<=|=)\s*(\d+(?:\.\d+)?)")
@@ -63,6 +66,20 @@ class Target:
         if self.exact is not None:
             return any(ceiling.exact <= self.exact for ceiling in ceilings)
         return threat.label_delta == 0 and threat.label_epsilon <= (self.epsilon or 0.0)
+
+    def is_settled(self, accuracy: float, exact: float, *, labels: int, games: int) -> bool:
+        """Whether further games would hardly change on which side of the target an attack is.
+
+        Args:
+            accuracy: Mean share of labels guessed.
+            exact: Share of games in which all were.
+            labels: Labels guessed in all.
+            games: Games played.
+        """
+        if self.accuracy is not None:
+            error = math.sqrt(self.accuracy * (1 - self.accuracy) / labels)
+            return abs(accuracy - self.accuracy) > _DEVIATIONS * error
+        return games > 1 and exact in (0.0, 1.0)
 
     def withstood(self, accuracy: float, exact: float) -> bool:
         """Whether one attack's accuracy and exact-recovery rate stay within the target; no play shows an epsilon."""

@@ -120,7 +120,8 @@ def _told(scorer: Scorer, data: LabelSet, findings: ScorerFindings, loss: Additi
         loss=loss,
         arithmetic="float32" if findings.single_precision else scorer.facts.arithmetic,
         summation=scorer.facts.summation,
-        clip=findings.clip,
+        # Rows just inside the clip cost what they say, however well the clip is known.
+        clip=findings.clip * (1 + 2 * findings.clip_error),
         normalised=findings.normalised,
         decimals=findings.decimals,
         noise_bound=math.inf if noisy else half_step,

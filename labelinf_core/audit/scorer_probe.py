@@ -44,6 +44,7 @@ class ScorerFindings:
     Attributes:
         loss: Name of the loss that explains the answers, or empty when none does.
         clip: Probabilities are clipped to ``[clip, 1 - clip]``; 0 when no clipping shows.
+        clip_error: How far off that may be, relative to it.
         decimals: Decimals of the answers, or None when they come in full.
         single_precision: Whether every answer is a single-precision number.
         noise_std: Standard deviation of repeated answers; 0 when they agree.
@@ -53,6 +54,7 @@ class ScorerFindings:
 
     loss: str
     clip: float
+    clip_error: float
     decimals: int | None
     single_precision: bool
     noise_std: float
@@ -99,10 +101,11 @@ def probe(
     single = decimals is None and bool(np.all(np.float32(answers) == answers))
     format_error = (float(np.finfo(np.float32).eps) if single else _TIGHT) * max(1.0, float(np.abs(answers).max()))
     tolerance = max(6 * noise, 0.5 * 10.0 ** -(decimals or 99), format_error)
-    loss, clip = _explain(_Constants(counted, n_records, n_classes), losses, tolerance)
+    loss, clip, clip_error = _explain(_Constants(counted, n_records, n_classes), losses, tolerance)
     return ScorerFindings(
         loss=loss,
         clip=clip,
+        clip_error=clip_error,
         decimals=decimals,
         single_precision=single,
         noise_std=noise,
@@ -111,12 +114,12 @@ def probe(
     )
 
 
-def _explain(constants: _Constants, losses: Mapping[str, AdditiveLoss], tolerance: float) -> tuple[str, float]:
+def _explain(constants: _Constants, losses: Mapping[str, AdditiveLoss], tolerance: float) -> tuple[str, float, float]:
     for name, loss in losses.items():
         shares = constants.shares(loss, tolerance)
         if shares is not None:
-            return name, constants.clip(loss, shares)
-    return "", 0.0
+            return name, *constants.clip(loss, shares, tolerance)
+    return "", 0.0, 0.0
 
 
 @attrs.define
@@ -161,12 +164,25 @@ class _Constants:
         fits = misses.max() <= amplified and abs(found.sum() - 1) <= amplified
         return found if fits else None
 
-    def clip(self, loss: AdditiveLoss, shares: NDArray[np.float64]) -> float:
-        """Return the prediction that costs as much as certainty is charged; 0 when nothing is clipped."""
+    def clip(self, loss: AdditiveLoss, shares: NDArray[np.float64], tolerance: float) -> tuple[float, float]:
+        """Return the prediction that costs as much as certainty is charged, and its relative error.
+
+        Both are 0 when nothing is clipped.
+        """
         try:
             charged = self.score(_row(self.n_classes, 0.0))
         except LabelinfError:
-            return 0.0
+            return 0.0, 0.0
+        found = self._costing(loss, shares, charged)
+        if found <= 2 * _NEVER:
+            return 0.0, 0.0
+        # The shares are off by a few times the tolerance, and so is what certainty is charged.
+        off = 4 * (1 + charged) * tolerance
+        low, high = (self._costing(loss, shares, charged + side * off) for side in (1, -1))
+        return found, min(1.0, (high - low) / found)
+
+    def _costing(self, loss: AdditiveLoss, shares: NDArray[np.float64], charged: float) -> float:
+        """Return the clip under which certainty about class 0 is charged so much."""
         low, high = math.log(_NEVER), math.log(0.25)
         for _ in range(60):
             middle = (low + high) / 2
@@ -174,8 +190,7 @@ class _Constants:
                 low = middle
             else:
                 high = middle
-        found = math.exp(high)
-        return found if found > 2 * _NEVER else 0.0
+        return math.exp(high)
 
     def _rows(self, probability: float) -> NDArray[np.float64]:
         """Return one row for every class, which favours it with ``probability``."""

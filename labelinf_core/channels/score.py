@@ -104,6 +104,7 @@ class ScoreThreat(ThreatModel):
         ladder_step: Least improvement that the Ladder answers; 0 without it.
         ordered: Whether row i of the predictions is compared with record i in an order that never changes.
         query_budget: Queries the adversary may ask; None when unlimited.
+        shared_budget: Answers granted to all participants together; None when there is no such limit.
         refuses: Whether a query may be declined for what it looks like, so that no attack can promise anything.
         defences: What stands between, from the curator outward, with its parameters and without its random draws.
     """
@@ -130,6 +131,7 @@ class ScoreThreat(ThreatModel):
     ladder_step: float = 0.0
     ordered: bool = True
     query_budget: int | None = None
+    shared_budget: int | None = None
     refuses: bool = False
     defences: tuple[Defence, ...] = ()
 
@@ -366,11 +368,18 @@ class ScoreChannel(Channel):
         return Curator.start(labels, threat, scorer, rng)
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
-        """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``."""
+        """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.
+
+        Its records are drawn anew until there are as many as in ``data``.
+        """
         from labelinf_core.channels.score_utility import honest_panel, utility
 
         panel = {2: "breast-cancer", 10: "digits"}.get(data.n_classes)
-        return {} if panel is None else attrs.asdict(utility(self, defences, honest_panel(panel), rng))
+        return (
+            {}
+            if panel is None
+            else attrs.asdict(utility(self, defences, honest_panel(panel).resized(data.n_records), rng))
+        )
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on the labels in a fresh random order."""

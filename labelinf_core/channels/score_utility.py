@@ -55,6 +55,18 @@ class Panel:
     data: LabelSet
     submissions: tuple[Submission, ...]
 
+    def resized(self, n_records: int) -> Panel:
+        """Return a panel of ``n_records`` records drawn from these with replacement, the same ones every time.
+
+        A defence that is calibrated to the number of records, or scores a share of them, costs what it costs there.
+        """
+        if n_records == self.data.n_records:
+            return self
+        rows = np.random.default_rng(n_records).integers(0, self.data.n_records, n_records)
+        data = attrs.evolve(self.data, labels=self.data.labels[rows], features=None)
+        drawn = tuple(attrs.evolve(item, probabilities=item.probabilities[rows]) for item in self.submissions)
+        return Panel(data=data, submissions=drawn)
+
 
 @attrs.frozen(kw_only=True)
 class Utility:
@@ -137,7 +149,8 @@ def utility(
 ) -> Utility:
     """Play the panel through a curator, each time in a fresh order of submissions.
 
-    Every submission is asked once. A limit on queries is each participant's own and does not bind here.
+    Every submission is asked once. A limit on queries is each participant's own and does not bind here; a privacy
+    budget is everyone's together, and who comes after it is spent is refused.
 
     Args:
         channel: Loss and scorer of the curator.
@@ -180,8 +193,11 @@ def _released(
     """Return every submission's released score (NaN: refused) and when it was submitted."""
     curator = channel.curator(panel.data.labels, threat, rng)
     scores, turns = np.full(len(queries), math.nan), np.zeros(len(queries), dtype=np.intp)
+    granted = len(queries) if threat.shared_budget is None else threat.shared_budget
     for turn, index in enumerate(order):
         turns[index] = turn
+        if turn >= granted:
+            continue
         try:
             scores[index] = float(curator.answer(queries[index]))
         except QueryRefusedError:

@@ -14,7 +14,7 @@ import numpy as np
 
 from labelinf_core.arithmetic import Arithmetic, make_arithmetic
 from labelinf_core.channels.command_scorer import CommandScorer
-from labelinf_core.errors import InputError
+from labelinf_core.errors import InputError, QueryRefusedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,10 +75,17 @@ class LossScorer:
         return ScorerFacts(arithmetic=name, clip=0.0, summation=self.numbers.summation, input_format=name)
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
-        """Return the mean loss, rounded as the arithmetic rounds."""
+        """Return the mean loss, rounded as the arithmetic rounds.
+
+        Raises:
+            QueryRefusedError: A number is beyond the range of the arithmetic.
+        """
         numbers = self.numbers.at_precision(query.precision)
-        with numbers.context():
-            return numbers.release(self.loss.score(labels, query.predictions, numbers))
+        try:
+            with numbers.context():
+                return numbers.release(self.loss.score(labels, query.predictions, numbers))
+        except InputError as error:
+            raise QueryRefusedError(str(error)) from error
 
 
 @attrs.frozen(kw_only=True)

@@ -11,9 +11,11 @@ import click
 from labelinf_core.cli.options import block_option, channel_options, channel_spec, load_host
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from labelinf_core.advise.search import Advice, Advisor
 
-__all__ = ["advise"]
+__all__ = ["advise", "cost_lines"]
 
 
 @click.command(short_help="Find the smallest defence for a target.")
@@ -71,7 +73,7 @@ def advise(
             click.echo(_line(found[-1], played=not certificates_only))
     if as_json:
         click.echo(json.dumps([_plain(item) for item in found], indent=1, ensure_ascii=False))
-    elif not any(item.certified for item in found):
+    elif not any(item.certified is not None for item in found):
         click.echo("\nNothing here reaches the target by certificate.")
 
 
@@ -84,12 +86,23 @@ def _heading(advisor: Advisor, records: int, classes: int, clip: float | None, q
 def _line(advice: Advice, *, played: bool) -> str:
     sign = ">=" if advice.knob.strongest > advice.knob.weakest else "<="
     sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.certified:.4g} ({advice.statement})"
-    lines = [advice.knob.title, f"    proved     {sure}"]
+    lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost)]
     if played:
         forced = "no setting withstands" if advice.forced is None else f"{sign} {advice.forced:.4g}"
         by = f" (forced by {advice.strongest_attack})" if advice.strongest_attack else ""
-        lines.append(f"    attacks    {forced}{by}")
+        lines += [f"    attacks    {forced}{by}", *cost_lines(advice.forced_cost)]
     return "\n".join(lines)
+
+
+def cost_lines(cost: Mapping[str, float], indent: int = 15) -> list[str]:
+    """Return one line on what a setting costs honest participants; none when it is not known."""
+    if not cost:
+        return []
+    refused = f", {cost['refused']:.0%} refused" if cost["refused"] else ""
+    return [
+        f"{' ' * indent}costs honest models {cost['mean_error']:.3g} of their score on average; rank correlation "
+        f"{cost['rank_correlation']:.2f}, {cost['top_flips']:.1f} of the best 3 displaced{refused}"
+    ]
 
 
 def _plain(advice: Advice) -> dict[str, Any]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.advise import cost_lines
 from labelinf_core.cli.audit_outputs import outputs
 from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from labelinf_core.advise.search import Advice
     from labelinf_core.audit.scorer import Leak
     from labelinf_core.audit.scorer_probe import ScorerFindings
     from labelinf_core.components import LabelSet
@@ -66,6 +68,7 @@ def scorer(
     import numpy as np
 
     from labelinf_core.audit.scorer import audit_scorer, findings_of, strongest
+    from labelinf_core.audit.scorer_advice import smallest_changes
     from labelinf_core.channels.scorers import make_scorer
     from labelinf_core.descriptors import Kind
     from labelinf_core.errors import InputError
@@ -98,7 +101,12 @@ def scorer(
         leaks.append(leak)
         if not as_json:
             click.echo(_line(leak))
-    click.echo(_as_json(findings, leaks, data) if as_json else _verdict(leaks, data, queries))
+    changes = list(smallest_changes(builder, data, findings, queries)) if any(leak.exact for leak in leaks) else []
+    if as_json:
+        click.echo(_as_json(findings, leaks, data, changes))
+    else:
+        click.echo(_verdict(leaks, data, queries))
+        click.echo(_suggestions(changes) if any(leak.exact for leak in leaks) else "", nl=False)
     worst = max((leak.labels_per_query for leak in leaks), default=0.0)
     context.exit(int(worst > max_labels_per_query))
 
@@ -132,7 +140,17 @@ def _verdict(leaks: Sequence[Leak], data: LabelSet, queries: int) -> str:
     return f"\nyour scorer gives up {best.labels_per_query:.1f} labels a query: {said}, by {best.attack}."
 
 
-def _as_json(findings: ScorerFindings, leaks: Sequence[Leak], data: LabelSet) -> str:
+def _suggestions(changes: Sequence[Advice]) -> str:
+    """Say which changes are proved to stop exact recovery, and what they cost."""
+    if not changes:
+        return "Nothing here is proved to stop exact recovery within that budget; give one with --queries.\n"
+    lines = ["Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games):"]
+    for advice in changes:
+        lines += [f"  {advice.setting:44} {advice.statement}", *cost_lines(advice.certified_cost, indent=4)]
+    return "\n".join(lines) + "\n"
+
+
+def _as_json(findings: ScorerFindings, leaks: Sequence[Leak], data: LabelSet, changes: Sequence[Advice]) -> str:
     import attrs
 
     from labelinf_core.evaluator.records import plain
@@ -141,5 +159,9 @@ def _as_json(findings: ScorerFindings, leaks: Sequence[Leak], data: LabelSet) ->
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
         "findings": attrs.asdict(findings),
         "attacks": [attrs.asdict(leak) for leak in leaks],
+        "changes that stop exact recovery": [
+            {"defence": item.setting, "statement": item.statement, "costs": dict(item.certified_cost)}
+            for item in changes
+        ],
     }
     return json.dumps(plain(report), indent=1, ensure_ascii=False)

@@ -63,9 +63,7 @@ def _arrays(path: str, key: str, features: str) -> tuple[NDArray[Any], NDArray[A
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
                 if features:
-                    raise InputError(
-                        f"{path} holds one array, no features {features!r}; a .npz file holds several."
-                    )
+                    raise InputError(f"{path} holds one array, no features {features!r}; a .npz file holds several.")
                 return loaded, None
             labels = loaded[_member(path, [name for name in loaded.files if name != features], key)]
             return labels, loaded[_member(path, loaded.files, features)] if features else None

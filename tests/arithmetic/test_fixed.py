@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 
 from labelinf_core.arithmetic import make_arithmetic
 from labelinf_core.arithmetic.fixed import Fixed
-from labelinf_core.errors import InputError
+from labelinf_core.channels.score import Query
+from labelinf_core.channels.scorers import LossScorer
+from labelinf_core.errors import InputError, QueryRefusedError
+from labelinf_scores.losses.log_loss import LogLoss
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -34,6 +37,15 @@ def test_the_range_is_what_the_papers_say() -> None:
     for value in (15.97, 16.0, -16.0, 1e300, float("inf"), float("nan"), gmpy2.mpfr("1e1000000")):
         with pytest.raises(InputError, match=r"^fpa:9 holds numbers between -2\*\*4 and 2\*\*4, got "):
             numbers.convert([value])
+
+
+def test_a_curator_refuses_a_score_that_its_format_does_not_hold() -> None:
+    """A probability that rounds to zero costs infinity; the adversary gets a refusal, not an error."""
+    scorer = LossScorer(loss=LogLoss(), numbers=Fixed.of_bits(9))
+    labels = np.array([0, 1])
+    assert scorer.score(labels, Query(predictions=np.array([0.5, 0.5]))) == 0.6875
+    with pytest.raises(QueryRefusedError, match=r"^fpa:9 holds numbers between -2\*\*4 and 2\*\*4, got inf\.$"):
+        scorer.score(labels, Query(predictions=np.array([0.5, 0.001])))
 
 
 def test_an_overflow_names_the_value() -> None:

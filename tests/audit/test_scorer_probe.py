@@ -48,6 +48,8 @@ def test_it_finds_the_decimals_and_the_clip_behind_them(decimals: int) -> None:
 
     assert (found.loss, found.decimals) == ("log-loss", decimals)
     assert found.clip == pytest.approx(1e-15, rel=0.1)
+    # Just inside of what it says the clip may be, rows cost what they say.
+    assert abs(found.clip / 1e-15 - 1) <= found.clip_error < 0.5
 
 
 def test_it_measures_fresh_noise() -> None:

@@ -11,8 +11,11 @@ from labelinf_core.channels.score import ScoreChannel, ScoreDefence
 from labelinf_core.channels.score_utility import Panel, Submission, Utility, honest_panel, utility
 from labelinf_core.components import LabelSet
 from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
+from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
@@ -100,3 +103,21 @@ def test_the_panel_of_ten_classes_works_as_well() -> None:
     found = utility(CHANNEL, (Round(decimals=5),), panel, np.random.default_rng(0), repeats=1)
     assert found.max_error <= 5.01e-6
     assert found.submissions == 8
+
+
+def test_a_privacy_budget_is_shared_and_who_comes_late_is_refused(made: Panel) -> None:
+    """Three answers for five participants; a query limit is each participant's own."""
+    shared = measure(made, Clip(epsilon=0.01), LaplaceDp(epsilon=1e6, queries=3))
+    assert shared.refused == pytest.approx(2 / 5)
+    assert measure(made, QueryLimit(queries=3)).refused == 0
+
+
+def test_a_panel_is_resized_to_the_curators_records(made: Panel) -> None:
+    """Laplace noise for label-DP is calibrated to N: ten times the records, a tenth of the error."""
+    small, large = (
+        utility(CHANNEL, (Clip(epsilon=0.01), LaplaceDp(epsilon=1.0)), panel, np.random.default_rng(1), repeats=100)
+        for panel in (made, made.resized(2000))
+    )
+    assert made.resized(200) is made
+    assert made.resized(2000).data.n_records == 2000
+    assert large.mean_error == pytest.approx(small.mean_error / 10, rel=1e-6)

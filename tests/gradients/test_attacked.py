@@ -137,7 +137,7 @@ def test_a_batch_of_its_own_certifies_nothing_either(data: LabelSet) -> None:
 
 @pytest.mark.parametrize("family", list(LabelFamily))
 def test_the_hidden_bias_reads_any_label_when_all_layers_are_shared(data: LabelSet, family: LabelFamily) -> None:
-    channel = attrs.evolve(CHANNEL, bias=True, shared=Shared.ALL, labels=family, samples=50)
+    channel = attrs.evolve(CHANNEL, bias=True, shared=Shared.ALL, targets=family, samples=50)
     outcome = channel.play(
         Setting(data=data, attack=HiddenBias()),
         curator_rng=np.random.default_rng(0),

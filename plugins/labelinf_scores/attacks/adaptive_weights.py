@@ -10,6 +10,7 @@ import attrs
 
 from labelinf_core.channels.score import ScoreThreat
 from labelinf_scores.attacks.block_attack import BlockAttack
+from labelinf_scores.constructions.rows import computes_as_it_reads
 from labelinf_scores.constructions.weights import Code, Superincreasing
 
 __all__ = ["AdaptiveWeights"]
@@ -27,5 +28,5 @@ class AdaptiveWeights(BlockAttack):
 
     def unfit(self, threat: ScoreThreat) -> str:
         """Rows that are set to their labels are made for the log-loss in IEEE formats."""
-        fits = threat.loss.is_log_loss and threat.arithmetic in ("float64", "float32")
-        return "" if fits else "needs the log-loss in float64 or float32"
+        fits = threat.loss.is_log_loss and computes_as_it_reads(threat)
+        return "" if fits else "needs the log-loss, read and computed in one of float64 and float32"

@@ -3,7 +3,7 @@
 Two classes, rows of proper probabilities. The gaps are powers of two times a unit, and the number of labels per query
 is the largest for which every labelling of the block is *proved* to be read right, through the curator's own number
 format and order of additions. The papers take 5 labels per query from a float64 curator (Aggarwal et al., ICML 2021,
-Table 2); this takes 44 to 50.
+Table 2); this takes 42 to 50.
 
 Example::
 
@@ -23,7 +23,7 @@ __all__ = ["BinaryWeights"]
 
 @attrs.frozen(kw_only=True)
 class BinaryWeights(BlockAttack):
-    """Recovers all labels of two classes, 44 to 50 a query from a float64 curator."""
+    """Recovers all labels of two classes, 42 to 50 a query from a float64 curator."""
 
     def codes(self, threat: ScoreThreat) -> tuple[Code, ...]:
         """Return powers of two."""

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from labelinf_scores.attacks.designs import MOST_ROWS, Design, Designer
-from labelinf_scores.certificates.interval import Reading, certify_any_order, certify_numpy
+from labelinf_scores.certificates.interval import Reading, certify_any_order, certify_in_order
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
 from labelinf_scores.certificates.summation import Spread, to_float
 from labelinf_scores.constructions.rows import Rows, rows_for
@@ -126,9 +126,9 @@ class BlockPlanner:
                 reading = self._read_any_order(design, start if self.adaptive else 0)
                 if reading.is_certain:
                     return Block(start=start, design=design, reading=reading)
-            for design in self._for_numpy(n_rows, total):
+            for design in self._for_known_order(n_rows, total):
                 rows = dict(enumerate(self.with_steps(design), start))
-                reading = certify_numpy(self.threat, base, rows, design.unit, self._split(total))
+                reading = certify_in_order(self.threat, base, rows, design.unit, self._split(total))
                 if reading.is_certain:
                     self._tally[n_rows, _binades(total)] += 2
                     return Block(start=start, design=design, reading=reading)
@@ -140,7 +140,7 @@ class BlockPlanner:
         n_rows = MOST_ROWS
         while n_rows > 1 and (
             self._tally[n_rows, _binades(total)] <= -_PATIENCE
-            or not (self._for_any_order(n_rows, total) or self._for_numpy(n_rows, total))
+            or not (self._for_any_order(n_rows, total) or self._for_known_order(n_rows, total))
         ):
             n_rows -= 1
         return n_rows
@@ -148,8 +148,8 @@ class BlockPlanner:
     def _for_any_order(self, n_rows: int, total: float) -> list[Design]:
         return self._remember(("any order", n_rows, _binades(total)), self._designer.for_any_order, n_rows, total)
 
-    def _for_numpy(self, n_rows: int, total: float) -> list[Design]:
-        return self._remember(("numpy", n_rows, _binades(total)), self._designer.for_numpy, n_rows, total)
+    def _for_known_order(self, n_rows: int, total: float) -> list[Design]:
+        return self._remember(("known order", n_rows, _binades(total)), self._designer.for_known_order, n_rows, total)
 
     def _remember(
         self, key: Hashable, make: Callable[[int, float], Iterator[Design]], n_rows: int, total: float

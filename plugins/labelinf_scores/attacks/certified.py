@@ -79,7 +79,8 @@ def _adds_as_numpy(threat: ScoreThreat) -> bool:
 
 def _arithmetic(threat: ScoreThreat) -> str:
     if not threat.loss.is_log_loss or threat.arithmetic not in LOG_ERROR:
-        return f"it computes row costs in {threat.arithmetic} as this machine does"
+        order = ", adding from the first record to the last" if threat.summation == "sequential" else ""
+        return f"it computes row costs in {threat.arithmetic} as this machine does{order}"
     if not _adds_as_numpy(threat):
         return f"it computes in {threat.arithmetic}, logarithms within two units in the last place, in any order"
     places = LOG_ERROR[threat.arithmetic]

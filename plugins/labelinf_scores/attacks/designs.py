@@ -6,8 +6,8 @@ For m rows the candidates are, in this order:
   coarser than the curator's own arithmetic;
 * gaps that are multiples of nothing, each wider than those before it together, for predictions that are too coarse
   for any unit; likewise for any order;
-* numbers of few bits near the widest unit, certified for NumPy's order, in several positions against the grid of the
-  curator's floats, until no rounding tie is left: best where nothing but its arithmetic stands between.
+* numbers of few bits near the widest unit, certified for the curator's order, in several positions against the grid
+  of its floats, until no rounding tie is left: best where nothing but its arithmetic stands between.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import attrs
 
 from labelinf_scores.certificates.interval import answer_width, rounding_width
-from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
+from labelinf_scores.certificates.row_costs import CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.constructions.rows import LossRows, Rows
 from labelinf_scores.constructions.weights import Superincreasing
@@ -94,9 +94,9 @@ class Designer:
         if self._threat.n_classes == 2 and isinstance(self.rows, LossRows):
             yield from self._written_down(self.rows, n_rows, total)
 
-    def for_numpy(self, n_rows: int, total: float) -> Iterator[Design]:
-        """Yield designs to be certified for NumPy's order of additions; none where the curator has another."""
-        if not self._adds_known_floats:
+    def for_known_order(self, n_rows: int, total: float) -> Iterator[Design]:
+        """Yield designs to be certified for the curator's order of additions; none where it is not known."""
+        if not adds_known_floats(self._threat, self.rows.neutral):
             return
         tried: set[float] = set()
         for code in self.codes:
@@ -145,11 +145,6 @@ class Designer:
         with contextlib.suppress(ValueError):
             if sum(row.spread(step).width for row, step in self.with_steps(design)) < design.unit:
                 yield design
-
-    @property
-    def _adds_known_floats(self) -> bool:
-        is_ieee = self._threat.arithmetic in LOG_ERROR
-        return is_ieee and self._threat.summation == "numpy" and self.rows.neutral.certain_cost is not None
 
     def _widest_unit(self, weights: tuple[int, ...]) -> float:
         return self.rows.widest / ((self._threat.n_classes - 1) * max(weights)) * (1 - 2.0**-40)

@@ -12,7 +12,7 @@ from labelinf_core.channels.score import ScoreOracle, ScoreThreat
 from labelinf_core.components import Guess
 from labelinf_core.errors import QueryRefusedError
 from labelinf_core.guarantees import Promise
-from labelinf_scores.attacks.prime_design import prime_queries, promise_of
+from labelinf_scores.attacks.prime_design import prime_queries, promise_of, unplayable
 from labelinf_scores.attacks.prime_query import ROUNDING
 from labelinf_scores.attacks.sizing import intact
 from labelinf_scores.certificates.error import present_error
@@ -36,7 +36,9 @@ def exact_refusal(threat: ScoreThreat) -> str:
         return f"needs exact scores ({threat.arithmetic} cannot carry {threat.n_records} labels in one answer)"
     if threat.clip * _largest_sum(threat) > 1:
         return f"clipping at {threat.clip:g} spoils the rows of the larger primes"
-    return ""
+    if threat.arithmetic == "exact":
+        return ""
+    return unplayable(prime_queries(threat, threat.n_records, classes=threat.n_classes - 1), ROUNDING)
 
 
 def exact_promise(threat: ScoreThreat, statement: str) -> Promise | None:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HadamardAttack"]
 
+_FAR_LESS = 2.0  # times the noise that is seen; below that, what is told is believed
+
 
 @attrs.frozen(kw_only=True)
 class HadamardAttack(ScoreAttack):
@@ -114,11 +116,20 @@ def _bit_logits(plan: SignPlan, oracle: ScoreOracle, rng: np.random.Generator, *
         by_row[asked] = answers
         estimates = sign_estimates(matrix, by_row)[: plan.n_records] * flips
         # A certified estimate needs no opinion about the classes, and must not be swayed by one.
-        logits[records] = estimates / plan.spread + (0.0 if trusted else plan.rows.bias)
+        logits[records] = estimates / _spread(plan, estimates) + (0.0 if trusted else plan.rows.bias)
     elif len(asked):
         bias = plan.rows.bias * flips
         logits[records] = posterior_logits(matrix, asked, answers, noise=plan.rows.noise(), bias=bias) * flips
     return logits
+
+
+def _spread(plan: SignPlan, estimates: NDArray[np.float64]) -> float:
+    """Return the variance of an estimate: as told, unless the estimates show that there is far less noise than that.
+
+    Signs are plus or minus one, so that what their squares exceed one by is noise.
+    """
+    seen = float(np.mean(estimates**2)) - 1
+    return min(plan.spread, max(_FAR_LESS * seen, 1e-12))
 
 
 def _ask(

@@ -26,7 +26,8 @@ from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.guarantees import Promise
 from labelinf_core.threat import ThreatModel
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
-from labelinf_scores.attacks.hybrid_plan import Group, HybridPlanner, HybridQuery
+from labelinf_scores.attacks.hybrid_group import Group, HybridQuery
+from labelinf_scores.attacks.hybrid_plan import HybridPlanner
 from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels

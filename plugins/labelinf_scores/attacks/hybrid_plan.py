@@ -14,107 +14,36 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
+from labelinf_scores.attacks.hybrid_group import Group, HybridQuery, Weighing
 from labelinf_scores.certificates.interval import (
     Reading,
     answer_width,
     certify_any_order,
-    certify_numpy,
+    certify_in_order,
     rounding_width,
 )
-from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
+from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow, adds_known_floats
 from labelinf_scores.certificates.summation import Spread, to_fixed, to_float
-from labelinf_scores.constructions.detecting_matrix import detecting_row, n_columns, queries_needed
+from labelinf_scores.constructions.detecting_matrix import n_columns, queries_needed
 from labelinf_scores.constructions.rows import Rows, rows_for
 from labelinf_scores.constructions.weights import superincreasing
-from labelinf_scores.decoders.detecting import detect
-from labelinf_scores.decoders.digits import digits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_core.channels.score import ScoreThreat
 
-__all__ = ["Group", "HybridPlanner", "HybridQuery", "Weighing"]
+__all__ = ["HybridPlanner"]
 
 _GROUP_SIZES = (1, 2, 4, 8, 16, 32, 64)  # tried where the curator's own arithmetic is the limit
 _MOST_PRIVATE = 60
 _VARIANTS = 16
-
-
-@attrs.frozen(kw_only=True)
-class Weighing:
-    """What one query asks.
-
-    Attributes:
-        row: Which row of the group's detecting matrix it weighs by.
-        private: The records that only this query asks about, the narrowest first.
-        weights: Their weights.
-        unit: Of all weights, in fixed point.
-    """
-
-    row: int
-    private: slice
-    weights: tuple[int, ...]
-    unit: int
-
-    @property
-    def modulus(self) -> int:
-        """The weight of detected records."""
-        return sum(self.weights) + 1
-
-
-@attrs.frozen(kw_only=True)
-class HybridQuery:
-    """One query.
-
-    Attributes:
-        weighing: What it asks.
-        reading: How its answer is read, with the proof.
-    """
-
-    weighing: Weighing
-    reading: Reading
-
-    def decode(self, score: Any) -> tuple[NDArray[np.intp], int]:
-        """Return the private bits, and the number of detected records on the costly side."""
-        weighed, rest = divmod(self.reading.read(score), self.weighing.modulus)
-        return digits(self.weighing.weights, [rest])[0], weighed
-
-
-@attrs.frozen(kw_only=True)
-class Group:
-    """Queries that share their detected records.
-
-    Attributes:
-        detected: Those records.
-        n_rows: Rows of the detecting matrix, as many as queries.
-        queries: The queries.
-    """
-
-    detected: slice
-    n_rows: int
-    queries: tuple[HybridQuery, ...]
-
-    @property
-    def stop(self) -> int:
-        """The first record after the group."""
-        return int(max(self.detected.stop, *(query.weighing.private.stop for query in self.queries)))
-
-    def signs(self, weighing: Weighing) -> NDArray[np.int8]:
-        """Return +1, -1 or 0 for every detected record."""
-        return detecting_row(self.n_rows, weighing.row)[: self.detected.stop - self.detected.start]
-
-    def detect(self, weighed: Sequence[int]) -> NDArray[np.intp]:
-        """Return the bits of the detected records from all weighings."""
-        reversed_ones = [int(np.count_nonzero(self.signs(query.weighing) < 0)) for query in self.queries]
-        bits = detect(np.array(weighed, dtype=np.int64) - np.array(reversed_ones, dtype=np.int64))
-        return np.clip(bits[: self.detected.stop - self.detected.start], 0, 1).astype(np.intp)
 
 
 @attrs.frozen(kw_only=True)
@@ -171,8 +100,7 @@ class HybridPlanner:
 
     @property
     def _knows_the_order(self) -> bool:
-        is_ieee = self.threat.arithmetic in LOG_ERROR
-        return is_ieee and self.threat.summation == "numpy" and self.rows.neutral.certain_cost is not None
+        return adds_known_floats(self.threat, self.rows.neutral)
 
     def _best_size(self) -> tuple[int, int]:
         """Return how many queries a group has and how many private records a query, by what they hold together."""
@@ -265,11 +193,12 @@ class HybridPlanner:
         reading = self._certify_any_order(group, weighing)
         if reading.is_certain or not self._knows_the_order or self._noise_rules():
             return reading
-        base = np.full(self.threat.n_records, self._neutral_cost, dtype=self.threat.arithmetic)
+        dtype = self.threat.arithmetic if self.threat.arithmetic in LOG_ERROR else "float64"
+        base = np.full(self.threat.n_records, self._neutral_cost, dtype=dtype)
         sides, signs = self._sides(weighing), group.signs(weighing)
         rows = {group.detected.start + int(i): sides[int(signs[i])] for i in np.flatnonzero(signs)}
         rows |= dict(enumerate(self._private(weighing), weighing.private.start))
-        return certify_numpy(self.threat, base, rows, weighing.unit)
+        return certify_in_order(self.threat, base, rows, weighing.unit)
 
     def _certify_any_order(self, group: Group, weighing: Weighing) -> Reading:
         signs, neutral = group.signs(weighing), self.rows.neutral

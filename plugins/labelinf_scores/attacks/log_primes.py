@@ -29,7 +29,7 @@ from labelinf_core.threat import ThreatModel
 from labelinf_scores.attacks.prime_design import most_labels, promise_of, unplayable
 from labelinf_scores.attacks.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, recover
 from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.attacks.sizing import reach, score_threat
+from labelinf_scores.attacks.sizing import reach, score_threat, tells_nothing
 from labelinf_scores.constructions.log_primes import log_prime_gaps, printed_scale, separation
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
@@ -81,7 +81,8 @@ class LogPrimes(ScoreAttack):
         """Construction 2 is for two classes."""
         if threat.n_classes != 2:
             return "Construction 2 is for two classes"
-        return unplayable([self.design(score_threat(threat))], self.decoder)
+        threat = score_threat(threat)
+        return tells_nothing(threat) or unplayable([self.design(threat)], self.decoder)
 
     def design(self, threat: ScoreThreat) -> PrimeQuery:
         """Return what is asked about every block under ``threat``."""

@@ -56,13 +56,14 @@ class PowersDesign:
             tau: Noise to survive; 0 takes it from the threat, and widens the gaps until they fill the clip. Where the
                 clip does not hold the gaps, it is made smaller.
             n_labels: m; 0 takes as many as survive.
+
+        Raises:
+            ValueError: There are no such rows; see :func:`no_powers`.
         """
         if threat.arithmetic == "exact" and math.isinf(threat.span):
             return cls._unlimited(threat, base, tau, n_labels)
         probe = Probe(threat=threat)
-        lost = math.log(threat.n_classes) if threat.n_classes > 2 else 0.0  # to normalising a row of several classes
-        rooms = [span - lost for span in spans(probe) if span > 2 * lost]
-        designs = [cls._within(room, probe, base, tau, n_labels) for room in rooms]
+        designs = [cls._within(room, probe, base, tau, n_labels) for room in _rooms(probe)]
         return max(designs, key=lambda design: (design.n_labels, design.slack, design.tau))
 
     @classmethod
@@ -152,4 +153,12 @@ def no_powers(threat: ScoreThreat) -> str:
     """Say why the papers' rows do not exist here; empty when they do."""
     if threat.n_classes > 2 and not has_class_rows(threat.loss):
         return "powers for more than two classes are stated for the log-loss"
-    return tells_nothing(threat)
+    if nothing := tells_nothing(threat):
+        return nothing
+    return "" if _rooms(Probe(threat=threat)) else f"no room for rows of {threat.n_classes} classes within the clip"
+
+
+def _rooms(probe: Probe) -> list[float]:
+    """Return the gaps that fit into a row, beside what normalising a row of several classes takes."""
+    lost = math.log(probe.threat.n_classes) if probe.threat.n_classes > 2 else 0.0
+    return [span - lost for span in spans(probe) if span > lost]

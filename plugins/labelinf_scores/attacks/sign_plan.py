@@ -51,7 +51,8 @@ class SignPlan:
         """
         n = rows.threat.n_records
         square = smallest_order(n)
-        enough = smallest_order(max(n, _queries_for_certainty(rows)))
+        most_useful = most * n if budget is None else budget
+        enough = smallest_order(max(n, min(_queries_for_certainty(rows), most_useful)))
         if budget is None:
             return cls._of(rows, order=min(enough, smallest_order(most * n)), n_records=n)
         if budget >= square:

@@ -17,7 +17,7 @@ import numpy as np
 
 from labelinf_core.channels.score import ScoreThreat
 from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.certificates.error import present_error
+from labelinf_scores.certificates.error import present_error, widest_summed
 
 if TYPE_CHECKING:
     from labelinf_core.threat import ThreatModel
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["expected_error", "intact", "reach", "score_threat", "spans", "tells_nothing", "typical_error"]
 
 _FAITHFUL = 0.02  # relative error of a gap that still counts as held by the format
-_MOST_OCTAVES = 100  # wider gaps gain nothing in any format
-_LARGEST = {"float64": 2.0**1023, "float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15}
+_MOST_OCTAVES = 100  # looked at
 _HALVINGS = 12
 
 
@@ -52,7 +51,7 @@ def reach(probe: Probe) -> float:
 
     Infinity for an exact curator that does not clip.
     """
-    span = min(probe.threat.span, _widest_sum(probe.threat))
+    span = min(probe.threat.span, widest_summed(probe.threat))
     if (probe.threat.arithmetic == "exact" and math.isinf(span)) or (math.isfinite(span) and _holds(probe, span)):
         return span
     top = next((2.0**k for k in range(_MOST_OCTAVES, -_MOST_OCTAVES, -1) if 2.0**k < span and _holds(probe, 2.0**k)), 0)
@@ -74,15 +73,6 @@ def spans(probe: Probe) -> Sequence[float]:
 def tells_nothing(threat: ScoreThreat) -> str:
     """Say that the curator's number format tells no two labels apart; empty when it does."""
     return "" if reach(Probe(threat=threat)) > 0 else f"{threat.arithmetic} tells no labels apart"
-
-
-def _widest_sum(threat: ScoreThreat) -> float:
-    """Return a gap at which the sum over all records surely stays within the number format."""
-    name = threat.arithmetic
-    if name == "exact":
-        return math.inf
-    largest = 2.0 ** ((int(name[4:]) - 1) // 2) if name.startswith("fpa:") else _LARGEST[name]
-    return min(2.0**_MOST_OCTAVES, largest / (4 * threat.n_records))
 
 
 def _holds(probe: Probe, gap: float) -> bool:

@@ -5,13 +5,30 @@ from __future__ import annotations
 from labelinf_core.channels.score import ScoreThreat
 from labelinf_core.threat import ThreatModel
 
-__all__ = ["INDEPENDENT", "REAL_NOISE", "score_threat"]
+__all__ = ["INDEPENDENT", "REAL_NOISE", "counts_allowance", "score_threat"]
 
 INDEPENDENT = (
     "labels are independent with the class shares and the adversary may know all others; exact class counts would be "
-    "worth a little more, about 0.2 / N"
+    "worth a little more, about 0.2 / N, for which the alarm allows"
 )
 REAL_NOISE = "the noise is real-valued (the low bits of a double give away more), its draws independent"
+
+
+def counts_allowance(single: float, double: float, n_records: int, n_classes: int) -> float:
+    """Return what a ceiling for independent labels must allow for when the class counts are exactly known.
+
+    Label orders with the same counts differ in two records at least: exchanging the labels of one record and of a
+    random other one of the wanted class turns one conditional distribution into the other. So the ceiling for *two*
+    records changed holds, whatever N. For many records that is far too much; what knowing the counts is worth is then
+    about ``0.2 / N`` (by simulation), and ``(K - 1) / N`` is allowed.
+
+    Args:
+        single: The ceiling when one record changes.
+        double: The ceiling when two do.
+        n_records: N.
+        n_classes: K.
+    """
+    return max(0.0, min(double - single, (n_classes - 1) / n_records))
 
 
 def score_threat(threat: ThreatModel) -> ScoreThreat | None:

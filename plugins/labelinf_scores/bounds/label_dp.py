@@ -10,7 +10,7 @@ from labelinf_core.components import Bound
 from labelinf_core.guarantees import BoundValue, Ceiling
 from labelinf_core.threat import ThreatModel
 from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy, pure_exact
-from labelinf_scores.bounds.common import INDEPENDENT
+from labelinf_scores.bounds.common import INDEPENDENT, counts_allowance
 from labelinf_scores.bounds.entropy import counts_probability
 
 __all__ = ["LabelDp"]
@@ -31,9 +31,10 @@ class LabelDp(Bound):
             return ()
         if delta > 0:
             accuracy = approximate_accuracy(epsilon, delta, prior)
+            double = approximate_accuracy(2 * epsilon, min(1.0, (1 + math.exp(epsilon)) * delta), prior)
             exact = accuracy
         else:
-            accuracy = pure_accuracy(epsilon, prior)
+            accuracy, double = pure_accuracy(epsilon, prior), pure_accuracy(2 * epsilon, prior)
             known = counts_probability(prior, threat.n_records)
             exact = min(accuracy, pure_exact(epsilon, prior, threat.n_records) / known)
         return (
@@ -42,6 +43,7 @@ class LabelDp(Bound):
                 exact=exact,
                 statement="labelinf theory, label-DP ceilings",
                 conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {INDEPENDENT}",
+                allowance=counts_allowance(accuracy, double, threat.n_records, threat.n_classes),
             ),
         )
 

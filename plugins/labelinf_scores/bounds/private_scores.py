@@ -24,7 +24,7 @@ from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.profiles import GaussianProfile, Profile
-from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, score_threat
+from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, counts_allowance, score_threat
 
 __all__ = ["PrivateScores"]
 
@@ -48,13 +48,15 @@ class PrivateScores(Bound):
         return tuple(self._ceilings(facts, facts.query_budget))
 
     def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
-        for title, profile in _profiles(facts, queries):
-            reached = accuracy(profile, facts.prior)
+        pairs = zip(_profiles(facts, queries, moved=1), _profiles(facts, queries, moved=2), strict=True)
+        for (title, profile), (_, doubled) in pairs:
+            reached, double = accuracy(profile, facts.prior), accuracy(doubled, facts.prior)
             yield Ceiling(
                 accuracy=reached,
                 exact=reached,
                 statement="labelinf theory, noise over the query budget",
                 conditions=f"{title}, {queries} queries; {INDEPENDENT}; {REAL_NOISE}",
+                allowance=counts_allowance(reached, double, facts.n_records, facts.n_classes),
             )
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
@@ -69,12 +71,13 @@ class PrivateScores(Bound):
         )
 
 
-def _profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Profile]]:
+def _profiles(facts: ScoreThreat, queries: int, moved: int) -> Iterator[tuple[str, Profile]]:
+    """Yield what every private stage gives away when the labels of ``moved`` records change."""
     for noise in facts.noise:
-        model, moved = noise.model, facts.shift + noise.jump
-        if not isinstance(model, PrivateNoise) or math.isinf(moved) or not model.holds_on(noise.jump):
+        model, distance = noise.model, facts.shift + noise.jump
+        if not isinstance(model, PrivateNoise) or math.isinf(distance) or not model.holds_on(noise.jump):
             continue
-        mu, epsilon = model.gaussian_mu(moved), model.pure_epsilon(moved)
+        mu, epsilon = moved * model.gaussian_mu(distance), moved * model.pure_epsilon(distance)
         if math.isfinite(mu):
             yield f"Gaussian noise, std {model.std:.4g}", GaussianProfile(mu * math.sqrt(queries))
         if isinstance(model, Laplace):
@@ -84,7 +87,7 @@ def _profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Profile]]
     if math.isfinite(facts.answer_epsilon):
         yield (
             f"labels perturbed anew, epsilon {facts.answer_epsilon:.4g} an answer",
-            PureProduct(epsilon=facts.answer_epsilon, queries=queries),
+            PureProduct(epsilon=moved * facts.answer_epsilon, queries=queries),
         )
 
 

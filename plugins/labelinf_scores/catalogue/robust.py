@@ -72,6 +72,27 @@ DESCRIPTORS: tuple[Descriptor, ...] = (
         "doubling:Doubling",
     ),
     _attack(
+        "ladder-descent",
+        "offsets every query to lie below the last answer of a Ladder, which then has to tell",
+        "labelinf theory",
+        "the Ladder; against Blum and Hardt, ICML 2015",
+        "ladder_descent:LadderDescent",
+    ),
+    _attack(
+        "subset-inference",
+        "two classes, scores on a secret part of the records: who is in it, and their labels",
+        "labelinf theory",
+        "scoring part of the records",
+        "subset_inference:SubsetInference",
+    ),
+    _attack(
+        "camouflage",
+        "random predictions that look honest, as many as there are labels: what detectors let through",
+        "labelinf theory",
+        "detectors; after Dinur and Nissim, PODS 2003",
+        "camouflage:Camouflage",
+    ),
+    _attack(
         "class-counts",
         "counts the labels of every class when the order of the records is secret",
         _AISTATS,

@@ -40,10 +40,13 @@ __all__ = [
     "chain_length",
     "disturbance",
     "present_error",
+    "widest_summed",
 ]
 
 SIGNIFICANT_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  #: p of every floating format
 
+_LARGEST = {"float64": 2.0**1023, "float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15}
+_WIDEST = 2.0**100  # wider gaps gain nothing in any format
 _ROW_ROUNDINGS = 8  # in units of u (1 + C): four units in the last place
 _NUMPY_BLOCK = 128  # NumPy adds up to this many terms in eight running sums
 _LONGEST_IN_BLOCK = 24  # of 127 terms: 14 in a running sum, 3 to join the eight sums, 7 left over
@@ -128,3 +131,12 @@ def chain_length(n_records: int, summation: str) -> int:
         n_records -= n_records // 2 - (n_records // 2) % 8
         halvings += 1
     return halvings + _LONGEST_IN_BLOCK
+
+
+def widest_summed(threat: ScoreThreat) -> float:
+    """Return a gap at which the sum over all records surely stays within the curator's number format."""
+    name = threat.arithmetic
+    if name == "exact":
+        return math.inf
+    largest = 2.0 ** ((int(name[4:]) - 1) // 2) if name.startswith("fpa:") else _LARGEST[name]
+    return min(_WIDEST, largest / (4 * threat.n_records))

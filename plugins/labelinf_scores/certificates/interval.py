@@ -5,7 +5,7 @@ that is known up to an interval: the neutral rows, the lower costs, and everythi
 the released score. If the interval is narrower than one unit, rounding to the nearest multiple gives back n, whatever
 the labels. The interval comes from one of two proofs:
 
-* :func:`certify_numpy`: the sum in NumPy's order, all labellings at once
+* :func:`certify_in_order`: the sum in a known order, all labellings at once
   (:mod:`~labelinf_scores.certificates.summation`); close to the last bit;
 * :func:`certify_any_order`: half a last place for every addition; any order, any format, fast. All that is needed
   when the defence rounds or adds noise, which dwarfs the curator's own errors.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from labelinf_core.channels.score import ScoreThreat
     from labelinf_scores.certificates.row_costs import CostedRow
 
-__all__ = ["Reading", "answer_width", "certify_any_order", "certify_numpy", "last_place", "rounding_width"]
+__all__ = ["Reading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
 
 _ONE = 1 << FRACTION_BITS
 _EXACT_GUARD = 16  # bits of an exact curator's answer that its own roundings may touch
@@ -91,24 +91,24 @@ class Reading:
         return (2 * (total - self.offset) + self.margin) // (2 * self.unit)
 
 
-def certify_numpy(
+def certify_in_order(
     threat: ScoreThreat,
     base: NDArray[np.floating],
     rows: Mapping[int, tuple[CostedRow, int]],
     unit: int,
     split: int = 0,
 ) -> Reading:
-    """Certify one query to a curator that computes in IEEE floats and adds in NumPy's order.
+    """Certify one query to a curator that computes in floats and adds in an order that is known.
 
     Args:
         threat: What is public about the curator.
-        base: Cost of every neutral row, shape ``(N,)``, in the curator's format.
+        base: Cost of every neutral row, shape ``(N,)``; for NumPy's order in the curator's format.
         rows: The rows that carry labels, by record, each with its step in fixed point.
         unit: What all steps are multiples of, in fixed point.
         split: How many of the widest rows to tell apart: the labellings are proved in groups, by the widest row whose
             label is not 0. It tightens the proof where the rows, not the neutral ones, make up the sum.
     """
-    adder = SpreadSum(unit=unit, bits=SIGNIFICANT_BITS[threat.arithmetic])
+    adder = SpreadSum(unit=unit, bits=SIGNIFICANT_BITS[threat.arithmetic], order=threat.summation)
     low, high = [], []
     for terms in _groups(rows, split):
         rest = adder.total(base, terms)

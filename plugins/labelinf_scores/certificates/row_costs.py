@@ -33,9 +33,10 @@ if TYPE_CHECKING:
 
     from labelinf_core.channels.score import ScoreThreat
 
-__all__ = ["LOG_ERROR", "ROW_BITS", "CostedRow", "costed_row", "possible_costs"]
+__all__ = ["LOG_ERROR", "ROW_BITS", "SMALL", "CostedRow", "adds_known_floats", "costed_row", "possible_costs"]
 
 LOG_ERROR = {"float64": 0.75, "float32": 0.9}  #: largest error of a curator's logarithm, in units in the last place
+SMALL = ("float16", "bfloat16")  #: formats that only this package computes in, from the first record to the last
 ROW_BITS = 256  #: precision of rows for a curator that computes exactly
 
 _UNKNOWN_LOG_ERROR = 2.0  # of a scorer nobody has described
@@ -86,6 +87,14 @@ class CostedRow:
     def certain_cost(self) -> float | None:
         """The cost, where it does not depend on the label and is certain; None otherwise."""
         return None if self.uncertainty else math.ldexp(self.low[0], -FRACTION_BITS)
+
+
+def adds_known_floats(threat: ScoreThreat, neutral: CostedRow) -> bool:
+    """Whether the curator adds in a known order, and neutral rows cost a known float."""
+    in_order = (threat.arithmetic in LOG_ERROR and threat.summation == "numpy") or (
+        threat.arithmetic in SMALL and threat.summation == "sequential"
+    )
+    return in_order and neutral.certain_cost is not None
 
 
 def costed_row(threat: ScoreThreat, prediction: NDArray[Any]) -> CostedRow:

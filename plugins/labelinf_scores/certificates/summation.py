@@ -5,7 +5,7 @@ carries labels, a whole multiple of one unit, and e is the rest, known up to a s
 such a sum for all labelings together, and one floating-point addition of two spreads is a spread again. Three facts
 make the interval stay small, and often vanish, where a bound of half a last place per addition would only grow:
 
-* NumPy's order is a known tree, so parts without private labels are known floats, not intervals;
+* the order is known, so parts without private labels are known floats, not intervals;
 * when the unit is a multiple of the last place of the result, x passes through the rounding untouched, and only e is
   rounded: to one and the same number for all labelings, unless e straddles a rounding boundary;
 * when it is an *even* multiple, ties go the same way for all labelings, because x does not change the parity.
@@ -13,7 +13,7 @@ make the interval stay small, and often vanish, where a bound of half a last pla
 NumPy's order (``pairwise_sum`` in ``loops_utils.h``, since version 1.9): up to 8 terms in a row; up to 128 in eight
 running sums, joined as ``((0+1)+(2+3))+((4+5)+(6+7))``, the left-over terms last; more are halved, the first half
 rounded down to a multiple of 8. The curator is another machine: :func:`adds_pairwise` checks ours, the promise names
-the assumption.
+the assumption. The 16-bit formats are summed from the first term to the last.
 
 All numbers are integers in units of ``2**-FRACTION_BITS``, so that nothing here is rounded but on purpose.
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FRACTION_BITS",
+    "ORDERS",
     "Spread",
     "SpreadSum",
     "adds_pairwise",
@@ -49,6 +50,7 @@ __all__ = [
     "to_float",
 ]
 
+ORDERS = ("numpy", "sequential")  #: of additions, as threat models name them
 FRACTION_BITS = 320  #: every double above 2**-267 is a whole number of units
 
 _BLOCK = 128
@@ -77,22 +79,26 @@ class SpreadSum:
     Attributes:
         unit: What x is a multiple of, in fixed point.
         bits: Significant bits of the curator's format.
+        order: ``"numpy"``, or ``"sequential"``: from the first term to the last.
     """
 
     unit: int
     bits: int
+    order: str = attrs.field(default="numpy", validator=attrs.validators.in_(ORDERS))
 
     def total(self, base: NDArray[np.floating], terms: Mapping[int, Spread]) -> Spread:
-        """Return the sum in NumPy's order.
+        """Return the sum in the curator's order.
 
         Args:
             base: Cost of every row whose cost is known, shape ``(N,)``, in the curator's format.
             terms: The other rows, by their place.
 
         Guarantees:
-            The curator's float sum minus x lies in [low, high] for every labeling. Held against NumPy itself in
-            ``tests/scores/blocks/test_summation.py``.
+            The curator's float sum minus x lies in [low, high] for every labeling. Held against NumPy itself, and
+            against the 16-bit formats, in ``tests/scores/blocks/test_summation.py``.
         """
+        if self.order == "sequential":
+            return self._row(Spread(0, 0, 0), [terms.get(i) or _known(cost) for i, cost in enumerate(base.tolist())])
         return self._pairwise(base, terms, sorted(terms), 0, len(base))
 
     def add(self, first: Spread, second: Spread) -> Spread:

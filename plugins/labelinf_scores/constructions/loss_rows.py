@@ -16,7 +16,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.arithmetic import Arithmetic, make_arithmetic
-from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, CostedRow, costed_row
+from labelinf_scores.certificates.error import widest_summed
+from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, SMALL, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
 from labelinf_scores.constructions.class_rows import class_rows
 
@@ -131,7 +132,7 @@ class LossRows(Rows):
     def widest(self) -> float:
         """The span of the loss, or of the numbers that predictions are made of."""
         if not self.threat.loss.is_log_loss:
-            return min(self.threat.span, _WIDEST_UNBOUNDED) * (1 - 2.0**-30)
+            return min(self.threat.span, _WIDEST_UNBOUNDED, widest_summed(self.threat)) * (1 - 2.0**-30)
         least = self.threat.clip or smallest_probability(format_of(self.threat))
         return room_of_proper_rows(math.log1p(-least) - math.log(least), self.threat.n_classes)
 
@@ -141,14 +142,14 @@ class LossRows(Rows):
         return self.row(0)
 
     def _make(self, step: int) -> CostedRow:
-        """Return the row that the loss makes, rounded to the format of predictions."""
+        """Return the row that the loss makes, clipped."""
         with self._numbers.context():
             steps = self._numbers.convert([to_float(step)])
             row = self._numbers.convert(self.threat.loss.rows(steps, self.threat.n_classes, self._numbers)[0])
-        if self.threat.loss.is_log_loss and format_of(self.threat) in LOG_ERROR:
-            row = normalised(row)
-        if self.threat.clip and not self.threat.clip <= min(row) <= max(row) <= 1 - self.threat.clip:
-            raise ValueError(f"a step of {to_float(step):.6g} needs probabilities beyond the clip")
+            if self.threat.loss.is_log_loss and self._numbers.name in LOG_ERROR:
+                row = normalised(row)
+            if self.threat.clip:  # what the curator scores; at the very edge, rounding decides on which side a row is
+                row = self._numbers.convert(np.clip(row, self.threat.clip, 1 - self.threat.clip))
         return costed_row(self.threat, row)
 
     def at_least(self, step: int, unit: int) -> int:
@@ -171,11 +172,18 @@ class LossRows(Rows):
 
     @functools.cached_property
     def _numbers(self) -> Arithmetic:
-        return make_arithmetic(format_of(self.threat)).at_precision(ROW_BITS)
+        return _sent_in(self.threat)
+
+
+def _sent_in(threat: ScoreThreat) -> Arithmetic:
+    """Return what rows are made in: a coarse curator is sent finer numbers, whose sum is one before it rounds them."""
+    name = format_of(threat)
+    finer = "float64" if name in SMALL else "exact" if name.startswith("fpa:") else name
+    return make_arithmetic(finer).at_precision(ROW_BITS)
 
 
 def _row_of_classes(threat: ScoreThreat, step: float, levels: tuple[int, ...]) -> NDArray[Any]:
-    numbers = make_arithmetic(format_of(threat)).at_precision(ROW_BITS)
+    numbers = _sent_in(threat)
     with numbers.context():
         row = numbers.convert(class_rows(threat.loss, step * np.array([levels], dtype=float), numbers)[0])
         return normalised(row) if threat.loss.is_log_loss else row
@@ -205,6 +213,8 @@ def smallest_probability(arithmetic: str) -> float:
     """Return the least positive probability that a format holds with full precision."""
     if arithmetic in LOG_ERROR:
         return float(np.finfo(arithmetic).tiny)
+    if arithmetic in SMALL:
+        return 2.0**-14 if arithmetic == "float16" else 2.0**-126
     bits = (int(arithmetic[4:]) - 1) // 2 if arithmetic.startswith("fpa:") else 53
     return 2.0 ** -min(bits, 53)
 

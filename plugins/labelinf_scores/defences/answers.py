@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import gmpy2
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.channels.score import Answer
 
-__all__ = ["add", "combined", "is_float", "rounded", "scaled", "to_step"]
+__all__ = ["add", "combined", "is_float", "precise", "rounded", "scaled", "to_step"]
 
 _GUARD_BITS = 64
 
@@ -19,6 +21,22 @@ _GUARD_BITS = 64
 def is_float(answer: Answer) -> bool:
     """Whether ``answer`` is an ordinary float, of any width."""
     return isinstance(answer, float | np.floating)
+
+
+def precise(values: NDArray[Any], precision: int | None = None) -> AbstractContextManager[object]:
+    """Return the context in which ``+ - * /`` of ``values`` lose nothing that their own digits, or a query's, hold.
+
+    Args:
+        values: Floats, for which nothing changes, or ``gmpy2`` numbers in an object array.
+        precision: Bits of the answer that was asked for.
+    """
+    if values.dtype != object:
+        return nullcontext()
+    own = max((int(value.precision) for value in values.flat if isinstance(value, gmpy2.mpfr)), default=53)
+    context: AbstractContextManager[object] = gmpy2.context(
+        gmpy2.get_context(), precision=max(own, precision or 0) + _GUARD_BITS
+    )
+    return context
 
 
 def add(answer: Answer, noise: float) -> Answer:

@@ -45,7 +45,8 @@ def granted(threat: ScoreThreat, queries: int) -> int:
 
 def budgeted(threat: ScoreThreat, queries: int, epsilon: float, delta: float = 0.0) -> ScoreThreat:
     """Return ``threat`` with at most ``queries`` answers, which together have the given label-DP."""
-    told = attrs.evolve(threat, query_budget=granted(threat, queries))
+    shared = queries if threat.shared_budget is None else min(threat.shared_budget, queries)
+    told = attrs.evolve(threat, query_budget=granted(threat, queries), shared_budget=shared)
     if epsilon <= threat.label_epsilon:
         return attrs.evolve(told, label_epsilon=epsilon, label_delta=delta)
     return told

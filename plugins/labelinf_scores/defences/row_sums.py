@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 from labelinf_core.errors import QueryRefusedError
+from labelinf_scores.defences.answers import precise
 from labelinf_scores.defences.placing import need_probabilities
 
 __all__ = ["EnforceRowSums", "RowAction"]
@@ -61,7 +62,8 @@ class _Rejecting(Guard):
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
         if query.predictions.ndim == 2:
-            off = np.abs(query.predictions.sum(axis=1) - 1) > self._tolerance
+            with precise(query.predictions, query.precision):
+                off = np.abs(query.predictions.sum(axis=1) - 1) > self._tolerance
             if off.any():
                 row = int(np.argmax(off))
                 raise QueryRefusedError(f"row {row} sums to {query.predictions[row].sum()}, expected 1.")
@@ -71,8 +73,9 @@ class _Rejecting(Guard):
 class _Renormalising(Guard):
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
         if query.predictions.ndim == 2:
-            sums = query.predictions.sum(axis=1, keepdims=True)
-            if not (sums > 0).all():
-                raise QueryRefusedError(f"row {int(np.argmin(sums))} sums to 0, expected 1.")
-            query = attrs.evolve(query, predictions=query.predictions / sums)
+            with precise(query.predictions, query.precision):
+                sums = query.predictions.sum(axis=1, keepdims=True)
+                if not (sums > 0).all():
+                    raise QueryRefusedError(f"row {int(np.argmin(sums))} sums to 0, expected 1.")
+                query = attrs.evolve(query, predictions=query.predictions / sums)
         return ask(labels, query)

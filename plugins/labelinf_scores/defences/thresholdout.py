@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.errors import QueryRefusedError
+from labelinf_core.errors import InputError, QueryRefusedError
 from labelinf_scores.defences.answers import add
 from labelinf_scores.defences.placing import need_nothing_random_nearer
 
@@ -42,7 +42,7 @@ class Thresholdout(ScoreDefence):
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that splits the records."""
         order = rng.permutation(threat.n_records)
-        n_open = min(threat.n_records - 1, max(1, round(self.share * threat.n_records)))
+        n_open = self._open(threat)
         return _Splitting(self, np.sort(order[:n_open]), np.sort(order[n_open:]), rng)
 
     def effect(self, threat: ScoreThreat) -> ScoreThreat:
@@ -52,17 +52,21 @@ class Thresholdout(ScoreDefence):
             InputError: Something random stands nearer to the scorer, or there is only one record.
         """
         need_nothing_random_nearer(threat, "thresholdout")
-        n_open = round(self.share * threat.n_records)
-        smaller = max(1, min(n_open, threat.n_records - n_open))
+        if threat.n_records < 2:
+            raise InputError("thresholdout splits the records in two, and there is only one.")
         return attrs.evolve(
             threat,
             noise_bound=math.inf,
             noise_std=self.scale * math.sqrt(2),
             noise_fresh=True,
-            averaged=smaller,
+            averaged=self._open(threat),
             jump=math.inf,
             refuses=True,
         )
+
+    def _open(self, threat: ScoreThreat) -> int:
+        """Return how many records are open: neither none nor all."""
+        return min(threat.n_records - 1, max(1, round(self.share * threat.n_records)))
 
 
 class _Splitting(Guard):

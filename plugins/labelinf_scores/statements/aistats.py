@@ -23,7 +23,10 @@ STATEMENTS = (
         "Definition 1",
         "f is tau-separable iff two distinct labellings differ by at least tau in f; 0+-separable iff they differ at all",
         worked="f = <sigma, (1, 2, 4)>: separation 1",
-        code=("labelinf_scores.losses.set_valued:separation",),
+        code=(
+            "labelinf_scores.losses.set_valued:separation",
+            "labelinf_scores.certificates.separation:separation",
+        ),
         tests=("tests/theorems/test_s30.py",),
     ),
     _ok(
@@ -45,12 +48,11 @@ STATEMENTS = (
         ),
         tests=("tests/theorems/test_s32.py",),
     ),
-    _repaired(
+    _ok(
         "S33",
         "Definition 3, equation 2",
-        "a linearly decomposable loss is h(theta) + sum_i sigma_i g(theta_i)",
-        counterexample="the domain [0, 1] includes points where the log-loss is infinite",
-        repaired="theta in (0, 1); only solvability of g = y is needed, not a global inverse",
+        "a linearly decomposable loss is h(theta) + sum_i sigma_i g(theta_i); only solvability of g = y is needed, not a "
+        "global inverse, and theta in (0, 1) where a loss is infinite at the ends",
         worked="log-loss, theta = .2: gap ln 4 = 1.386294",
         code=("labelinf_core.losses:AdditiveLoss",),
         tests=("tests/theorems/test_s33.py",),
@@ -133,13 +135,12 @@ STATEMENTS = (
         ),
         tests=("tests/theorems/test_s39.py",),
     ),
-    _repaired(
+    _ok(
         "S40",
         "Theorem 2, Construction 2",
-        "gaps 3 P tau ln p_i, P the product of the primes, are 2 tau-separable",
+        "gaps 3 P tau ln p_i, P the product of the primes, are 2 tau-separable (N times that in the form with a mean, for the "
+        "rounding decoder); the scale 2 sqrt(P + 1/4) is enough, 2 / rho_N is what it takes",
         erratum="A-5, A-6",
-        counterexample="3P is more than is needed, and the form with a mean needs the factor N for the rounding decoder",
-        repaired="scale 2 sqrt(P + 1/4); exact need 2 / rho_N",
         worked="2 / rho_N = 2.89, 4.93, 10.97, 28.99, 42.99, ... against 3P = 6, 18, 90, 630, 6930",
         code=(
             "labelinf_scores.constructions.log_primes:printed_scale",
@@ -164,13 +165,12 @@ STATEMENTS = (
         ),
         tests=("tests/theorems/test_s41.py",),
     ),
-    _repaired(
+    _ok(
         "S42",
         "multi-query form",
-        "M labels a query with 1/2 elsewhere recover all labels in ceil(N/M) queries",
+        "M labels a query with 1/2 elsewhere recover all labels in ceil(N/M) queries, each with the first M weights: those "
+        "that follow, as printed, only overflow",
         erratum="A-22",
-        counterexample="the second query continues the weights at 2^(M+1), which overflow",
-        repaired="reuse the first M weights",
         worked="N = 6, M = 3: two queries with the same three weights",
         code=(
             "labelinf_scores.attacks.log_primes:LogPrimes",
@@ -183,9 +183,9 @@ STATEMENTS = (
         "equations 4 and 5, Theorem 3",
         "K-class weights of range 2^(N K) separate all labellings",
         erratum="A-9",
-        counterexample="N = 1, K = 2 with labels 0, 1 and exponents 1..K: separation tau ln 3 < 2 tau",
+        counterexample="N = 1, K = 2, labels k = 0, 1 put into the exponents 2^((n - 1) K + k): separation tau ln 3 = 0.549 * 2 tau",
         repaired="index classes 1..K; mixed radix needs the range K^N - 1 only, which is optimal",
-        worked="K = 4, N = 3: range 3822 as printed, 126 in mixed radix",
+        worked="K = 4, N = 3: N times the score ranges over 3822 N tau ln 3 as printed, over 126 N tau in mixed radix",
         code=(
             "labelinf_scores.constructions.class_rows:class_rows",
             "labelinf_scores.constructions.powers:class_exponents",
@@ -274,14 +274,13 @@ STATEMENTS = (
         code=("labelinf_scores.losses.set_valued:least_increment",),
         tests=("tests/theorems/test_s49.py",),
     ),
-    _repaired(
+    _ok(
         "S50",
         "Theorem 9",
-        "f with range beta is not tau-separable for tau > beta / N",
+        "f with range beta is not tau-separable for tau > beta / N; loose: the separation is at most (max f - min f) / "
+        "(K^N - 1), which mixed radix attains",
         erratum="A-13",
-        counterexample="true but loose: N = 2, f = {0, 1, 2, 3}, beta = 3: separation 1 < 3/2",
-        repaired="separation <= (max f - min f) / (K^N - 1), attained by mixed radix",
-        worked="N = 2, K = 2, beta = 3: at most 1",
+        worked="N = 2, f = {0, 1, 2, 3}, beta = 3: separation 1 = 3 / (2^2 - 1), below 3/2",
         code=(
             "labelinf_scores.limits:separation_ceiling",
             "labelinf_scores.limits:pigeonhole_tau",

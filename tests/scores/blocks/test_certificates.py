@@ -20,10 +20,11 @@ from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.block_attack import BlockAttack
 from labelinf_scores.attacks.block_plan import Block, BlockPlanner
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
+from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
-from labelinf_scores.certificates.interval import certify_numpy
+from labelinf_scores.certificates.interval import certify_in_order
 from labelinf_scores.certificates.summation import to_fixed
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
@@ -66,6 +67,11 @@ GAMES = [
     Game(attack=UnnormalisedWeights(), n=569, n_classes=4),
     Game(attack=ConwayGuyWeights(), n=2201, defences=(Round(decimals=4),)),
     Game(attack=MixedRadix(), n=800, n_classes=10, defences=(EnforceRowSums(),)),
+    Game(attack=AdaptiveWeights(), n=569, block=7),
+    Game(attack=AdaptiveWeights(), n=569, n_classes=3, scorer="float32", block=20),
+    Game(attack=BinaryWeights(), n=120, scorer="float16", block=3),
+    Game(attack=BinaryWeights(), n=90, scorer="bfloat16", block=2),
+    Game(attack=MixedRadix(), n=60, n_classes=10, scorer="float16", defences=(EnforceRowSums(action="reject"),)),
 ]
 MORE_GAMES = [
     Game(attack=BinaryWeights(), n=1372, block=9),
@@ -78,6 +84,11 @@ MORE_GAMES = [
     Game(attack=ConwayGuyWeights(), n=6000, block=5),
     Game(attack=MixedRadix(), n=6430, n_classes=6, block=100),
     Game(attack=MixedRadix(), n=800, n_classes=3, scorer="float32"),
+    Game(attack=AdaptiveWeights(), n=2201, defences=(Clip(epsilon=0.01), Round(decimals=9)), block=30),
+    Game(attack=AdaptiveWeights(), n=1372, scorer="float32", block=40),
+    Game(attack=ConwayGuyWeights(), n=150, scorer="float16", block=2),
+    Game(attack=BinaryWeights(), n=90, scorer="float16", loss=ItakuraSaito(), block=1),
+    Game(attack=MixedRadix(), n=40, n_classes=3, scorer="bfloat16", defences=(Clip(epsilon=0.01),), block=1),
 ]
 EVERY_GAME = [*GAMES, *(pytest.param(game, marks=pytest.mark.slow) for game in MORE_GAMES)]
 
@@ -98,8 +109,11 @@ def staged(game: Game) -> tuple[ScoreThreat, BlockPlanner, Block, Answer]:
     return threat, planner, block, answer
 
 
-def query(planner: BlockPlanner, block: Block) -> np.ndarray:
+def query(planner: BlockPlanner, block: Block, labels: np.ndarray) -> np.ndarray:
+    """What is sent; an adaptive attack has set the records before the block to their labels."""
     predictions = np.tile(planner.rows.neutral.prediction, (planner.threat.n_records, 1))
+    if planner.adaptive:
+        predictions[: block.start] = planner.settled(labels[: block.start])
     predictions[block.records] = planner.predictions(block)
     return predictions
 
@@ -118,7 +132,6 @@ def labellings(draw: st.DrawFn, size: int, n_classes: int) -> np.ndarray:
 @pytest.mark.parametrize("game", EVERY_GAME, ids=str)
 def test_no_labelling_is_read_wrong(game: Game) -> None:
     threat, planner, block, answer = staged(game)
-    sent = query(planner, block)
     outside = np.delete(np.arange(threat.n_records), block.records)
     assert block.reading.is_certain
 
@@ -129,7 +142,7 @@ def test_no_labelling_is_read_wrong(game: Game) -> None:
         labels[outside[: game.n_classes]] = range(game.n_classes)  # some scorers need to see every class
         labels[block.records] = of_block
 
-        score = answer(labels, sent)
+        score = answer(labels, query(planner, block, labels))
 
         levels = of_block[np.argsort(block.design.order)]
         carried = sum(int(k) * w for k, w in zip(levels, block.design.weights, strict=True)) * block.reading.unit
@@ -150,14 +163,72 @@ def test_weights_an_eighth_as_wide_are_not_certified_and_do_fail(game: Game) -> 
     )
     rows = dict(enumerate(planner.with_steps(narrow.design), block.start))
     base = np.full(threat.n_records, planner.rows.neutral.certain_cost, dtype=threat.arithmetic)
-    reading = certify_numpy(threat, base, rows, narrow.design.unit, 3)
+    reading = certify_in_order(threat, base, rows, narrow.design.unit, 3)
     assert not reading.is_certain
 
-    narrow, sent, failed = attrs.evolve(narrow, reading=reading), query(planner, narrow), 0
+    narrow, failed = attrs.evolve(narrow, reading=reading), 0
     for seed in range(30):
         labels = np.random.default_rng(seed).integers(0, 2, threat.n_records)
-        failed += narrow.decode(answer(labels, sent)).tolist() != labels[block.records].tolist()
+        score = answer(labels, query(planner, narrow, labels))
+        failed += narrow.decode(score).tolist() != labels[block.records].tolist()
     assert failed > 0
+
+
+@attrs.frozen(kw_only=True)
+class GroupGame:
+    """One group of queries of the hybrid or of a detecting matrix, on one curator."""
+
+    attack: Hybrid
+    n: int
+    scorer: str = "sklearn"
+    defences: tuple[ScoreDefence, ...] = ()
+    loss: AdditiveLoss = attrs.field(factory=LogLoss)
+    group: int = 0
+
+    def __str__(self) -> str:
+        defences = "".join(f", {type(defence).__name__}" for defence in self.defences)
+        return f"{type(self.attack).__name__}, {type(self.loss).__name__}, {self.scorer}, N={self.n}{defences}"
+
+
+GROUP_GAMES = [
+    GroupGame(attack=Hybrid(), n=306, defences=(Round(decimals=4),)),
+    GroupGame(attack=Hybrid(), n=569, group=1),
+    GroupGame(attack=Hybrid(), n=306, scorer="sklearn:float32"),
+    GroupGame(attack=Hybrid(), n=90, scorer="float16", group=1),
+    GroupGame(attack=DetectingMatrix(), n=150, defences=(Clip(epsilon=0.01), Round(decimals=3))),
+    GroupGame(attack=DetectingMatrix(), n=30, scorer="bfloat16"),
+    pytest.param(GroupGame(attack=Hybrid(), n=2201, defences=(Round(decimals=5),)), marks=pytest.mark.slow),
+    pytest.param(GroupGame(attack=Hybrid(), n=400, scorer="fpa:41", loss=SquaredEuclidean()), marks=pytest.mark.slow),
+    pytest.param(GroupGame(attack=DetectingMatrix(), n=569, scorer="float32"), marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("game", GROUP_GAMES, ids=str)
+def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
+    data = LabelSet(labels=np.arange(game.n) % 2, class_names=("a", "b"), title="x", provenance="made")
+    channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
+    threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
+    planner = next(game.attack.planners(threat))
+    group = next(group for place, group in enumerate(planner.groups()) if place == game.group)
+    sent = [planner.predictions(group, query.weighing) for query in group.queries]
+    assert all(query.reading.is_certain for query in group.queries)
+
+    @settings(max_examples=8, deadline=None)
+    @given(labellings(game.n, 2))
+    def search(labels: np.ndarray) -> None:
+        curator, weighed, used = channel.curator(labels, threat, np.random.default_rng(0)), [], 0.0
+        for query, predictions in zip(group.queries, sent, strict=True):
+            score = curator.answer(Query(predictions=predictions, precision=256))
+            private, answer = query.decode(score)
+            assert private.tolist() == labels[query.weighing.private].tolist()
+            carried = int(np.array(query.weighing.weights) @ private) + answer * query.weighing.modulus
+            rest = threat.n_records * to_fixed(float(score)) - carried * query.reading.unit - query.reading.offset
+            used = max(used, abs(rest) / query.reading.slack)
+            weighed.append(answer)
+        target(used)
+        assert group.detect(weighed).tolist() == labels[group.detected].tolist()
+
+    search()
 
 
 @pytest.mark.parametrize(
@@ -189,6 +260,10 @@ def test_what_a_promise_rests_on_is_named() -> None:
     assert unknown is not None
     assert "NumPy's order" in known.conditions
     assert "any order" in unknown.conditions
+    small = next(game for game in GAMES if game.scorer == "bfloat16")
+    sequential = small.attack.promise(staged(small)[0])
+    assert sequential is not None
+    assert "bfloat16 as this machine does, adding from the first record to the last" in sequential.conditions
 
 
 @pytest.mark.parametrize(
@@ -214,6 +289,14 @@ def test_rows_that_must_sum_to_one_stop_the_unnormalised_attack() -> None:
     assert UnnormalisedWeights().refusal(attrs.evolve(threat, normalised=True)) == "rows must sum to one"
     single = attrs.evolve(threat, input_format="float32")
     assert UnnormalisedWeights().refusal(single) == "needs a curator that reads and computes in one float format"
+
+
+@pytest.mark.parametrize("change", [{"input_format": "float32"}, {"arithmetic": "bfloat16"}, {"loss": ItakuraSaito()}])
+def test_rows_of_settled_labels_need_the_log_loss_of_one_float_format(change: dict[str, Any]) -> None:
+    """scikit-learn before 1.9 reads single precision and computes in double."""
+    clause = "needs the log-loss, read and computed in one of float64 and float32"
+    assert AdaptiveWeights().refusal(staged(GAMES[0])[0]) == ""
+    assert AdaptiveWeights().refusal(attrs.evolve(staged(GAMES[0])[0], **change)) == clause
 
 
 def test_noise_without_a_bound_is_played_but_not_certified() -> None:

@@ -17,7 +17,12 @@ from labelinf_core.components import LabelSet, Outcome, Setting
 from labelinf_core.errors import QueryRefusedError
 from labelinf_core.guarantees import Promise
 from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
-from labelinf_scores.constructions.detecting_matrix import detecting_matrix, n_columns
+from labelinf_scores.constructions.detecting_matrix import (
+    detecting_matrix,
+    detecting_row,
+    n_columns,
+    queries_needed,
+)
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
@@ -88,11 +93,43 @@ def test_rows_are_those_of_the_recursion(level: int) -> None:
 
 
 @pytest.mark.parametrize("queries", range(1, 7))
-def test_every_vector_comes_back(queries: int) -> None:
+def test_every_vector_comes_back_and_no_two_weigh_the_same(queries: int) -> None:
+    """Up to 13 columns, all vectors: the weighings are distinct, and the recursion inverts them."""
     matrix = detecting_matrix(queries).astype(int)
-    vectors = np.array(list(itertools.product((0, 1), repeat=min(10, n_columns(queries)))))
-    padded = np.pad(vectors, ((0, 0), (n_columns(queries) - vectors.shape[1], 0)))
-    assert all(np.array_equal(detect(matrix @ vector), vector) for vector in padded)
+    vectors = np.array(list(itertools.product((0, 1), repeat=n_columns(queries))))
+    weighings = vectors @ matrix.T
+    assert len(np.unique(weighings, axis=0)) == len(vectors)
+    assert all(np.array_equal(detect(each), vector) for each, vector in zip(weighings, vectors, strict=True))
+
+
+@pytest.mark.parametrize("queries", [2, 3, 4])
+def test_the_recursion_agrees_with_a_search_over_all_vectors(queries: int) -> None:
+    """Noisy weighings: if each is off by less than a half, rounding and recursing finds the nearest vector."""
+    matrix = detecting_matrix(queries).astype(int)
+    vectors = np.array(list(itertools.product((0, 1), repeat=n_columns(queries))))
+    rng = np.random.default_rng(queries)
+    for vector in vectors:
+        noisy = matrix @ vector + rng.uniform(-0.499, 0.499, queries)
+        nearest = vectors[np.abs(vectors @ matrix.T - noisy).max(axis=1).argmin()]
+        assert np.array_equal(detect(np.rint(noisy).astype(np.int64)), nearest)
+
+
+def test_a_detected_row_needs_no_other_row() -> None:
+    assert all(np.array_equal(detecting_row(100, row), detecting_matrix(100)[row]) for row in range(100))
+
+
+def test_the_queries_that_labels_need_are_the_fewest() -> None:
+    for labels, extra in itertools.product((1, 2, 5, 100, 6144), (0, 1, 7)):
+        q = queries_needed(labels, extra)
+        assert n_columns(q) + q * extra >= labels > n_columns(q - 1) + (q - 1) * extra
+
+
+def test_a_weighing_that_is_wrong_shows_or_misleads_but_does_not_fail() -> None:
+    matrix = detecting_matrix(8).astype(int)
+    vector = np.arange(n_columns(8)) % 2
+    wrong = detect(matrix @ vector + np.array([0, 3, 0, 0, 0, 0, -2, 0]))
+    assert not np.array_equal(wrong, vector)
+    assert wrong.shape == vector.shape
 
 
 @settings(max_examples=40, deadline=None)

@@ -15,6 +15,9 @@ from labelinf_core.errors import QueriesExhaustedError
 from labelinf_core.guarantees import Promise
 from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.attacks.hybrid import Hybrid
+from labelinf_scores.attacks.hybrid_group import Group, HybridQuery, Weighing
+from labelinf_scores.certificates.interval import Reading
+from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.losses.itakura_saito import ItakuraSaito
@@ -23,6 +26,7 @@ from labelinf_scores.losses.norm_like import NormLike
 from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
 
 ATTACK = Hybrid()
+UNIT = to_fixed(0.5)
 RNG = np.random.default_rng(0)  # the attack draws nothing
 
 
@@ -68,6 +72,82 @@ def promise_of(threat: ScoreThreat) -> Promise:
 def play(channel: ScoreChannel, setting: Setting) -> Outcome:
     rngs = np.random.default_rng(1).spawn(2)
     return channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+
+
+def small_group() -> Group:
+    """Two queries that share three detected records and have two private ones each: seven records."""
+    queries = []
+    for row in range(2):
+        weighing = Weighing(row=row, private=slice(3 + 2 * row, 5 + 2 * row), weights=(1, 2), unit=UNIT)
+        reading = Reading.of(-UNIT // 3, UNIT // 3, n_records=7, unit=UNIT, margin=UNIT)
+        queries.append(HybridQuery(weighing=weighing, reading=reading))
+    return Group(detected=slice(0, 3), n_rows=2, queries=tuple(queries))
+
+
+def sums_of(group: Group, labels: Any) -> list[int]:
+    """What every query adds up to, in units: rows of sign -1 charge label 0."""
+    sums = []
+    for query in group.queries:
+        signs, detected = group.signs(query.weighing), labels[group.detected]
+        weighed = int((signs == 1) @ detected + (signs == -1) @ (1 - detected))
+        private = int(np.array(query.weighing.weights) @ labels[query.weighing.private])
+        sums.append(private + query.weighing.modulus * weighed)
+    return sums
+
+
+def test_a_group_decodes_like_a_search_over_all_labellings() -> None:
+    """128 labellings, each sum moved by up to a third of a unit."""
+    group, rng = small_group(), np.random.default_rng(0)
+    every = np.array(list(itertools.product((0, 1), repeat=7)))
+    table = np.array([sums_of(group, labels) for labels in every])
+    assert len(np.unique(table, axis=0)) == len(every)
+    for labels, sums in zip(every, table, strict=True):
+        noisy = sums + rng.uniform(-1 / 3, 1 / 3, 2)
+        nearest = every[np.abs(table - noisy).max(axis=1).argmin()]
+        decoded = [
+            query.decode(total * to_float(UNIT) / 7) for query, total in zip(group.queries, noisy.tolist(), strict=True)
+        ]
+        found = np.concatenate(
+            [group.detect([weighed for _, weighed in decoded]), *(private for private, _ in decoded)]
+        )
+        assert np.array_equal(found, nearest)
+        assert np.array_equal(found, labels)
+
+
+def test_a_private_bit_never_leaks_into_the_weighing() -> None:
+    """All private labels 1 is one unit less than the modulus."""
+    query = small_group().queries[0]
+    private, weighed = query.decode(3 * to_float(UNIT) / 7)
+    assert (private.tolist(), weighed) == ([1, 1], 0)
+    private, weighed = query.decode(4 * to_float(UNIT) / 7)
+    assert (private.tolist(), weighed) == ([0, 0], 1)
+
+
+@pytest.mark.parametrize(
+    ("n", "defence", "scorer"),
+    [(9, Round(decimals=2), "sklearn"), (10, Round(decimals=3), "float32"), (8, Clip(epsilon=0.01), "bfloat16")],
+    ids=str,
+)
+def test_groups_through_a_curator_decode_like_a_search(n: int, defence: ScoreDefence, scorer: str) -> None:
+    """Every labelling of a few records: an exhaustive search over the curator's own answers finds the same labels."""
+    channel, setting = game(np.arange(n) % 2, defence, scorer=scorer)
+    threat = channel.threat(setting)
+    planner = next(ATTACK.planners(threat))
+    queries = [(group, query) for group in planner.groups() for query in group.queries]
+    sent = [planner.predictions(group, query.weighing) for group, query in queries]
+    every = np.array(list(itertools.product((0, 1), repeat=n)))
+    curators = [channel.curator(labels, threat, RNG) for labels in every]
+    answers = np.array([[curator.answer(Query(predictions=each)) for each in sent] for curator in curators])
+    assert len(np.unique(answers, axis=0)) == len(every)
+    for labels, scores in zip(every, answers, strict=True):
+        found = np.full(n, -1)
+        weighed: dict[int, list[int]] = {}
+        for (group, query), score in zip(queries, scores, strict=True):
+            found[query.weighing.private], answer = query.decode(score)
+            weighed.setdefault(group.detected.start, []).append(answer)
+            if len(weighed[group.detected.start]) == len(group.queries):
+                found[group.detected] = group.detect(weighed[group.detected.start])
+        assert np.array_equal(found, labels)
 
 
 @pytest.mark.parametrize(("n", "decimals", "queries"), [(306, 4, 24), (306, 5, 20), (2201, 4, 190), (2201, 5, 153)])

@@ -12,11 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.channels.score import Query, ScoreChannel, ScoreThreat
+from labelinf_core.components import LabelSet, Setting
 from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR, costed_row, possible_costs
 from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed, to_float
 from labelinf_scores.constructions.rows import FreeRows, LossRows, ProperRows, rows_for
+from labelinf_scores.defences.clip import Clip
 from labelinf_scores.losses.itakura_saito import ItakuraSaito
 from labelinf_scores.losses.log_loss import LogLoss
 from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
@@ -128,10 +131,60 @@ def test_gaps_written_down_are_at_least_what_was_wanted(loss: AdditiveLoss, arit
     assert gap * unit < 1.6 * wanted
 
 
+FORMATS = ["exact", "fpa:41", "float64", "float32", "float16", "bfloat16"]
+
+
+@pytest.mark.parametrize("clip", [0.01, 1 / 3])
+@pytest.mark.parametrize("arithmetic", FORMATS)
+@pytest.mark.parametrize("loss", [LogLoss(), SquaredEuclidean(), ItakuraSaito()], ids=str)
+def test_a_row_at_the_very_edge_of_the_clip_costs_what_the_curator_charges(
+    loss: AdditiveLoss, arithmetic: str, clip: float
+) -> None:
+    """Rounding may put it beyond the edge; the curator then moves it back, and so does the ledger."""
+    channel = ScoreChannel(loss=loss, scorer=arithmetic)
+    data = LabelSet(labels=np.array([0, 1]), class_names=("a", "b"), title="x", provenance="made")
+    threat = channel.threat(Setting(data=data, defences=(Clip(epsilon=clip),)))
+    rows = LossRows(threat=threat)
+    step = to_fixed(rows.widest)
+    row = rows.row(step)
+
+    assert abs(row.low[1] - row.high[0] - step) < step / 32
+    for label in (0, 1):
+        curator = channel.curator(np.array([label, label]), threat, np.random.default_rng(0))
+        score = curator.answer(Query(predictions=np.stack([row.prediction] * 2), precision=256))
+        charged = float(score)
+        places = SIGNIFICANT_BITS.get(arithmetic)  # of the mean; fpa:41 has 20 bits behind the point
+        tolerance = 2.0 ** (1 - places) * charged if places else 2.0**-19
+        assert to_float(row.low[label]) - tolerance <= charged <= to_float(row.high[label]) + tolerance
+
+
 def test_a_gap_beyond_the_clip_does_not_exist() -> None:
     rows = LossRows(threat=threat_of(clip=0.01))
-    with pytest.raises(ValueError, match=r"no row has a gap|beyond the clip"):
+    with pytest.raises(ValueError, match="no row has a gap of 5"):
         rows.at_least(to_fixed(5.0), to_fixed(2.0**-30))
+
+
+@pytest.mark.parametrize("arithmetic", ["float16", "bfloat16"])
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_rows_for_formats_of_few_bits_sum_to_one_before_they_are_rounded(arithmetic: str, n_classes: int) -> None:
+    """A curator that rejects rows, or divides them by their sums, changes nothing."""
+    rows = rows_for(threat_of(arithmetic, n_classes))
+    for step in (0.0, 0.3, rows.widest / (n_classes - 1)):
+        prediction = rows.row(to_fixed(step)).prediction
+        assert prediction.dtype == np.float64
+        assert prediction.sum() == pytest.approx(1, abs=1e-15)
+
+
+@pytest.mark.parametrize(("arithmetic", "widest"), [("float16", 14 * math.log(2)), ("bfloat16", 126 * math.log(2))])
+def test_the_widest_row_is_the_least_normal_number(arithmetic: str, widest: float) -> None:
+    rows = rows_for(threat_of(arithmetic))
+    assert rows.widest == pytest.approx(widest, rel=1e-4)
+    assert to_float(rows.row(to_fixed(rows.widest)).low[1]) == pytest.approx(widest, rel=2.0**-8)
+
+
+def test_gaps_of_unbounded_losses_leave_room_for_the_sum() -> None:
+    rows = rows_for(threat_of("float16", loss=ItakuraSaito()))
+    assert rows.widest * 4 * rows.threat.n_records <= 2.0**15
 
 
 def test_a_question_splits_the_classes_in_two() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_scores.certificates.separation import LARGEST_CORE, Separation, separation
+from labelinf_scores.certificates.separation import LARGEST_CORE, LARGEST_WIDE_CORE, Separation, separation
+from labelinf_scores.certificates.signed_sums import least_signed_sum
 from labelinf_scores.constructions.conway_guy import conway_guy_weights
 
 
@@ -31,6 +33,36 @@ def test_it_is_the_least_distance_of_two_labellings(gaps: list[Fraction]) -> Non
 @given(st.lists(st.integers(2**40, 2**41), min_size=2, max_size=9))
 def test_wide_numbers_are_searched_by_halves(gaps: list[int]) -> None:
     assert separation(gaps).value == by_brute_force([Fraction(gap) for gap in gaps])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 2**20), min_size=1, max_size=9), st.sampled_from([1, 4, 50, 10_000]))
+def test_windows_of_any_size_find_the_same(gaps: list[int], window: int) -> None:
+    """Of few sums a window, most hold none of one half; sums that meet at a window's edge are not lost."""
+    assert least_signed_sum(np.array(gaps), window) == by_brute_force([Fraction(gap) for gap in gaps])
+
+
+def test_a_sum_of_one_half_alone_may_be_the_least() -> None:
+    assert least_signed_sum(np.array([2**50, 7, 2**50 + 3, 2**30])) == 3
+    assert least_signed_sum(np.array([2**50, 2**40, 2**50 + 2**20, 2**30, 2**20, 1])) == 0
+
+
+def test_twenty_gaps_agree_with_the_search_over_wide_numbers() -> None:
+    """The same gaps, once by windows and once, made too wide for 62 bits, by the table of one half."""
+    gaps = [int(gap) for gap in np.random.default_rng(2).integers(2**44, 2**45, LARGEST_WIDE_CORE)]
+    found = separation(gaps).value
+    assert found == separation([gap << 40 for gap in gaps] + [2**200]).value / 2**40
+    assert 0 <= found < 2**45 * 20 / 2**20
+
+
+@pytest.mark.slow
+def test_thirty_six_gaps_take_seconds() -> None:
+    """A planted pair: the last gap is the sum of some others but for 1; gaps of 56 bits do not meet by chance."""
+    gaps = [3 * int(gap) for gap in np.random.default_rng(3).integers(2**50, 2**51, 36)]
+    gaps[-1] = sum(gaps[:17]) - sum(gaps[17:33]) + 1
+    start = time.process_time()
+    assert separation(gaps).value <= 1
+    assert time.process_time() - start < 120
 
 
 @settings(max_examples=15, deadline=None)

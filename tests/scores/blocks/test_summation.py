@@ -1,4 +1,4 @@
-"""The sum over all labellings at once, against NumPy's own sums of single labellings."""
+"""The sum over all labellings at once, against sums of single labellings: NumPy's own, and of the 16-bit formats."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.arithmetic.small import BFLOAT16, FLOAT16, SmallFloat
 from labelinf_scores.certificates.summation import (
     Spread,
     SpreadSum,
@@ -112,3 +113,41 @@ def test_what_is_below_the_fixed_point_is_refused() -> None:
     with pytest.raises(ValueError, match=r"must be a multiple of 2\*\*-320"):
         to_fixed(2.0**-321)
     assert to_float(to_fixed(0.1)) == 0.1
+
+
+@pytest.mark.parametrize("numbers", [FLOAT16, BFLOAT16], ids=str)
+@settings(max_examples=60, deadline=None)
+@given(
+    n=st.sampled_from([1, 7, 30, 90]),
+    m=st.integers(1, 5),
+    coarse=st.integers(-2, 4),
+    neutral=st.sampled_from([0.6931, 0.001, 2.3]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_sixteen_bit_sums_from_first_to_last(
+    numbers: SmallFloat, n: int, m: int, coarse: int, neutral: float, seed: int
+) -> None:
+    """Every labelling, added up by the format itself; the unit from a quarter to 16 last places of the whole sum."""
+    rng, m = np.random.default_rng(seed), min(n, m)
+    unit = 2.0 ** (np.frexp(neutral * n)[1] - numbers.digits + coarse)
+    places, steps = rng.permutation(n)[:m], unit * 2.0 ** rng.permutation(m)
+    costs = np.array([[float(x) for x in numbers.convert([neutral])] * 2] * n)
+    lower = rng.random(m) * 0.1
+    costs[places] = numbers.convert(np.stack([lower, (lower + steps) * (1 + rng.uniform(-1, 1, m) / 64)], 1)).astype(
+        float
+    )
+    terms = {int(i): spread_of(costs[i], step) for i, step in zip(places, steps, strict=True)}
+
+    rest = SpreadSum(unit=to_fixed(unit), bits=numbers.digits, order="sequential").total(costs[:, 0], terms)
+
+    for bits in itertools.product((0, 1), repeat=m):
+        labels = np.zeros(n, dtype=int)
+        labels[places] = bits
+        total = numbers.total(numbers.convert(costs[np.arange(n), labels]))
+        carried = sum(to_fixed(float(step)) for bit, step in zip(bits, steps, strict=True) if bit)
+        assert rest.low <= to_fixed(float(total)) - carried <= rest.high
+
+
+def test_an_order_that_is_not_known_is_refused() -> None:
+    with pytest.raises(ValueError, match="'order' must be in"):
+        SpreadSum(unit=1, bits=53, order="unknown")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from statistics import NormalDist
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ from labelinf_scores.bounds.label_dp import LabelDp
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.sensitivity import Sensitivity
 from labelinf_scores.bounds.unseen import Unseen
+from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.randomised_response import RandomisedResponse
@@ -149,13 +152,49 @@ def test_an_approximate_budget_has_no_product_ceiling(make_threat: Threat) -> No
     assert ceiling.accuracy == ceiling.exact == pytest.approx(0.733748, abs=5e-7)
 
 
-def test_known_class_counts_are_not_covered(make_threat: Threat) -> None:
+def test_known_class_counts_are_allowed_for(make_threat: Threat) -> None:
     """Two records, one of each class, pushed apart: the signal is twice what one label moves."""
     (ceiling,) = ceilings(make_threat(n_records=2, query_budget=1, defences=(noise(Gaussian(scale=SPAN / 2)),)))
     reached = NormalDist().cdf(SPAN / (SPAN / 2) / 2)
     assert ceiling.accuracy == pytest.approx(NormalDist().cdf(0.5))
     assert reached > ceiling.accuracy + 0.1
+    assert reached == pytest.approx(ceiling.accuracy + ceiling.allowance)
+    assert not ceiling.denies(reached - 1e-9, 0.0)
     assert "exact class counts would be worth a little more" in ceiling.conditions
+
+
+@pytest.mark.parametrize("n", [4, 8])
+@pytest.mark.parametrize("mu", [0.5, 1.0, 2.0])
+def test_the_best_guess_that_knows_the_counts_stays_within_the_allowance(
+    make_threat: Threat, n: int, mu: float
+) -> None:
+    """All posteriors over the orders, by brute force: Hadamard signs through Gaussian noise.
+
+    20 000 games whose share of right guesses has a standard deviation below 0.5: 0.02 is over five standard errors.
+    """
+    rng = np.random.default_rng(n)
+    orders = np.array([z for z in itertools.product((-1, 1), repeat=n) if sum(z) == 0])
+    signs = np.array([Hadamard.of_order(n).row(index) for index in range(n)])
+    truth = orders[rng.integers(0, len(orders), 20_000)]
+    answers = truth @ signs.T * mu / (2 * math.sqrt(n)) + rng.standard_normal((20_000, n))
+    logits = answers @ (orders @ signs.T * mu / (2 * math.sqrt(n))).T
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    reached = float(np.mean((weights @ orders > 0) == (truth > 0)))
+    threat = make_threat(n_records=n, query_budget=n, defences=(noise(Gaussian(scale=SPAN / math.sqrt(n) / mu)),))
+    (ceiling,) = ceilings(threat)
+    assert ceiling.accuracy == pytest.approx(NormalDist().cdf(mu / 2))
+    assert ceiling.accuracy - 0.02 < reached <= ceiling.accuracy + ceiling.allowance + 0.02
+
+
+def test_the_allowance_vanishes_with_many_records(make_threat: Threat) -> None:
+    (ceiling,) = ceilings(make_threat(n_records=1000, query_budget=9, defences=(noise(Gaussian(scale=0.01)),)))
+    assert 0 < ceiling.allowance <= 0.001
+    (pure,) = LabelDp().ceilings(make_threat(label_epsilon=1.0))
+    (approximate,) = LabelDp().ceilings(
+        make_threat(n_records=3, prior=(1 / 3, 2 / 3), label_epsilon=1.0, label_delta=0.01)
+    )
+    assert 0 < pure.allowance <= 0.001
+    assert 0 < approximate.allowance <= 1 / 3
 
 
 @settings(max_examples=60, deadline=None)

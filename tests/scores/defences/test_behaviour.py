@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Query, ScoreChannel, ScoreDefence
+from labelinf_core.channels.score import Query, ScoreAttack, ScoreChannel, ScoreDefence
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -25,6 +25,9 @@ from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_privacy.profiles import GaussianProfile
+from labelinf_scores.attacks.exact_binary import ExactBinary
+from labelinf_scores.attacks.log_primes import LogPrimes
+from labelinf_scores.attacks.primes import Primes
 from labelinf_scores.defences.answers import add, combined, rounded, scaled, to_step
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.gaussian_dp import GaussianDp
@@ -433,3 +436,41 @@ def test_defences_keep_no_secrets_in_what_is_public(play: Play) -> None:
         game.ask(P)
         assert repr(game.oracle().threat) == before
         assert all(attrs.asdict(a) == attrs.asdict(b) for a, b in zip(game.threat.defences, order, strict=True))
+
+
+# --- defects that were ------------------------------------------------------------------------------------------------
+
+
+def test_thresholdout_needs_two_records(play: Play) -> None:
+    with pytest.raises(InputError, match="splits the records in two, and there is only one"):
+        play(Thresholdout(), labels=[1])
+
+
+@pytest.mark.parametrize("share", [0.01, 0.99])
+def test_thresholdout_leaves_neither_part_empty(play: Play, share: float) -> None:
+    game = play(Thresholdout(share=share), labels=[0, 1, 1])
+    assert game.threat.averaged == (1 if share < 0.5 else 2)
+    assert math.isfinite(game.ask([0.2, 0.6, 0.7]))
+
+
+@pytest.mark.parametrize("attack", [Primes(), ExactBinary(), LogPrimes()])
+def test_an_exact_curator_renormalises_at_full_precision(attack: ScoreAttack) -> None:
+    """300 labels from one answer take far more than a double: 53 bits in the division would spoil the reading."""
+    labels = np.random.default_rng(0).integers(0, 2, 300)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made")
+    channel = ScoreChannel(loss=LogLoss(), scorer="exact")
+    setting = Setting(data=data, attack=attack, defences=(EnforceRowSums(),))
+    promise = attack.promise(channel.threat(setting))
+    assert promise is not None
+    assert promise.certified
+    rngs = np.random.default_rng(1).spawn(2)
+    assert channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1]).n_correct == 300
+
+
+def test_rows_of_high_precision_are_divided_at_their_own_precision(play: Play) -> None:
+    with gmpy2.context(precision=400):
+        third = gmpy2.mpfr(1) / 3
+        rows = np.array([[third, 2 * third]] * 8, dtype=object)
+        halved = rows / 2
+    game = play(EnforceRowSums(), scorer="exact")
+    assert abs(game.ask(halved, 300) - game.ask(rows, 300)) < 2.0**-290

@@ -99,6 +99,7 @@ def test_the_books_are_kept_on_what_the_curator_reads(threat_of: Callable[..., A
     ("attack", "more", "why"),
     [
         (LogPrimes(), {"n_classes": 3}, "Construction 2 is for two classes"),
+        (LogPrimes(), {"scorer": "fpa:3"}, "fpa:3 tells no labels apart"),
         (LogPrimes(size=12, decoder="closest-squarefree"), {}, "decoder closest-squarefree is too slow for 12 primes"),
     ],
 )

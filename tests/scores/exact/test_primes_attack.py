@@ -140,6 +140,7 @@ def test_a_double_still_carries_a_few_labels(play: Callable[..., Any]) -> None:
         (Primes(), 54, {"scorer": "sklearn"}, "needs exact scores (float64 cannot carry 54 labels in one answer)"),
         (Primes(), 9, {"n_classes": 3}, "Theorem 1 is for two classes; prime-powers serves more"),
         (PrimePowers(), 9, {"loss": SquaredEuclidean()}, "primes need the log-loss; log-primes plays other losses"),
+        (Primes(), 12, {"scorer": "fpa:9"}, "fpa:9 does not hold the smallest probability of a row"),
     ],
 )
 def test_what_cannot_be_played_says_why(

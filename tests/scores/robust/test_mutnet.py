@@ -87,7 +87,7 @@ def test_without_pytorch_the_export_says_what_is_missing(rng: np.random.Generato
         to_torch(published(np.array([0.5]), n_features=1, rng=rng))
 
 
-def test_the_export_computes_the_same(rng: np.random.Generator) -> None:
+def test_the_pytorch_export_computes_the_same(rng: np.random.Generator) -> None:
     torch = pytest.importorskip("torch")
     features, target = rng.normal(size=(10, 3)), rng.uniform(0.1, 0.9, 10)
     networks = [

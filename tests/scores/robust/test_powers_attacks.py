@@ -8,6 +8,8 @@ import attrs
 import numpy as np
 import pytest
 
+from labelinf_scores.attacks.averaging import Averaging
+from labelinf_scores.attacks.doubling import Doubling
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.attacks.powers_exhaustive import PowersExhaustive
 from labelinf_scores.constructions.powers import largest_tau
@@ -44,6 +46,23 @@ def test_blocks_recover_more_than_two_classes(play, scorer: str, n_classes: int)
     bout = play(PowersBlocks(), 50, n_classes=n_classes, scorer=scorer)
     assert bout.certified
     assert bout.accuracy == 1
+
+
+@pytest.mark.parametrize("attack", [PowersBlocks(), PowersBlocks(base=3.0), Doubling(), Averaging()], ids=str)
+def test_ten_classes_fit_into_a_clip_whose_room_is_less_than_what_normalising_takes(play, attack) -> None:
+    """ln((1 - c) / c) = 4.595 for c = .01, of which ln 10 = 2.303 is lost: 2.292 are left."""
+    bout = play(attack, 40, n_classes=10, defences=(Clip(epsilon=0.01),))
+    assert bout.certified == isinstance(attack, PowersBlocks)
+    assert bout.accuracy == 1
+
+
+@pytest.mark.parametrize("attack", [PowersBlocks(), PowersExhaustive(), Doubling(), Averaging()], ids=str)
+@pytest.mark.parametrize(
+    ("epsilon", "clause"),
+    [(0.095, "no room for rows of 10 classes within the clip"), (0.3, "float64 tells no labels apart")],
+)
+def test_a_clip_that_leaves_no_room_is_refused_in_a_clause(threat_of, attack, epsilon: float, clause: str) -> None:
+    assert attack.refusal(threat_of(attack, 9, n_classes=10, clip=epsilon)) == clause
 
 
 def test_more_than_two_classes_need_a_loss_with_free_costs(threat_of) -> None:

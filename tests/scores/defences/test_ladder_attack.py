@@ -1,0 +1,198 @@
+"""The Ladder, descended: all labels at once without a clip, a few a query with one, one by one where it is narrow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.channels.score import Query, ScoreChannel, ScoreDefence
+from labelinf_core.components import LabelSet, Outcome, Setting
+from labelinf_core.guarantees import Promise
+from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_scores.attacks.hybrid import Hybrid
+from labelinf_scores.attacks.ladder_descent import LadderDescent
+from labelinf_scores.attacks.ladder_offsets import CountedOffset, FreeOffset, Offset
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.permute_labels import PermuteLabels
+from labelinf_scores.defences.query_limit import QueryLimit
+from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.row_sums import EnforceRowSums
+from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.defences.subset import Subset
+from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+
+LADDER = Ladder(step=0.01)
+NARROW = Clip(epsilon=0.01)
+
+
+@attrs.frozen(kw_only=True)
+class Bout:
+    outcome: Outcome
+    promise: Promise | None
+
+    @property
+    def certified(self) -> bool:
+        return self.promise is not None and self.promise.certified
+
+
+def setting(attack: LadderDescent, labels: Any, defences: tuple[ScoreDefence, ...], n_classes: int = 2) -> Setting:
+    names = tuple(map(str, range(n_classes)))
+    data = LabelSet(labels=np.asarray(labels), class_names=names, title="made", provenance="made")
+    return Setting(data=data, attack=attack, defences=defences)
+
+
+def play(
+    *defences: ScoreDefence,
+    labels: Any,
+    scorer: str = "sklearn",
+    n_classes: int = 2,
+    attack: LadderDescent | None = None,
+    seed: int = 0,
+) -> Bout:
+    attack = attack or LadderDescent()
+    channel = ScoreChannel(loss=LogLoss(), scorer=scorer)
+    game = setting(attack, labels, defences, n_classes)
+    threat = channel.threat(game)
+    assert attack.refusal(threat) == ""
+    rngs = np.random.default_rng(seed).spawn(2)
+    outcome = channel.play(game, curator_rng=rngs[0], attack_rng=rngs[1])
+    return Bout(outcome=outcome, promise=attack.promise(threat))
+
+
+def coins(n: int, share: float = 0.5, seed: int = 0) -> Any:
+    return (np.random.default_rng(seed).random(n) < share).astype(int)
+
+
+@pytest.mark.parametrize("scorer", ["float64", "exact"])
+def test_unclipped_one_answer_tells_all_twelve_labels(scorer: str) -> None:
+    for seed in range(20):
+        bout = play(LADDER, labels=coins(12, seed=seed), scorer=scorer)
+        assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (12, 1, True)
+
+
+def test_scikit_learns_own_clip_gives_306_labels_in_77_queries() -> None:
+    bout = play(LADDER, labels=coins(306))
+    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (306, 77, True)
+
+
+def test_where_the_clip_is_narrow_the_edge_tells_one_label_a_query() -> None:
+    """The widest row moves a score by 1.5 steps: too few rungs for two labels, but no more than an edge is needed."""
+    bout = play(NARROW, LADDER, labels=coins(306))
+    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (306, 307, True)
+    assert bout.outcome.evidence["read by"] == "the edge"
+
+
+@pytest.mark.parametrize(("defences", "reads"), [((), "rungs"), ((NARROW,), "the edge")])
+def test_rows_that_sum_to_one_descend_as_well(defences: tuple[ScoreDefence, ...], reads: str) -> None:
+    bout = play(EnforceRowSums(action="reject"), *defences, LADDER, labels=coins(120, 0.4))
+    assert bout.outcome.n_correct == 120
+    assert bout.outcome.evidence["read by"] == reads
+    assert bout.promise is None
+
+
+def test_more_records_than_rungs_are_not_all_read() -> None:
+    """115 rungs for 175 records of the rarer class: the Ladder holds what lies below."""
+    bout = play(NARROW, Ladder(step=0.04), labels=coins(350))
+    read = bout.outcome.evidence["labels read"]
+    assert 175 < read < 350
+    assert bout.outcome.n_correct >= read
+    assert bout.outcome.evidence["ended"] == "no rungs left"
+    assert not bout.certified
+
+
+def test_several_classes_are_read_by_their_rungs() -> None:
+    labels = np.random.default_rng(0).integers(0, 3, 90)
+    bout = play(Ladder(step=0.001), labels=labels, n_classes=3)
+    assert (bout.outcome.n_correct, bout.outcome.queries, bout.certified) == (90, 18, True)
+
+
+@pytest.mark.parametrize("defence", [Round(decimals=4), RandomisedResponse(epsilon=4.0)])
+def test_rounding_and_labels_perturbed_once_do_not_stop_it(defence: ScoreDefence) -> None:
+    bout = play(defence, LADDER, labels=coins(100))
+    assert bout.outcome.evidence["labels read"] == 100
+    assert bout.outcome.n_correct >= (100 if isinstance(defence, Round) else 93)
+
+
+def test_it_ends_with_its_budget() -> None:
+    bout = play(LADDER, QueryLimit(queries=5), labels=coins(100))
+    assert bout.outcome.queries == 5
+    assert bout.outcome.evidence["labels read"] == 30
+    assert not bout.certified
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.integers(0, 1), min_size=1, max_size=40),
+    st.sampled_from([0.003, 0.01, 0.05]),
+    st.booleans(),
+)
+def test_whatever_the_labels_a_certified_descent_reads_them_all(labels: list[int], step: float, narrow: bool) -> None:
+    defences = (*([NARROW] if narrow else []), Ladder(step=step))
+    attack = LadderDescent()
+    channel = ScoreChannel(loss=LogLoss(), scorer="float64" if narrow else "sklearn")
+    game = setting(attack, labels, defences)
+    threat = channel.threat(game)
+    if attack.refusal(threat):
+        return
+    rngs = np.random.default_rng(0).spawn(2)
+    outcome = channel.play(game, curator_rng=rngs[0], attack_rng=rngs[1])
+    promise = attack.promise(threat)
+    if promise is not None and promise.certified:
+        assert outcome.n_correct == len(labels)
+
+
+@pytest.mark.parametrize(
+    ("defences", "reason"),
+    [
+        ((), "there is no Ladder"),
+        ((ScoreNoise(model=Gaussian(scale=0.01)), LADDER), "needs scores without noise"),
+        ((PermuteLabels(), LADDER), "order that does not change"),
+        ((Subset(share=0.5), LADDER), "over all records"),
+        ((Round(decimals=2), LADDER), "no label stands out"),
+    ],
+)
+def test_it_says_what_it_cannot_descend(defences: tuple[ScoreDefence, ...], reason: str) -> None:
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
+    game = setting(LadderDescent(), coins(50), defences)
+    assert reason in LadderDescent().refusal(channel.threat(game))
+
+
+def test_other_losses_and_many_classes_in_proper_rows_are_refused() -> None:
+    brier = ScoreChannel(loss=SquaredEuclidean(), scorer="float64")
+    assert "log-loss" in LadderDescent().refusal(brier.threat(setting(LadderDescent(), coins(50), (LADDER,))))
+    many = setting(LadderDescent(), np.arange(30) % 3, (EnforceRowSums(), LADDER), 3)
+    three = ScoreChannel(loss=LogLoss(), scorer="sklearn").threat(many)
+    assert "more than two classes" in LadderDescent().refusal(three)
+
+
+def test_an_attack_that_ignores_the_ladder_is_no_evidence_against_it() -> None:
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
+    assert Hybrid().refusal(channel.threat(setting(LadderDescent(), coins(50), (LADDER,)))) != ""
+
+
+@pytest.mark.parametrize("kind", [FreeOffset, CountedOffset])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_the_score_is_where_it_was_wanted(kind: type[Offset], narrow: bool) -> None:
+    """Against the loss itself, for every labelling of the block."""
+    labels = np.array([0, 1, 1, 0, 0, 1, 0, 0, 1, 0])
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn")
+    threat = channel.threat(setting(LadderDescent(), labels, (NARROW,) if narrow else ()))
+    offset = kind(threat=threat)
+    known = np.array([0, 1, -1, -1, -1, -1, -1, -1, -1, -1])
+    weights = np.array([0.3, -0.2])
+    for target in (0.9, 1.3):
+        laid = offset.lay(weights, known, target)
+        score = channel.curator(labels, threat, np.random.default_rng(0)).answer(Query(predictions=laid.rows))
+        expected = laid.lowest + (laid.gaps[0, 1] + laid.gaps[1, 0]) / len(labels)
+        assert score == pytest.approx(expected, abs=1e-12)
+        assert laid.lowest == pytest.approx(target, abs=1e-6)
+        assert laid.gaps[0] == pytest.approx([0, 0.3], abs=1e-9)
+        assert laid.gaps[1] == pytest.approx([0.2, 0], abs=1e-9)

@@ -1,0 +1,114 @@
+"""The shipped suite of defences: every defence of the channel is in it, and every adaptive attack plays somewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tomllib
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.channels.score import Curator, Guard, ScoreChannel, ScoreOracle
+from labelinf_core.cli import main
+from labelinf_core.components import LabelSet, Setting
+from labelinf_core.descriptors import Kind
+from labelinf_core.errors import QueryRefusedError
+from labelinf_core.host import Host
+from labelinf_core.specs import Builder
+from labelinf_scores.losses.log_loss import LogLoss
+
+(TABLE,) = tomllib.loads((files("labelinf_core") / "suites" / "defences.toml").read_text(encoding="utf-8"))["matrix"]
+BUILDER = Builder(Host.load())
+
+
+def test_every_defence_of_the_score_channel_is_played() -> None:
+    listed = {
+        item.descriptor.name
+        for item in BUILDER.host.catalogue(Kind.DEFENCE)
+        if item.descriptor.channel == "score" and item.plugin.distribution == "labelinf"
+    }
+    played = {
+        stage.partition("(")[0]
+        for pipeline in TABLE["defences"]
+        for stage in ([pipeline] if isinstance(pipeline, str) else pipeline)
+    }
+    assert listed <= played
+    assert played <= listed
+
+
+def test_every_pipeline_and_attack_can_be_built() -> None:
+    for pipeline in TABLE["defences"]:
+        for stage in [pipeline] if isinstance(pipeline, str) else pipeline:
+            BUILDER.build(Kind.DEFENCE, stage, "suite")
+    for attack in TABLE["attacks"]:
+        BUILDER.build(Kind.ATTACK, attack, "suite")
+
+
+def test_the_matrix_plays_the_adaptive_attacks_and_certifies_the_ladder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the command line: all labels through the Ladder, certified; a subset read; a detector walked around."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "adaptive.toml").write_text(
+        """
+        trials = 2
+        [[matrix]]
+        labels = "made(n_records=60, n_classes=2, seed=0)"
+        loss = "log-loss"
+        scorer = "sklearn"
+        attacks = ["hybrid", "ladder-descent", "subset-inference", "camouflage"]
+        defences = ["ladder(step=0.01)", "subset(share=0.4, fresh=true)", "refuse-constructions"]
+        """
+    )
+    arguments = ["matrix", "adaptive.toml", "--workers", "0", "--format", "json", "--fail-on", "contradiction"]
+
+    run = CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+    assert run.exit_code == 0
+    verdicts = {
+        (cell["attack"].partition("(")[0], cell["defences"][0].partition("(")[0]): cell["verdict"]
+        for cell in json.loads(run.stdout)["cells"]
+    }
+    assert verdicts["ladder-descent", "ladder"] == "broken, certified"
+    assert verdicts["subset-inference", "subset"] == "broken, observed"
+    assert verdicts["camouflage", "refuse-constructions"] == "broken, observed"
+    assert verdicts["hybrid", "ladder"] == "not played"
+
+
+def test_an_attack_reaches_no_source_of_noise_through_its_oracle() -> None:
+    """Whatever stands in public view, at any depth: no generator, no guard, no key, for any pipeline of the suite."""
+    data = LabelSet(labels=np.arange(20) % 2, class_names=("a", "b"), title="made", provenance="made")
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn", queries=600)
+    for pipeline in TABLE["defences"]:
+        stages = [pipeline] if isinstance(pipeline, str) else pipeline
+        defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "suite") for stage in stages)
+        threat = channel.threat(Setting(data=data, defences=defences))
+        curator = channel.curator(data.labels, threat, np.random.default_rng(0))
+        oracle = ScoreOracle(threat, curator.answer)
+        with contextlib.suppress(QueryRefusedError):
+            oracle.query(np.linspace(0.1, 0.9, 20))
+        reached = list(_in_view(oracle))
+        assert any(thing is threat for thing in reached)
+        assert not any(isinstance(thing, np.random.Generator | Guard | Curator | bytes) for thing in reached)
+
+
+def _in_view(thing: object, seen: set[int] | None = None) -> Iterator[object]:
+    """Yield what can be had from ``thing`` through public attributes and containers."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, str | int | float | type | ModuleType | np.ndarray):
+        return
+    seen.add(id(thing))
+    yield thing
+    if isinstance(thing, list | tuple | set | frozenset | dict):
+        parts = [*thing, *thing.values()] if isinstance(thing, dict) else [*thing]
+    else:
+        names = [name for name in dir(thing) if not name.startswith("_")]
+        parts = [value for name in names if not callable(value := getattr(thing, name, None))]
+    for part in parts:
+        yield from _in_view(part, seen)
