@@ -96,6 +96,24 @@ def test_beyond_half_the_classes_samples_come_out_together(labels: list[int]) ->
     holds(found, case, 1e-5)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_joint_fit_calls_exact_is_exact(seed: int) -> None:
+    """At B = C - 2 in float32, where the fewest equations are left over to tell right from wrong."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(10, size=8).tolist()
+    case = batch_of(labels, 10, dtype="float32", seed=seed)
+    estimate = np.bincount(labels, minlength=10) + rng.normal(0, 0.4, 10)
+
+    found = recover_jointly(
+        case[3], case[0].classifier.weights, batch=8, estimate=estimate, typical=None, rng=rng, tries=12
+    )
+
+    if found.complete:
+        assert sorted(found.classes.tolist()) == sorted(labels)
+    if found.exact:
+        holds(found, case, 1e-2)
+
+
 def test_wrong_label_counts_leave_a_misfit_and_are_not_believed() -> None:
     case = batch_of([0, 1, 2, 3, 4, 5], 10, seed=1)
 

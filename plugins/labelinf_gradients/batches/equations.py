@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Equations"]
 
-_ITERATIONS = 60
 _DAMPING = 1e-2
 _TINY = 1e-300
 _SOLVED = 1e-12  # relative misfit at which there is nothing left to gain
@@ -89,13 +88,14 @@ class Equations:
         return np.asarray(points @ self.right.T)
 
     def solve(
-        self, classes: NDArray[np.intp], points: NDArray[np.float64]
+        self, classes: NDArray[np.intp], points: NDArray[np.float64], *, iterations: int = 60
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Run Levenberg-Marquardt from several starts at once, until one of them solves the equations.
 
         Args:
             classes: Label of every sample, shape ``(B,)``.
             points: Starts, shape ``(k, B, R)``.
+            iterations: Steps at most.
 
         Returns:
             Where each ends, and its misfit relative to the gradient, shape ``(k,)``.
@@ -104,7 +104,7 @@ class Equations:
         whole = max(float((self.target**2).sum()), _TINY)
         errors = self.misfit(classes, points)
         cost = (errors**2).sum(axis=(1, 2))
-        for _ in range(_ITERATIONS):
+        for _ in range(iterations):
             slopes = self.slopes(classes, points)
             normal = np.einsum("kij,kil->kjl", slopes, slopes, optimize=True)
             pull = np.einsum("kij,ki->kj", slopes, errors.reshape(len(points), -1))

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.errors import InputError
-from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend
 
@@ -134,7 +134,7 @@ class _Hunt:
             features = points @ whole.right.T
             left = self.gradient - whole.errors(classes, points).T @ features / self.batch
         if len(classes) == self.rank > 0:
-            return self._polished(classes, features)
+            return polished(self.released, self.weights, self.offsets, classes, features, batch=self.batch)
         sizes = np.linalg.norm(self.rows[:, None] * np.array([left, self.gradient]), axis=(1, 2))
         return Batch(
             classes=classes,
@@ -142,25 +142,6 @@ class _Hunt:
             rank=self.rank,
             unexplained=float(sizes[0] / max(sizes[1], _TINY)),
             uncertainty=math.inf,
-        )
-
-    def _polished(self, classes: NDArray[np.intp], features: NDArray[np.float64]) -> Batch:
-        """Fit all samples together; with their labels known, so is how much rounding every row carries.
-
-        The entry ``p - 1`` of a label is rounded to the format's unit, whatever is left of it.
-        """
-        squares = (self.gradient**2).sum(axis=1)
-        np.add.at(squares, classes, (features**2).sum(axis=1) / self.batch**2)
-        equations = Equations.of(
-            self.released, self.weights, self.offsets, batch=self.batch, rank=self.rank, loudness=np.sqrt(squares)
-        )
-        ends, misfit = equations.solve(classes, (features @ equations.right)[None])
-        return Batch(
-            classes=classes,
-            features=equations.features(ends[0]),
-            rank=self.rank,
-            unexplained=float(misfit[0]),
-            uncertainty=float(equations.uncertainty(classes, ends[0]).max()),
         )
 
     def _space(self, gradient: NDArray[np.float64], rank: int) -> Subspace:

@@ -1,0 +1,47 @@
+"""How well inputs come out once labels are known: in closed form, under noise, and by gradient matching.
+
+Usage::
+
+    python benchmarks/reconstruction.py              # ten seconds; with PyTorch two minutes more
+    python benchmarks/reconstruction.py --quick      # fewer samples
+
+Peak signal-to-noise ratios are of floats. Each table has its own peer: the paper's equations as printed, the recursion
+that is given the true label, matching that is given the true label. The tables are those of ``labelinf reproduce
+iclr-reconstruction`` with more samples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+
+from labelinf_core.reproductions import Table
+from labelinf_gradients.published.reconstruction import clean_table, noise_table
+
+
+def show(table: Table) -> None:
+    """Print a table."""
+    print(f"\n{table.title}")
+    cells = [table.columns, *(tuple(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row) for row in table.rows)]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(table.columns))]
+    for row in cells:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description="How well inputs come out once labels are known.")
+    parser.add_argument("--quick", action="store_true", help="fewer samples")
+    quick = parser.parse_args().quick
+    show(clean_table(100 if quick else 800, (0, 3) if quick else (0, 3, 20, 100)))
+    show(noise_table(20 if quick else 100, (0, 3) if quick else (0, 3, 20)))
+    if importlib.util.find_spec("torch") is None:
+        print("\ngradient matching needs PyTorch: pip install 'labelinf[torch]'.")
+        return
+    from labelinf_gradients.published.matching import matching_table
+
+    show(matching_table(images=1, iterations=300) if quick else matching_table(images=6, iterations=1200))
+
+
+if __name__ == "__main__":
+    main()
