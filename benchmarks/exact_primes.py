@@ -24,8 +24,8 @@ import gmpy2
 import numpy as np
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreChannel, Setting
-from labelinf_core.components import LabelSet
+from labelinf_core.channels.score_channel import ScoreChannel
+from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.primes import labels_of_score
 from labelinf_scores.constructions.binary_weights import binary_bits

@@ -26,8 +26,9 @@ import time
 
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreChannel, ScoreDefence, Setting
-from labelinf_core.components import LabelSet, NoiseModel
+from labelinf_core.channels.score import ScoreAttack, ScoreDefence
+from labelinf_core.channels.score_channel import ScoreChannel
+from labelinf_core.components import LabelSet, NoiseModel, Setting
 from labelinf_core.evaluator.statistics import label_accuracy
 from labelinf_core.guarantees import Ceiling
 from labelinf_privacy.noise.gaussian import Gaussian

@@ -25,7 +25,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreChannel, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_data.published import COUNTS, Counts
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights

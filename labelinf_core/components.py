@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
 from labelinf_core.descriptors import Kind
+from labelinf_core.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,10 @@ __all__ = [
     "Outcome",
     "Placebo",
     "Setting",
+    "of_channel",
 ]
+
+T = TypeVar("T")
 
 ABSTAIN = -1  #: a guess that declines to name a label
 
@@ -290,6 +294,25 @@ class Channel(abc.ABC):
     @abc.abstractmethod
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial. The attack sees its oracle and ``attack_rng``, nothing else."""
+
+
+def of_channel(value: object, expected: type[T], role: str, channel: str) -> T:
+    """Return ``value``, which is of the channel that asks for it.
+
+    Args:
+        value: A component or a threat model.
+        expected: The channel's own class.
+        role: How a sentence names it: ``"attack"``.
+        channel: Name of the channel.
+
+    Raises:
+        InputError: It belongs to another channel.
+    """
+    if not isinstance(value, expected):
+        raise InputError(
+            f"{role} {type(value).__name__} does not belong to the {channel} channel (it is no {expected.__name__})."
+        )
+    return value
 
 
 BASES: dict[Kind, type[Any]] = {

@@ -18,7 +18,7 @@ import numpy as np
 
 from labelinf_core.audit.scorer_probe import ScorerFindings, probe
 from labelinf_core.channels.score import Curator, Query, ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.channels.scorers import Scorer
+from labelinf_core.channels.scoring import Scorer
 from labelinf_core.components import LabelSet
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError, QueryRefusedError

@@ -24,8 +24,7 @@ from labelinf_core.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import Query
-    from labelinf_core.channels.scorers import ScorerFacts
+    from labelinf_core.channels.scoring import Query, ScorerFacts
 
 __all__ = ["CommandScorer"]
 

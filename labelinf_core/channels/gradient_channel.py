@@ -8,7 +8,7 @@ and clients that take part several times.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -25,13 +25,11 @@ from labelinf_core.channels.gradient import (
     Shared,
 )
 from labelinf_core.channels.networks import Activation
-from labelinf_core.components import ABSTAIN, Channel, Defence, Guess, LabelSet, Outcome, Setting
+from labelinf_core.components import ABSTAIN, Channel, Defence, Guess, LabelSet, Outcome, Setting, of_channel
 from labelinf_core.errors import InputError
 from labelinf_core.threat import ThreatModel
 
 __all__ = ["GradientChannel", "cosine", "matched"]
-
-T = TypeVar("T")
 
 _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
@@ -90,8 +88,8 @@ class GradientChannel(Channel):
         """
         data = setting.data
         if setting.attack is not None:
-            _of_type(setting.attack, GradientAttack, "attack")
-        defences = tuple(_of_type(item, GradientDefence, "defence") for item in setting.defences)
+            of_channel(setting.attack, GradientAttack, "attack", "gradient")
+        defences = tuple(of_channel(item, GradientDefence, "defence", "gradient") for item in setting.defences)
         threat: ThreatModel = GradientThreat(
             n_records=self.samples,
             n_classes=data.n_classes,
@@ -109,14 +107,14 @@ class GradientChannel(Channel):
         )
         for defence in defences:
             threat = defence.tell(threat)
-        told = _of_type(threat, GradientThreat, "threat model")
+        told = of_channel(threat, GradientThreat, "threat model", "gradient")
         if told.batch > self.samples:
             raise InputError(f"samples={self.samples} must be >= the batch of {told.batch}.")
         return attrs.evolve(told, n_records=self.samples - self.samples % told.batch)
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on freshly drawn samples and one of the networks."""
-        attack = _of_type(setting.attack, GradientAttack, "attack")
+        attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
         threat = self.threat(setting)
         federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
         oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
@@ -222,11 +220,3 @@ def cosine(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArray[Any]]) -
     a, b = (np.concatenate([part.reshape(len(part), -1) for part in item.values()], axis=1) for item in (one, other))
     sizes = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
     return float(np.mean(np.einsum("nd,nd->n", a, b) / np.where(sizes > 0, sizes, np.inf)))
-
-
-def _of_type(value: object, expected: type[T], role: str) -> T:
-    if not isinstance(value, expected):
-        raise InputError(
-            f"{role} {type(value).__name__} does not belong to the gradient channel (it is no {expected.__name__})."
-        )
-    return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -22,13 +22,11 @@ from labelinf_core.channels.output import (
 )
 from labelinf_core.channels.training import Recipe, TrainingTask, one_hot
 from labelinf_core.channels.victims import make_victim
-from labelinf_core.components import ABSTAIN, Channel, Defence, LabelSet, Outcome, Placebo, Setting
+from labelinf_core.components import ABSTAIN, Channel, Defence, LabelSet, Outcome, Placebo, Setting, of_channel
 from labelinf_core.errors import InputError
 from labelinf_core.threat import ThreatModel
 
 __all__ = ["OutputChannel", "ranked"]
-
-T = TypeVar("T")
 
 _TRIED = 64  # records that a victim is tried on before anything is played
 _VICTIMS = 3  # whose accuracy is averaged
@@ -80,7 +78,7 @@ class OutputChannel(Channel):
         """
         data = setting.data
         if setting.attack is not None:
-            _of_type(setting.attack, OutputAttack, "attack")
+            of_channel(setting.attack, OutputAttack, "attack", "output")
         defences = _defences(setting)
         n_training, n_canaries = self.plan.sizes(data.n_records)
         threat: ThreatModel = OutputThreat(
@@ -94,7 +92,7 @@ class OutputChannel(Channel):
         )
         for defence in defences:
             threat = defence.tell(threat)
-        told = _of_type(threat, OutputThreat, "threat model")
+        told = of_channel(threat, OutputThreat, "threat model", "output")
         if told.view.loss is LossOracle.PLANTED:
             return attrs.evolve(told, label_epsilon=float("inf"), label_delta=0.0)
         return told
@@ -130,7 +128,7 @@ class OutputChannel(Channel):
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial, and the same attack on the placebo."""
-        attack = _of_type(setting.attack, OutputAttack, "attack")
+        attack = of_channel(setting.attack, OutputAttack, "attack", "output")
         threat = self.threat(setting)
         game = self.game(setting, curator_rng)
         guess = _checked(attack.run(game.oracle(threat), attack_rng), threat)
@@ -199,12 +197,4 @@ def _checked(guess: OutputGuess, threat: OutputThreat) -> OutputGuess:
 
 
 def _defences(setting: Setting) -> tuple[OutputDefence, ...]:
-    return tuple(_of_type(item, OutputDefence, "defence") for item in setting.defences)
-
-
-def _of_type(value: object, expected: type[T], role: str) -> T:
-    if not isinstance(value, expected):
-        raise InputError(
-            f"{role} {type(value).__name__} does not belong to the output channel (it is no {expected.__name__})."
-        )
-    return value
+    return tuple(of_channel(item, OutputDefence, "defence", "output") for item in setting.defences)

@@ -12,18 +12,19 @@ import functools
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.score import Query, ScoreChannel, ScoreThreat
+from labelinf_core.channels.score import Curator, ScoreThreat
+from labelinf_core.channels.scoring import Query
 from labelinf_core.components import Defence, LabelSet, Setting
 from labelinf_core.errors import QueryRefusedError
 
-__all__ = ["Panel", "Submission", "Utility", "honest_panel", "utility"]
+__all__ = ["Panel", "ScoreGame", "Submission", "Utility", "honest_panel", "utility"]
 
 _FOLDS = 5
 _LEAST = 1e-3  # a participant under log-loss stays away from certainty
@@ -91,6 +92,16 @@ class Utility:
     repeats: int
 
 
+class ScoreGame(Protocol):
+    """What is needed of the score channel to serve honest participants."""
+
+    def threat(self, setting: Setting) -> ScoreThreat:
+        """Return what is public."""
+
+    def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
+        """Start a curator for ``labels``."""
+
+
 @functools.cache
 def honest_panel(name: str) -> Panel:
     """Return the panel for a bundled label set; it is trained once per process, in about two seconds.
@@ -145,7 +156,7 @@ def _submit(title: str, model: Any, data: LabelSet) -> Submission:
 
 
 def utility(
-    channel: ScoreChannel, defences: tuple[Defence, ...], panel: Panel, rng: np.random.Generator, *, repeats: int = 5
+    game: ScoreGame, defences: tuple[Defence, ...], panel: Panel, rng: np.random.Generator, *, repeats: int = 5
 ) -> Utility:
     """Play the panel through a curator, each time in a fresh order of submissions.
 
@@ -153,7 +164,7 @@ def utility(
     budget is everyone's together, and who comes after it is spent is refused.
 
     Args:
-        channel: Loss and scorer of the curator.
+        game: Loss and scorer of the curator.
         defences: What stands between, from the curator outward.
         panel: Who takes part.
         rng: Of the defences' draws and of the orders.
@@ -162,14 +173,14 @@ def utility(
     Raises:
         InputError: The channel, the labels and the defences do not fit together.
     """
-    plain = channel.threat(Setting(data=panel.data))
-    threat = channel.threat(Setting(data=panel.data, defences=defences))
+    plain = game.threat(Setting(data=panel.data))
+    threat = game.threat(Setting(data=panel.data, defences=defences))
     queries = [_query(submission, threat) for submission in panel.submissions]
-    truth, _ = _released(channel, plain, panel, queries, range(len(queries)), rng)
+    truth, _ = _released(game, plain, panel, queries, range(len(queries)), rng)
     games = []
     for _ in range(repeats):
         order = rng.permutation(len(queries))
-        games.append(_released(channel, threat, panel, queries, order, rng))
+        games.append(_released(game, threat, panel, queries, order, rng))
     return _summary(truth, games)
 
 
@@ -183,7 +194,7 @@ def _query(submission: Submission, threat: ScoreThreat) -> Query:
 
 
 def _released(
-    channel: ScoreChannel,
+    game: ScoreGame,
     threat: ScoreThreat,
     panel: Panel,
     queries: Sequence[Query],
@@ -191,7 +202,7 @@ def _released(
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Return every submission's released score (NaN: refused) and when it was submitted."""
-    curator = channel.curator(panel.data.labels, threat, rng)
+    curator = game.curator(panel.data.labels, threat, rng)
     scores, turns = np.full(len(queries), math.nan), np.zeros(len(queries), dtype=np.intp)
     granted = len(queries) if threat.shared_budget is None else threat.shared_budget
     for turn, index in enumerate(order):

@@ -7,39 +7,22 @@ import importlib
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
 from labelinf_core.arithmetic import Arithmetic, make_arithmetic
 from labelinf_core.channels.command_scorer import CommandScorer
+from labelinf_core.channels.scoring import Query, Scorer, ScorerFacts
 from labelinf_core.errors import InputError, QueryRefusedError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import Query
     from labelinf_core.losses import AdditiveLoss
 
-__all__ = ["ImportedScorer", "LossScorer", "Scorer", "ScorerFacts", "SklearnScorer", "make_scorer"]
-
-
-@attrs.frozen(kw_only=True)
-class ScorerFacts:
-    """What is public about a scorer.
-
-    Attributes:
-        arithmetic: Name of the arithmetic it computes in.
-        clip: It clips probabilities to ``[clip, 1 - clip]``; 0 when it does not.
-        summation: ``"numpy"``, ``"exact"`` or ``"unknown"``.
-        input_format: Name of the arithmetic that predictions are rounded to first.
-    """
-
-    arithmetic: str
-    clip: float
-    summation: str
-    input_format: str
+__all__ = ["ImportedScorer", "LossScorer", "SklearnScorer", "make_scorer"]
 
 
 _DOUBLES = ScorerFacts(
@@ -48,17 +31,6 @@ _DOUBLES = ScorerFacts(
     summation="unknown",
     input_format="float64",
 )
-
-
-class Scorer(Protocol):
-    """Computes the score of a query."""
-
-    @property
-    def facts(self) -> ScorerFacts:
-        """What is public about it."""
-
-    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
-        """Return the score of ``query`` against ``labels``."""
 
 
 @attrs.frozen(kw_only=True)

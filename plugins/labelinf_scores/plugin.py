@@ -27,7 +27,7 @@ _ALL = (
         channel="score",
         summary="a curator answers prediction vectors with a loss",
         reference=Reference(work="Aggarwal et al., ICML 2021", statement="Section 2"),
-        target="labelinf_core.channels.score:ScoreChannel",
+        target="labelinf_core.channels.score_channel:ScoreChannel",
     ),
 )
 

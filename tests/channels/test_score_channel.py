@@ -13,13 +13,13 @@ from labelinf_core.channels.score import (
     Guard,
     Query,
     ScoreAttack,
-    ScoreChannel,
     ScoreDefence,
     ScoreOracle,
     ScoreThreat,
     blocks,
     needed_queries,
 )
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.threat import ThreatModel

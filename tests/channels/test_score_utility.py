@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreChannel, ScoreDefence
+from labelinf_core.channels.score import ScoreDefence
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.channels.score_utility import Panel, Submission, Utility, honest_panel, utility
 from labelinf_core.components import LabelSet
 from labelinf_privacy.noise.gaussian import Gaussian

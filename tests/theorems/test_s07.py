@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreChannel, ScoreThreat, Setting
-from labelinf_core.components import LabelSet
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
+from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
 from labelinf_scores.constructions.primes import first_primes, prime_predictions, printed_block_size

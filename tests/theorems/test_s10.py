@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Curator, ScoreChannel, ScoreOracle, ScoreThreat, Setting
+from labelinf_core.channels.score import Curator, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet
+from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.prime_powers import class_block, power_rows, printed_block_rows, row_sums
 from labelinf_scores.constructions.primes import first_primes

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreChannel, ScoreThreat
+from labelinf_core.channels.score import ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.constructions.powers import printed_labels_per_query

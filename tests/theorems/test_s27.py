@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreAttack, ScoreChannel
+from labelinf_core.channels.score import ScoreAttack
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import Outcome, Setting
 from labelinf_data.published import Counts
 from labelinf_scores.attacks.binary_weights import BinaryWeights

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreChannel, Setting
-from labelinf_core.components import LabelSet
+from labelinf_core.channels.score_channel import ScoreChannel
+from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.log_primes import (
     closest_ratio,

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Curator, ScoreChannel, ScoreOracle, Setting
+from labelinf_core.channels.score import Curator, ScoreOracle
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet
+from labelinf_core.components import LabelSet, Setting
 from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.powers import power_gaps

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreChannel
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_privacy.composition import advanced_epsilon
 from labelinf_privacy.label_dp import pure_accuracy, pure_exact

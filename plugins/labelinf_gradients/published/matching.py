@@ -13,7 +13,7 @@ import numpy as np
 
 from labelinf_core.channels.torch_network import TorchNetwork, import_torch
 from labelinf_core.reproductions import Table
-from labelinf_gradients.published.reconstruction import Victims
+from labelinf_gradients.published.victims import Victims
 from labelinf_gradients.reconstruction.matching import Distance, LabelMode, Matching
 from labelinf_gradients.reconstruction.quality import psnr
 from labelinf_gradients.recovery.solver import recover

@@ -11,13 +11,12 @@ import importlib.util
 import time
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.clients import train
 from labelinf_core.channels.networks import Perceptron, softmax
 from labelinf_core.reproductions import Finding, Reproduced, Table
+from labelinf_gradients.published.matching import matching_table
+from labelinf_gradients.published.victims import Victims, fully_connected
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
 from labelinf_gradients.reconstruction.quality import psnr
@@ -27,55 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SIZES", "Victims", "as_printed", "clean_table", "fully_connected", "noise_table", "reconstruction"]
+__all__ = ["as_printed", "clean_table", "noise_table", "reconstruction"]
 
-SIZES = (64, 256, 128, 64, 10)
 _EPOCHS = (0, 3, 20)
 _NOISE = (1e-4, 1e-3)
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Victims:
-    """Samples whose gradients are released.
-
-    Attributes:
-        inputs: Shape ``(n, d)``, in [0, 1].
-        labels: Soft labels, shape ``(n, C)``.
-    """
-
-    inputs: NDArray[np.float64]
-    labels: NDArray[np.float64]
-
-    @classmethod
-    def draw(cls, n: int, family: str, *, seed: int = 1) -> Victims:
-        """Draw digits that no network here was trained on; smoothing factors from U(0, .5), weights from U(0, 1)."""
-        x, classes = _halves()[1]
-        rng = np.random.default_rng(seed)
-        rows = rng.permutation(len(x))[:n]
-        x, y = x[rows], np.eye(SIZES[-1])[classes[rows]]
-        if family == "smoothing":
-            factor = rng.uniform(0, 0.5, (n, 1))
-            y = (1 - factor) * y + factor / y.shape[1]
-        elif family == "mixup":
-            weight, other = rng.uniform(0, 1, (n, 1)), np.roll(np.arange(n), 1)
-            x, y = weight * x + (1 - weight) * x[other], weight * y + (1 - weight) * y[other]
-        return cls(inputs=x, labels=y)
-
-
-def fully_connected(epochs: int) -> Perceptron:
-    """Return the network after some epochs on one half of the digits."""
-    x, classes = _halves()[0]
-    rng = np.random.default_rng(0)
-    start = Perceptron.random(SIZES, rng, bias=False)
-    return train(start, x, np.eye(SIZES[-1])[classes], epochs=epochs, rng=rng)
-
-
-def _halves() -> tuple[tuple[NDArray[np.float64], NDArray[np.intp]], tuple[NDArray[np.float64], NDArray[np.intp]]]:
-    data = load_bunch("digits")
-    order = np.random.default_rng(0).permutation(len(data.target))
-    half = len(order) // 2
-    one, other = order[:half], order[half:]
-    return (data.data[one] / 16, data.target[one]), (data.data[other] / 16, data.target[other])
 
 
 def as_printed(
@@ -170,8 +124,6 @@ def reconstruction() -> Reproduced:
     if importlib.util.find_spec("torch") is None:
         findings.append(Finding(says="gradient matching on a convolutional network", value="needs labelinf[torch]"))
     else:
-        from labelinf_gradients.published.matching import matching_table
-
         tables.append(matching_table(images=2, iterations=600))
     return Reproduced(
         title="Inputs behind recovered labels (Wang et al., ICLR 2024, Sections 3.3, 4.3 and 5.1)",

@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_gradients.recovery.decide import Answers
+    from labelinf_gradients.recovery.answers import Answers
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Problem
     from labelinf_gradients.recovery.results import Precision

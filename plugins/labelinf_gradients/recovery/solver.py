@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from labelinf_core.errors import InputError
+from labelinf_gradients.recovery.answers import Answers
 from labelinf_gradients.recovery.candidates import candidate_scales
-from labelinf_gradients.recovery.decide import Answers, decide
+from labelinf_gradients.recovery.decide import decide
 from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.patterns import Pattern, patterns_for
 from labelinf_gradients.recovery.polish import polish

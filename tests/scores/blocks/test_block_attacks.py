@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
-from labelinf_core.channels.score import ScoreAttack, ScoreChannel, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.descriptors import Kind
 from labelinf_core.host import Host

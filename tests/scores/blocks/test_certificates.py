@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreChannel, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Guard, Query, ScoreChannel, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score import Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Outcome, Setting
 from labelinf_core.errors import QueryRefusedError
 from labelinf_core.guarantees import Promise

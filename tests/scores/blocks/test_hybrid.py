@@ -9,7 +9,8 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Guard, Query, ScoreChannel, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score import Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Outcome, Setting
 from labelinf_core.errors import QueriesExhaustedError
 from labelinf_core.guarantees import Promise

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from labelinf_core.channels.score import Query, ScoreChannel, ScoreThreat
+from labelinf_core.channels.score import Query, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS

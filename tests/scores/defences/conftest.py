@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Curator, Query, ScoreChannel, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score import Curator, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.losses.log_loss import LogLoss

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreChannel, ScoreDefence
+from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_privacy.noise.gaussian import Gaussian

@@ -15,16 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import (
-    Answer,
-    Ask,
-    Guard,
-    Query,
-    ScoreChannel,
-    ScoreDefence,
-    ScoreOracle,
-    ScoreThreat,
-)
+from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.guarantees import Ceiling, Interval, Verdict, judge
 from labelinf_privacy.noise.gaussian import Gaussian

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Query, ScoreChannel, ScoreDefence
+from labelinf_core.channels.score import Query, ScoreDefence
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Outcome, Setting
 from labelinf_core.guarantees import Promise
 from labelinf_privacy.noise.gaussian import Gaussian

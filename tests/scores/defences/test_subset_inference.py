@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Query, ScoreChannel, ScoreDefence
+from labelinf_core.channels.score import Query, ScoreDefence
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.components import LabelSet, Outcome, Setting
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.attacks.averaging import Averaging

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from labelinf_core.channels.score import Curator, Guard, ScoreChannel, ScoreOracle
+from labelinf_core.channels.score import Curator, Guard, ScoreOracle
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.cli import main
 from labelinf_core.components import LabelSet, Setting
 from labelinf_core.descriptors import Kind

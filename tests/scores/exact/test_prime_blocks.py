@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Curator, ScoreChannel, ScoreOracle, Setting
+from labelinf_core.channels.score import Curator, ScoreOracle
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet
+from labelinf_core.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
 from labelinf_scores.losses.log_loss import LogLoss
