@@ -57,7 +57,7 @@ class Leak:
 
 def strongest() -> dict[str, list[str]]:
     """Return the shipped lists: ``attacks`` to play and ``losses`` to recognise."""
-    return tomllib.loads((files("labelinf_core") / "suites" / "strongest.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((files("labelinf_core.audit") / "strongest.toml").read_text(encoding="utf-8"))
 
 
 def findings_of(

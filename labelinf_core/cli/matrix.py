@@ -191,7 +191,8 @@ def _print_next(results: Results, directory: Path) -> None:
 
     click.echo(f"kept in {directory}: {', '.join(FILES)}, run.sqlite")
     steps = [f"labelinf report {directory} --by defence"]
-    if facts := next((facts for facts in results.plan.labels if facts.n_records), None):
+    scored = next((cell.digest for cell in results.plan.cells if cell.channel.startswith("score(")), None)
+    if facts := next((facts for facts in results.plan.labels if facts.digest == scored), None):
         steps.append(f"labelinf advise --records {facts.n_records} --classes {len(facts.class_names)} --target 60%")
     click.echo(f"next: {' · '.join(steps)}")
 

@@ -13,16 +13,15 @@ from rich.text import Text
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.guarantees import Ceiling
 from labelinf_core.report import asides, words
+from labelinf_core.report.boards import Board
 
 __all__ = ["NARROW", "Sources", "block"]
 
 NARROW = 100  #: columns of a terminal below which tables give up their alignment
 
 _ATTACK = 20  # columns for an attack's name
-_PLAYED = {"labels\n%": 9, "all\n%": 9}  # least width of every column, so that blocks align
-_SPENT = {"queries": 7}
-_NOISE = {"noise\nneeded": 9, "noise\npresent": 7}
-_CEILING = {"ceiling\n%": 7}
+_COLUMNS = {"labels\n%": 9, "all\n%": 9, "queries": 7}  # least width of every column, so that blocks align
+_WIDE = {"seconds": 7, "noise\nneeded": 9, "noise\npresent": 7, "ceiling\n%": 7}
 
 
 @attrs.define
@@ -43,10 +42,17 @@ class Sources:
         return Group(Text("sources", style="bold underline"), Padding(table, (0, 0, 0, 2), expand=False))
 
 
-def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableType:
-    """Return a table of ``cells``; below it what does not fit, and what went wrong in any of them."""
+def block(cells: list[CellResult], board: Board, sources: Sources, width: int) -> RenderableType:
+    """Return a table of ``cells``; below it what does not fit, and what went wrong in any of them.
+
+    Args:
+        cells: One line of defences, in the order of the rows.
+        board: Every cell of the same board: a column that none of them fills is left out.
+        sources: Where statements are numbered.
+        width: Of the terminal.
+    """
     wide, beside = width >= NARROW, asides.measured(cells)
-    columns = _columns(beside, wide)
+    columns = _columns(board, wide)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("attack", min_width=_ATTACK if wide else None)
     for name, least in columns.items():
@@ -59,7 +65,7 @@ def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableTy
         entries = {**_played(result), **theory, **{name: told[place] for name, told in beside.items()}}
         attack = words.compact(result.cell.shown.attack)
         verdict = Text(words.verdict(result), style=words.STYLES[result.verdict])
-        table.add_row(words.heading(attack, _ATTACK), *(entries[name] for name in columns), marks, verdict)
+        table.add_row(words.heading(attack, _ATTACK), *(entries.get(name, "") for name in columns), marks, verdict)
         if not wide:
             below = filter(None, (_narrow(theory), asides.sentence(result)))
             notes += [Text(f"{attack}: {line}", style="dim") for line in below]
@@ -68,11 +74,13 @@ def block(cells: list[CellResult], sources: Sources, width: int) -> RenderableTy
     return Padding(Group(table, *notes), (0, 0, 0, 2), expand=False)
 
 
-def _columns(beside: Iterable[str], wide: bool) -> dict[str, int]:
-    """Return headings and their least widths; a channel that measures more has one query and no floors of noise."""
-    more = dict.fromkeys(beside, 7)
-    columns = _PLAYED if more else {**_PLAYED, **_SPENT}
-    return {**columns, "seconds": 7, **(more or _NOISE), **_CEILING} if wide else columns
+def _columns(board: Board, wide: bool) -> dict[str, int]:
+    """Return the headings that somebody on the board has an entry for, with their least widths."""
+    if not wide:
+        return _COLUMNS
+    filled = {name for result in board for name, text in _implied(result).items() if text}
+    columns = {**_COLUMNS, **{name: least for name, least in _WIDE.items() if name == "seconds" or name in filled}}
+    return {**columns, **dict.fromkeys(asides.measured(board), 7)}
 
 
 def _played(result: CellResult) -> dict[str, str]:
@@ -84,16 +92,21 @@ def _played(result: CellResult) -> dict[str, str]:
     }
 
 
-def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
-    """Return the noise needed, the noise present and the ceiling, by heading, and the marks of their sources."""
+def _implied(result: CellResult) -> dict[str, str]:
+    """Return the noise needed, the noise present and the ceiling, by heading."""
     promise, ceiling = result.implied.promise, _lowest(result.implied.ceilings)
-    texts = {
+    return {
         "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
         "noise\npresent": words.number(promise.present) if promise else "",
         "ceiling\n%": words.percent(ceiling.accuracy) if ceiling else "",
     }
-    marks = [sources.cite(item.statement, item.conditions) for item in (promise, ceiling) if item is not None]
-    return texts, " ".join(marks)
+
+
+def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
+    """Return what is implied, by heading, and the marks of its sources."""
+    cited = (result.implied.promise, _lowest(result.implied.ceilings))
+    marks = [sources.cite(item.statement, item.conditions) for item in cited if item is not None]
+    return _implied(result), " ".join(marks)
 
 
 def _narrow(theory: dict[str, str]) -> str:

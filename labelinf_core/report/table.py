@@ -8,7 +8,7 @@ fewer than 100 columns gets only the blocks. Contradictions come first and last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -40,9 +40,10 @@ def print_report(results: Results, console: Console) -> None:
 def _print_board(results: Results, board: Board, console: Console) -> None:
     console.print(Text(words.title(results, board[0]), style="bold"))
     console.print()
-    if console.width >= NARROW and (matrix := _matrix(board, console.width)):
-        console.print(matrix)
-        console.print()
+    if console.width >= NARROW:
+        for matrix in _matrices(board, console.width):
+            console.print(matrix)
+            console.print()
     console.print(_legend(board))
     sources = Sources()
     for pipeline, cells in columns(board).items():
@@ -50,7 +51,7 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
         console.print(Text(pipeline, style="bold underline"))
         if told := asides.stands(cells):
             console.print(Text(f"  {told}", style="dim"))
-        console.print(block(ranked(cells), sources, console.width))
+        console.print(block(ranked(cells), board, sources, console.width))
     if needs := _noise(board, sources):
         console.print()
         console.print(needs)
@@ -60,21 +61,29 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
     console.print()
 
 
-def _matrix(board: Board, width: int) -> RenderableType | None:
-    """Return the table of attacks against defences, or None when it does not fit."""
+def _matrices(board: Board, width: int) -> Iterator[RenderableType]:
+    """Yield the table of attacks against defences, in as many parts as it takes to fit."""
     by_pipeline = columns(board)
     attacks = list(dict.fromkeys(result.cell.shown.attack for result in board))
     first = min(max(len(_CORNER), *(len(words.compact(name)) for name in attacks)), width // 3)
-    each = (width - first) // len(by_pipeline) - 2
-    if each < _COLUMN:
-        return None
+    parts = -(-len(by_pipeline) // ((width - first) // (_COLUMN + 2)))
+    size = -(-len(by_pipeline) // parts)
+    pipelines = list(by_pipeline)
+    for start in range(0, len(pipelines), size):
+        part = {pipeline: by_pipeline[pipeline] for pipeline in pipelines[start : start + size]}
+        yield _matrix(part, attacks, first, (width - first) // size - 2)
+
+
+def _matrix(by_pipeline: dict[str, list[CellResult]], attacks: list[str], first: int, each: int) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(Text(_CORNER, style="bold"), vertical="bottom", max_width=first, no_wrap=False)
     for pipeline in by_pipeline:
         table.add_column(
             Text(words.heading(words.compact(pipeline), each), style="bold"), justify="right", vertical="bottom"
         )
-    found = {(result.cell.shown.attack, result.cell.shown.pipeline): result for result in board}
+    found = {
+        (result.cell.shown.attack, pipeline): result for pipeline, cells in by_pipeline.items() for result in cells
+    }
     if "majority" not in {name.partition("(")[0] for name in attacks}:
         table.add_row("majority guess", *(words.percent(baseline(cells)) for cells in by_pipeline.values()))
     for attack in attacks:

@@ -98,6 +98,25 @@ def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
     assert "fake-reader: noise > 0.0208 needed, 0 present" in text
 
 
+def test_more_defences_than_fit_are_shown_in_parts(played: Played) -> None:
+    scales = [2.0**-k for k in range(15)]
+    text = printed(played(["fake-reader"], [f"fake-noise(scale={scale})" for scale in scales]), width=120)
+
+    heads = lines_of(text, "labels recovered, %")
+    worst = lines_of(text, "worst")
+    assert len(heads) == len(worst) == 2
+    assert max(map(len, text.splitlines())) <= 120
+    assert sum(line.count("■") + line.count("▣") + line.count("□") for line in worst) == len(scales)
+
+
+def test_columns_that_nobody_fills_are_left_out(played: Played) -> None:
+    text = printed(played(["fake-constant"], ["none"]))
+
+    assert "queries" in text
+    assert "present" not in text
+    assert "ceiling" not in text
+
+
 def test_nothing_is_coloured_unless_the_terminal_is(played: Played) -> None:
     results = played(["fake-reader", "fake-liar"], ["none"])
 
