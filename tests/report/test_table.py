@@ -99,7 +99,7 @@ def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
 
 
 def test_more_defences_than_fit_are_shown_in_parts(played: Played) -> None:
-    scales = [2.0**-k for k in range(15)]
+    scales = [(k + 1) / 10 for k in range(15)]
     text = printed(played(["fake-reader"], [f"fake-noise(scale={scale})" for scale in scales]), width=120)
 
     worst = lines_of(text, "worst")
