@@ -168,7 +168,8 @@ class ScoreDefence(Defence, abc.ABC):
         """Return this defence's part in one game.
 
         Args:
-            threat: What is public as far as the stages nearer to the scorer go.
+            threat: What is public about the whole game. A defence that must calibrate itself to the stages nearer to
+                the scorer does so in :meth:`effect`, which is told of those only, and puts the result in its own place.
             rng: Its own source of randomness; the adversary never sees it.
         """
 
@@ -224,7 +225,8 @@ class ScoreOracle:
         if self.remaining < 1:
             raise QueriesExhaustedError(f"all {self.threat.query_budget} queries are spent.")
         self._spent += 1
-        return self._answer(Query(predictions=predictions, precision=precision))
+        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
+        return self._answer(Query(predictions=np.array(predictions, subok=False), precision=precision))
 
 
 class ScoreAttack(Attack, abc.ABC):

@@ -262,3 +262,20 @@ def test_blocks_cover_every_record_once(n: int, m: int, sizes: list[int]) -> Non
     assert [part.stop - part.start for part in found] == sizes
     assert np.concatenate([np.arange(n)[part] for part in found]).tolist() == list(range(n))
     assert needed_queries(n, m) == len(sizes)
+
+
+def test_an_array_of_the_attacks_making_is_not_passed_on() -> None:
+    """A subclass could watch which of its rows a defence or the scorer reads, and so see a secret subset."""
+    read: list[object] = []
+
+    class Watching(np.ndarray):
+        def __getitem__(self, key: object) -> object:
+            read.append(key)
+            return super().__getitem__(key)
+
+    curator = curator_of(ScoreChannel(loss=LogLoss(), scorer="float64"))
+    oracle = ScoreOracle(curator.threat, curator.answer)
+    answer = oracle.query(np.full(7, 0.5).view(Watching))
+
+    assert answer == pytest.approx(np.log(2))
+    assert read == []

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_scores.defences.calibration import finite_sensitivity
+from labelinf_core.errors import InputError
+from labelinf_scores.defences.calibration import finite_sensitivity, resolve
 
 __all__ = ["Snapping"]
 
@@ -29,10 +30,12 @@ class Snapping(ScoreDefence):
     Attributes:
         epsilon: Label-DP of one answer, more than 0.
         highest: Scores are clamped to [0, highest], more than 0.
+        sensitivity: How far one label moves the score; 0: found from the stages nearer to the scorer.
     """
 
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     highest: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
+    sensitivity: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that snaps."""
@@ -41,7 +44,7 @@ class Snapping(ScoreDefence):
         return _Snapping(
             Mechanism(
                 epsilon=self.epsilon,
-                sensitivity=finite_sensitivity(threat, "Laplace"),
+                sensitivity=self.sensitivity or finite_sensitivity(threat, "Laplace"),
                 lower=0.0,
                 upper=self.highest,
                 random_state=int(rng.integers(2**31)),
@@ -54,7 +57,15 @@ class Snapping(ScoreDefence):
         Raises:
             InputError: The loss is not clipped, so that no finite scale will do.
         """
-        scale = finite_sensitivity(threat, "Laplace") / self.epsilon
+        needed = finite_sensitivity(threat, "Laplace")
+        if self.sensitivity == 0:
+            return resolve(self, attrs.evolve(self, sensitivity=needed), threat)
+        if self.sensitivity < needed:
+            raise InputError(
+                f"snapping with sensitivity={self.sensitivity:g} is not private: one label moves the score by "
+                f"{needed:g} here; leave sensitivity out to have it found."
+            )
+        scale = self.sensitivity / self.epsilon
         return attrs.evolve(
             threat,
             answer_epsilon=min(threat.answer_epsilon, self.epsilon),
