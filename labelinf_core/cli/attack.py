@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from labelinf_core.host import Host
 
 __all__ = ["attack"]
+
+_HERE = "labelinf attack"
+_PLACE = re.compile(rf"{_HERE}: matrix\[0\]\.(labels|attacks|defences|channel)(?:\[\d+\])*")
+_OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", "channel": "--channel"}
 
 
 @click.command(short_help="Play one attack once, and show what it recovers.")
@@ -76,7 +81,10 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
         channel=channel.name,
         settings=dict(channel.params),
     )
-    plan = make_plan(Suite(matrix=[table], trials=1, seed=chosen["seed"]), Builder(host), "labelinf attack")
+    try:
+        plan = make_plan(Suite(matrix=[table], trials=1, seed=chosen["seed"]), Builder(host), _HERE)
+    except InputError as error:
+        raise InputError(_PLACE.sub(lambda place: _OPTIONS[place[1]], str(error))) from error
     if len(plan.cells) > 1:
         raise InputError(f"this is a grid of {len(plan.cells)} bouts; labelinf attack plays one, labelinf matrix all.")
     return plan

@@ -199,7 +199,13 @@ def _print_next(results: Results, directory: Path) -> None:
 
 def _status(results: Results, gate: str | None) -> int:
     from labelinf_core.guarantees import Verdict
+    from labelinf_core.report import words
+    from labelinf_core.report.boards import failed
 
+    if gate == "broken" and (lost := failed(results.cells)):
+        told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
+        click.echo(f"labelinf: --fail-on broken: {told}", err=True)
+        return 1
     bad = {Verdict.CONTRADICTION}
     if gate == "broken":
         bad |= {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED}

@@ -150,9 +150,12 @@ def form_options(function: Any) -> Any:
 
 def print_results(results: Results, form: str, by: str) -> None:
     """Print results on standard output in the format that was chosen."""
+    from labelinf_core.errors import InputError
     from labelinf_core.report.formats import FORMATS
 
     if form != "table":
+        if by == "defence":
+            raise InputError(f"--by defence is for the table; {form} holds every cell.")
         click.echo(FORMATS[form](results), nl=False)
         return
     from labelinf_core.report.console import make_console

@@ -77,7 +77,7 @@ class Bench:
             return Implied(status=Status.ERROR, message=said(error), baseline=threat.baseline)
         try:
             return attrs.evolve(implied, utility=self._cost(cell, channel, setting))
-        except Exception as error:  # a user's scorer need not take other records than its own
+        except (Exception, SystemExit) as error:  # a user's scorer need not take other records than its own
             note = f"what the defences cost honest users could not be measured: {said(error)}"
             return attrs.evolve(implied, notes=(*implied.notes, note))
 

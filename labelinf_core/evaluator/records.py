@@ -27,6 +27,8 @@ class Status(enum.Enum):
     """What became of a cell's preparation, or of one trial."""
 
     OK = "ok"
+    PENDING = "not yet"
+    """The run has not come to it."""
     REFUSED = "n/a"
     """The attack cannot be played under this threat model."""
     INVALID = "bad input"

@@ -73,9 +73,19 @@ class Results:
     cells: tuple[CellResult, ...]
 
     @property
+    def left(self) -> int:
+        """Games that are still to be played: trials of cells that neither refuse nor have been given up."""
+        return sum(max(0, self.plan.trials - len(r.trials)) for r in self.cells if not _is_settled(r))
+
+    @property
     def contradictions(self) -> tuple[CellResult, ...]:
         """The cells in which observation and proof disagree."""
         return tuple(result for result in self.cells if result.verdict is Verdict.CONTRADICTION)
+
+
+def _is_settled(result: CellResult) -> bool:
+    given_up = any(trial.status.final for trial in result.trials)
+    return given_up or result.implied.status not in (Status.OK, Status.PENDING)
 
 
 def summarise(store: Store) -> Results:
@@ -88,7 +98,7 @@ def _results(store: Store) -> Iterator[CellResult]:
     trials = {cell.id: store.trials(cell.id) for cell in store.plan.cells}
     void = placebo.void_verdicts(trials)
     for cell in store.plan.cells:
-        implied = store.implied(cell.id) or Implied(status=Status.ERROR, message="not prepared yet")
+        implied = store.implied(cell.id) or Implied(status=Status.PENDING)
         yield result_of(cell, labels[cell.digest], implied, trials[cell.id], len(store.plan.cells), void)
 
 

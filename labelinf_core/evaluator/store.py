@@ -166,25 +166,29 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
         raise
 
 
+def _newest_first(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*/{RECORD}"), key=lambda record: (record.stat().st_mtime_ns, record), reverse=True)
+
+
 def _read_only(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def newest_run(folder: Path) -> Path:
-    """Return the newest directory under ``folder`` that holds a run.
+    """Return the directory under ``folder`` whose run was written to last.
 
     Raises:
         InputError: There is none.
     """
-    found = max(folder.glob(f"*/{RECORD}"), default=None)
+    found = next(iter(_newest_first(folder)), None)
     if found is None:
         raise InputError(f"there is no run under {folder}/ yet: labelinf matrix plays one.")
     return found.parent
 
 
 def find_run(folder: Path, plan: Plan) -> Path | None:
-    """Return the newest directory under ``folder`` whose record is of ``plan``, or None."""
-    for record in sorted(folder.glob(f"*/{RECORD}"), reverse=True):
+    """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
+    for record in _newest_first(folder):
         connection = _read_only(record)
         try:
             if _meta(connection).get("digest") == plan.digest:

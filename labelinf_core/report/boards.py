@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Verdict
 
-__all__ = ["Board", "baseline", "boards", "columns", "costs", "ranked"]
+__all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked"]
 
 Board = tuple[CellResult, ...]  #: the cells that share a channel and a label set
 
@@ -44,15 +45,24 @@ def columns(board: Iterable[CellResult]) -> dict[str, list[CellResult]]:
 def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
     """Order cells by what they recovered, the strongest first, and among equals by the queries it took.
 
-    What is void or was not played comes last.
+    A contradiction comes before everything, what is void or was not played after it.
     """
 
-    def strength(result: CellResult) -> tuple[float, float]:
+    def strength(result: CellResult) -> tuple[bool, float, float]:
         if result.accuracy is None or result.verdict is Verdict.LEAKY:
-            return -1.0, 0.0
-        return result.accuracy.value, -(result.queries or 0.0)
+            return False, -1.0, 0.0
+        return result.verdict is Verdict.CONTRADICTION, result.accuracy.value, -(result.queries or 0.0)
 
     return sorted(cells, key=strength, reverse=True)
+
+
+def failed(cells: Iterable[CellResult]) -> int:
+    """Return how many cells an error, a time limit or a crash kept from being played to the end.
+
+    What they would have recovered is not known, so that the rest of a column says less than it seems to.
+    """
+    faults = (Status.ERROR, Status.TIMEOUT, Status.CRASHED)
+    return sum(result.failure is not None and result.failure[0] in faults for result in cells)
 
 
 def baseline(cells: Iterable[CellResult]) -> float:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.errors import InputError
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Interval
 from labelinf_core.report import words
@@ -63,10 +64,19 @@ class Comparison:
 
 
 def compare_results(before: Results, after: Results) -> Comparison:
-    """Match the cells of two runs."""
+    """Match the cells of two runs.
+
+    Raises:
+        InputError: They have no game in common.
+    """
     earlier = {result.cell.game: result for result in before.cells}
     later = {result.cell.game: result for result in after.cells}
     shared = [Change(before=earlier[game], after=later[game]) for game in earlier if game in later]
+    if not shared:
+        raise InputError(
+            "the two runs have no game in common, so there is nothing to compare: their labels, channels, attacks or "
+            "defences differ."
+        )
     changes = tuple(pair for pair in shared if pair.before.verdict is not pair.after.verdict or pair.word != "verdict")
     return Comparison(
         changes=changes,

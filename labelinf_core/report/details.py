@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.evaluator.results import CellResult
-from labelinf_core.guarantees import Ceiling
+from labelinf_core.guarantees import Ceiling, Promise
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board
 
@@ -94,7 +94,7 @@ def _played(result: CellResult) -> dict[str, str]:
 
 def _implied(result: CellResult) -> dict[str, str]:
     """Return the noise needed, the noise present and the ceiling, by heading."""
-    promise, ceiling = result.implied.promise, _lowest(result.implied.ceilings)
+    promise, ceiling = _proved(result), _lowest(result.implied.ceilings)
     return {
         "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
         "noise\npresent": words.number(promise.present) if promise else "",
@@ -104,9 +104,15 @@ def _implied(result: CellResult) -> dict[str, str]:
 
 def _theory(result: CellResult, sources: Sources) -> tuple[dict[str, str], str]:
     """Return what is implied, by heading, and the marks of its sources."""
-    cited = (result.implied.promise, _lowest(result.implied.ceilings))
+    cited = (_proved(result), _lowest(result.implied.ceilings))
     marks = [sources.cite(item.statement, item.conditions) for item in cited if item is not None]
     return _implied(result), " ".join(marks)
+
+
+def _proved(result: CellResult) -> Promise | None:
+    """Return what the attack is certain of; what was only sized by measurement is no floor."""
+    promise = result.implied.promise
+    return promise if promise is not None and promise.proved else None
 
 
 def _narrow(theory: dict[str, str]) -> str:

@@ -41,6 +41,7 @@ def as_html(results: Results) -> str:
         title=plan.title,
         facts=(words.count(plan.trials, "trial"), f"seed {plan.seed}", f"{CONFIDENCE:.0%} intervals"),
         environment=" · ".join(f"{name} {version}" for name, version in plan.environment.items()),
+        incomplete=words.incomplete(results),
         alarms=[words.contradiction(result) for result in results.contradictions],
         boards=[_board(results, board) for board in boards(results)],
         legend=[(verdict, _TONES[verdict]) for verdict in Verdict if any(r.verdict is verdict for r in results.cells)],

@@ -40,8 +40,8 @@ def as_junit(results: Results) -> str:
 
 def _case(result: CellResult) -> ET.Element:
     case = ET.Element("testcase", classname=result.cell.shown.pipeline, name=result.cell.shown.attack)
-    if result.failure and result.failure[0] is Status.REFUSED:
-        ET.SubElement(case, "skipped", message=result.failure[1])
+    if result.failure and result.failure[0] in (Status.REFUSED, Status.PENDING):
+        ET.SubElement(case, "skipped", message=result.failure[1] or result.failure[0].value)
     elif result.failure or result.verdict in _WRONG:
         told = words.trouble(result) or words.contradiction(result)
         ET.SubElement(case, "error", type=result.verdict.value, message=told or result.verdict.value)

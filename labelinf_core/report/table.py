@@ -18,7 +18,7 @@ from rich.text import Text
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Verdict
 from labelinf_core.report import asides, words
-from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
+from labelinf_core.report.boards import Board, baseline, boards, columns, costs, failed, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
 from labelinf_core.report.details import NARROW, Sources, block
 
@@ -32,6 +32,8 @@ def print_report(results: Results, console: Console) -> None:
     """Print everything there is to say about ``results``."""
     alarms = [_alarm(words.contradiction(result)) for result in results.contradictions]
     console.print(*alarms, sep="\n") if alarms else None
+    if told := words.incomplete(results):
+        console.print(Text(f"{told}\n", style="yellow"))
     for board in boards(results):
         _print_board(results, board, console)
     console.print(*alarms, sep="\n") if alarms else None
@@ -91,6 +93,8 @@ def _matrix(by_pipeline: dict[str, list[CellResult]], attacks: list[str], first:
         table.add_row(words.heading(words.compact(attack), first), *(_entry(result) for result in cells))
     table.add_section()
     table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in by_pipeline.values()), style="bold")
+    if any(failures := [failed(cells) for cells in by_pipeline.values()]):
+        table.add_row("attacks that failed", *(str(number or "") for number in failures), style="yellow")
     table.add_section()
     for title, row in costs(by_pipeline).items():
         table.add_row(title, *("" if value is None else words.number(value) for value in row))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.specs import parse
@@ -15,6 +16,7 @@ __all__ = [
     "count",
     "duration",
     "heading",
+    "incomplete",
     "number",
     "outcome",
     "percent",
@@ -85,6 +87,13 @@ def outcome(result: CellResult) -> str:
     return result.failure[0].value if result.failure else "not yet"
 
 
+def incomplete(results: Results) -> str:
+    """Say how much of a run is still to be played; empty when nothing is."""
+    if not results.left:
+        return ""
+    return f"incomplete: {results.left} of {len(results.cells) * results.plan.trials} games are still to be played"
+
+
 def verdict(result: CellResult) -> str:
     """Write a cell's verdict with its symbol, or one word why there is none."""
     return f"{result.verdict.symbol} {result.verdict.value}" if result.accuracy else outcome(result)
@@ -95,6 +104,8 @@ def trouble(result: CellResult) -> str:
     if result.failure is None:
         return ""
     status, message = result.failure
+    if status is Status.PENDING:
+        return "not yet"
     failed = len(result.trials) - len(result.played)
     if not failed or status.final:
         return f"{status.value}: {message}"

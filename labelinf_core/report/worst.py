@@ -6,9 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from labelinf_core.evaluator.results import Results
+from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
-from labelinf_core.report.boards import Board, boards, columns, costs, ranked
+from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked
+from labelinf_core.report.details import NARROW
 
 __all__ = ["print_worst"]
 
@@ -20,8 +21,27 @@ def print_worst(results: Results, console: Console) -> None:
     for board in boards(results):
         console.print(Text(words.title(results, board[0]), style="bold"))
         console.print()
-        console.print(_table(board))
+        console.print(_table(board) if console.width >= NARROW else _lines(board))
         console.print()
+
+
+def _lines(board: Board) -> Text:
+    """Return one paragraph per defence, for a terminal that a table does not fit."""
+    lines = Text()
+    for pipeline, cells in columns(board).items():
+        worst = ranked(cells)[0]
+        lines.append(f"{words.compact(pipeline)}\n", style="bold")
+        share = (
+            f"{words.share(worst.accuracy)} % by {words.compact(worst.cell.shown.attack)}, " if worst.accuracy else ""
+        )
+        lines.append(f"  {share}{_verdict(cells)}\n", style=words.STYLES[worst.verdict])
+    return lines
+
+
+def _verdict(cells: list[CellResult]) -> str:
+    """Write the verdict of the worst cell, and how many attacks failed where any did."""
+    lost = failed(cells)
+    return words.verdict(ranked(cells)[0]) + (f"; {lost} of {len(cells)} attacks failed" if lost else "")
 
 
 def _table(board: Board) -> Table:
@@ -44,7 +64,7 @@ def _table(board: Board) -> Table:
             words.share(worst.accuracy) if worst.accuracy else "",
             words.share(worst.exact) if worst.exact else "",
             "" if worst.queries is None else f"{worst.queries:.0f}",
-            Text(words.verdict(worst), style=words.STYLES[worst.verdict]),
+            Text(_verdict(cells), style=words.STYLES[worst.verdict]),
             *("" if value is None else words.number(value) for value in values),
         )
     return table

@@ -24,8 +24,10 @@ _PREFIX = "labelinf-"
 
 
 def _is_a_name(instance: Project, attribute: attrs.Attribute[str], value: str) -> None:
-    if not _NAME.fullmatch(value) or value == _PREFIX.rstrip("-"):
-        raise InputError(f"{value!r} cannot name a distribution: use small letters, digits and hyphens: labelinf-mine.")
+    if not _NAME.fullmatch(value) or not _NAME.fullmatch(value.removeprefix(_PREFIX)) or value == _PREFIX.rstrip("-"):
+        raise InputError(
+            f"{value!r} cannot name a plugin: use small letters, digits and hyphens, a letter first: labelinf-mine."
+        )
 
 
 @attrs.frozen(kw_only=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["is_number", "label_set"]
 
+_MANY = 10  # records, from which on a class each is a mistake
+
 
 def label_set(
     values: Sequence[str], *, title: str, place: str, features: NDArray[np.float64] | None = None
@@ -29,7 +31,7 @@ def label_set(
         features: The records' features, shape ``(len(values), n_features)``, where there are any.
 
     Raises:
-        InputError: There are fewer than two classes.
+        InputError: There are fewer than two classes, or about as many as records.
     """
     names = sorted(set(values))
     if all(map(is_number, names)):
@@ -38,6 +40,11 @@ def label_set(
         raise InputError(
             f"{place} has one class only ({names[0]!r} in all {len(values)} rows). "
             f"Labels of at least two classes are needed."
+        )
+    if len(values) >= _MANY and len(names) > len(values) / 2:
+        raise InputError(
+            f"{place} has {len(names)} different values in {len(values)} rows (such as {names[0]!r} and {names[1]!r}), "
+            f"too many for classes. Is it the column with the labels?"
         )
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(

@@ -88,3 +88,13 @@ def test_a_users_own_features_are_trained_on(labelinf: Labelinf, tmp_path: Path)
     assert (without.exit_code, given.exit_code) == (2, 0)
     assert "come without features" in without.stderr
     assert "output channel · d.csv (60 labels" in given.stdout
+
+
+def test_a_mistake_is_named_by_its_option(labelinf: Labelinf) -> None:
+    for options, told in [
+        (["--labels", "digts"], "labelinf: --labels: no label source is called 'digts'"),
+        (["--defence", "rond"], "labelinf: --defence: no defence is called 'rond'"),
+    ]:
+        result = labelinf("attack", "majority", *options)
+        assert result.exit_code == 2
+        assert told in result.stderr

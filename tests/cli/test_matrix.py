@@ -182,3 +182,14 @@ def test_an_interruption_says_how_to_go_on(labelinf: Labelinf, suite: str, monke
 
     assert result.exit_code == 130
     assert "what was played is kept; the same command with --out here goes on" in result.stderr
+
+
+def test_a_gate_on_leaks_does_not_open_for_attacks_that_failed(labelinf: Labelinf, suite: str) -> None:
+    """What an attack would have recovered is unknown when it crashed."""
+    constant = matrix(labelinf, suite, "--only", "fake-constant/none", "--fail-on", "broken")
+    options = ["--attack", "fake-raises", "--only", "fake-constant/none", "--only", "fake-raises/none"]
+    both = matrix(labelinf, suite, *options, "--fail-on", "broken")
+
+    assert constant.exit_code == 0
+    assert both.exit_code == 1
+    assert "1 cell could not be played to the end" in both.stderr

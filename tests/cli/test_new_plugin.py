@@ -64,8 +64,9 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["My_Plugin", "--kind", "attack"], "'My_Plugin' cannot name a distribution"),
-        (["labelinf-", "--kind", "attack"], "cannot name a distribution"),
+        (["My_Plugin", "--kind", "attack"], "'My_Plugin' cannot name a plugin"),
+        (["labelinf-", "--kind", "attack"], "cannot name a plugin"),
+        (["labelinf-2x", "--kind", "attack"], "cannot name a plugin"),
         (["labelinf-round", "--kind", "defence"], "'round' is taken"),
         (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),
         (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),

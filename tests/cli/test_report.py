@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import Result
+from rich.console import Console
 
 Labelinf = Callable[..., Result]
 
@@ -27,8 +28,8 @@ def test_a_report_is_what_was_kept(labelinf: Labelinf, kept: Path, form: str, fi
     assert labelinf("report", str(kept), "--format", form).stdout == (kept / file).read_text()
 
 
-def test_the_newest_run_is_the_default(labelinf: Labelinf, suite: str, kept: Path) -> None:
-    labelinf("matrix", suite, "--workers", "0", "--seed", "7", "--out", "runs/second")
+def test_the_last_run_is_the_default_whatever_it_is_called(labelinf: Labelinf, suite: str, kept: Path) -> None:
+    labelinf("matrix", suite, "--workers", "0", "--seed", "7", "--out", "runs/a-later-one")
 
     assert json.loads(labelinf("report", "--format", "json").stdout)["seed"] == 7
 
@@ -43,6 +44,22 @@ def test_by_defence_shows_the_strongest_attack_only(labelinf: Labelinf, kept: Pa
     assert "fake-reader" in shown
     assert "fake-constant" not in shown.splitlines()[3]
     assert "fake-noise" in shown
+
+
+def test_by_defence_fits_a_narrow_terminal(labelinf: Labelinf, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labelinf_core.report.console.make_console", lambda: Console(width=60))
+
+    shown = labelinf("report", str(kept), "--by", "defence").stdout
+
+    assert "% by fake-reader, ■ broken, certified" in shown
+    assert max(map(len, shown.splitlines())) <= 60
+
+
+def test_by_defence_is_for_the_table(labelinf: Labelinf, kept: Path) -> None:
+    result = labelinf("report", str(kept), "--by", "defence", "--format", "csv")
+
+    assert result.exit_code == 2
+    assert "--by defence is for the table" in result.stderr
 
 
 def test_reading_changes_nothing(labelinf: Labelinf, kept: Path) -> None:

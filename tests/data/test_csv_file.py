@@ -178,3 +178,12 @@ def test_faulty_features_are_one_sentence(tmp_path: Path, features: str, message
 def test_a_file_of_labels_only_has_no_features(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no column besides the labels"):
         CsvFile(path=write(tmp_path, "label\nno\nyes\n"), features="*").load()
+
+
+def test_a_column_of_names_is_not_a_column_of_labels(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i % 2}\n" for i in range(30))
+
+    message = complaint(tmp_path, "id,outcome\n" + rows, "id")
+
+    assert "has 30 different values in 30 rows (such as '0' and '1'), too many for classes" in message
+    assert load(tmp_path, "id,outcome\n" + rows, "outcome").n_classes == 2

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attrs
 import pytest
 
+from labelinf_core.errors import InputError
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.report.comparison import as_document, compare_results
@@ -64,3 +65,10 @@ def test_cells_without_a_counterpart_are_counted(results: Results) -> None:
 
     assert document["only_before"] == [results.cells[0].cell.game]
     assert (document["only_after"], document["same"], document["changes"]) == ([], 5, [])
+
+
+def test_runs_without_a_common_game_cannot_be_compared(results: Results) -> None:
+    one, other = (attrs.evolve(results, cells=cells) for cells in (results.cells[:2], results.cells[2:]))
+
+    with pytest.raises(InputError, match="no game in common"):
+        compare_results(one, other)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 
+import attrs
 import pytest
 from rich.console import Console
 
+from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import Results
 from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.report import words
@@ -172,3 +174,32 @@ def test_a_heading_is_broken_where_words_end() -> None:
     assert words.heading("randomised-response 1", 12) == "randomised-\nresponse 1"
     assert words.heading("none", 12) == "none"
     assert words.heading("unbreakableword", 8) == "unbreakableword"
+
+
+def test_a_contradiction_is_the_worst_there_is(played: Played) -> None:
+    text = printed(played(["fake-reader", "fake-liar"], ["none"]))
+
+    assert "‼" in lines_of(text, "worst")[0]
+
+
+def test_attacks_that_failed_are_counted_under_the_worst(played: Played) -> None:
+    results = played(["fake-constant", "fake-raises"], ["none"])
+
+    assert lines_of(printed(results), "attacks that failed")[0].split()[-1] == "1"
+    assert "attacks that failed" not in printed(played(["fake-constant", "fake-picky"], ["none"]))
+
+
+def test_an_unfinished_run_says_so_and_blames_nobody(played: Played) -> None:
+    results = played(["fake-reader", "fake-constant", "fake-picky"], ["none"])
+    cell = results.cells[1]
+    waiting = attrs.evolve(
+        cell, implied=Implied(status=Status.PENDING), trials=(), accuracy=None, verdict=Verdict.NOT_PLAYED
+    )
+    unfinished = attrs.evolve(results, cells=(results.cells[0], waiting, results.cells[2]))
+
+    text = printed(unfinished)
+
+    assert text.startswith("incomplete: 3 of 9 games are still to be played")
+    assert "not yet" in lines_of(text, "fake-constant")[0]
+    assert "error:" not in text
+    assert "incomplete" not in printed(results)
