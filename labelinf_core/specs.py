@@ -141,6 +141,8 @@ def _show(value: Any) -> str:
         return f"[{', '.join(map(_show, value))}]"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
+    if isinstance(value, enum.Enum):
+        return str(value.value)
     return str(value) if isinstance(value, Spec) else repr(value)
 
 
@@ -294,12 +296,21 @@ def parameters(cls: type[Any]) -> tuple[Parameter, ...]:
     return tuple(
         Parameter(
             name=field.name,
-            type=kind.value if (kind := _kind_of(hints[field.name])) else inspect.formatannotation(hints[field.name]),
+            type=_type(hints[field.name]),
             default=None if field.default is attrs.NOTHING else _show(_default(field)),
         )
         for field in attrs.fields(cls)
         if field.init
     )
+
+
+def _type(hint: Any) -> str:
+    """Write what a parameter takes: a kind of component, one of a few words, or a type."""
+    if kind := _kind_of(hint):
+        return kind.noun
+    if _derives_from(enum.Enum, hint):
+        return f"one of {', '.join(str(member.value) for member in hint)}"
+    return inspect.formatannotation(hint)
 
 
 def strict_converter() -> cattrs.Converter:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["CommandScorer"]
 
 
+_SHORT = 40  # characters
+
+
 @attrs.frozen(kw_only=True)
 class CommandScorer:
     """A program that scores JSON lines.
@@ -53,13 +56,18 @@ class CommandScorer:
         try:
             value = float(json.loads(line)["score"])
         except (ValueError, KeyError, TypeError) as error:
-            said = f"answered {line[:80]!r}" if line else "has ended"
+            said = _quoted(line) if line else "has ended"
             raise InputError(
                 f"scorer 'cmd:{self.command}' {said}; it must answer every line with one such as {{\"score\": 0.69}}."
             ) from error
         if not math.isfinite(value):
             raise InputError(f"scorer 'cmd:{self.command}' answered {value}, expected a finite number.")
         return value
+
+
+def _quoted(line: str) -> str:
+    """Quote a short answer; a long one may repeat the private labels, which no message or log must show."""
+    return f"answered {line!r}" if len(line) <= _SHORT else f"answered a line of {len(line)} characters"
 
 
 @functools.cache

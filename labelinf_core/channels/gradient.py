@@ -211,7 +211,20 @@ class Guard:
 
 
 class GradientDefence(Defence):
-    """A defence of the gradient channel. Says in :meth:`tell` what it changes; overrides :meth:`start` to do more."""
+    """A defence of the gradient channel. Says in :meth:`tell` what it changes; overrides :meth:`start` to do more.
+
+    A guard may shorten the samples' own gradients. One that lengthens them, in the Euclidean or the 1-norm, says in
+    :meth:`tell` that neither ``clip`` nor ``label_epsilon`` holds any more.
+    """
+
+    @property
+    def transparent(self) -> bool:
+        """Whether a release passes as it came, save for noise added to it that does not depend on it.
+
+        Noise is certified behind such defences only: what another one makes of a clipped gradient may be longer. A
+        defence with a guard of its own is not taken for transparent unless it says so.
+        """
+        return type(self).start is GradientDefence.start
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return this defence's part in one game.

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.arithmetic import Arithmetic, make_arithmetic
+from labelinf_core.arithmetic.names import NAMES
 from labelinf_core.channels.command_scorer import CommandScorer
 from labelinf_core.channels.scoring import Query, Scorer, ScorerFacts
 from labelinf_core.errors import InputError, QueryRefusedError
@@ -188,4 +189,11 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_DOUBLES)
     if ":" in name and not name.startswith("fpa:"):
         return ImportedScorer.load(name)
-    return LossScorer(loss=loss, numbers=make_arithmetic(name))
+    try:
+        numbers = make_arithmetic(name)
+    except InputError as error:
+        raise InputError(
+            f"there is no scorer {name!r}; choose sklearn, sklearn:float32, an arithmetic ({', '.join(NAMES)}), "
+            f"your own module:function or cmd:PROGRAM."
+        ) from error
+    return LossScorer(loss=loss, numbers=numbers)

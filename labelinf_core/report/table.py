@@ -3,7 +3,7 @@
 Three parts, each answering one question of a defender. *Am I leaking?* The matrix: attacks down, defences across, the
 share of labels recovered with the verdict's symbol. *How sure is that, and what decided it?* One block per defence,
 strongest attack first. *How much noise would do?* What the theory says before anything is played. A terminal of
-fewer than 100 columns gets only the blocks. Contradictions come first and last.
+fewer than 100 columns gets the worst cell of every defence instead of the matrix. Contradictions come first and last.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, failed, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
 from labelinf_core.report.details import NARROW, Sources, block
+from labelinf_core.report.worst import lines
 
 __all__ = ["print_report"]
 
@@ -46,6 +47,8 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
         for matrix in _matrices(board, console.width):
             console.print(matrix)
             console.print()
+    else:
+        console.print(lines(board))
     console.print(_legend(board))
     sources = Sources()
     for pipeline, cells in columns(board).items():

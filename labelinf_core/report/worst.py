@@ -11,7 +11,7 @@ from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked
 from labelinf_core.report.details import NARROW
 
-__all__ = ["print_worst"]
+__all__ = ["lines", "print_worst"]
 
 _WIDTH = 24  # columns for the name of a pipeline, and of an attack
 
@@ -21,21 +21,21 @@ def print_worst(results: Results, console: Console) -> None:
     for board in boards(results):
         console.print(Text(words.title(results, board[0]), style="bold"))
         console.print()
-        console.print(_table(board) if console.width >= NARROW else _lines(board))
+        console.print(_table(board) if console.width >= NARROW else lines(board))
         console.print()
 
 
-def _lines(board: Board) -> Text:
+def lines(board: Board) -> Text:
     """Return one paragraph per defence, for a terminal that a table does not fit."""
-    lines = Text()
+    text = Text()
     for pipeline, cells in columns(board).items():
         worst = ranked(cells)[0]
-        lines.append(f"{words.compact(pipeline)}\n", style="bold")
+        text.append(f"{words.compact(pipeline)}\n", style="bold")
         share = (
             f"{words.share(worst.accuracy)} % by {words.compact(worst.cell.shown.attack)}, " if worst.accuracy else ""
         )
-        lines.append(f"  {share}{_verdict(cells)}\n", style=words.STYLES[worst.verdict])
-    return lines
+        text.append(f"  {share}{_verdict(cells)}\n", style=words.STYLES[worst.verdict])
+    return text
 
 
 def _verdict(cells: list[CellResult]) -> str:

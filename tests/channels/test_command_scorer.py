@@ -59,3 +59,12 @@ def test_a_program_that_answers_nonsense_is_one_sentence(tmp_path: Path, source:
 def test_a_program_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(InputError, match=r"scorer 'cmd:no-such-program' cannot be started"):
         ask("cmd:no-such-program")
+
+
+def test_a_long_answer_is_not_quoted_because_it_may_hold_the_labels() -> None:
+    scorer = make_scorer("cmd:cat", Brier(), 2)
+
+    with pytest.raises(InputError) as caught:
+        scorer.score(np.array([0, 1, 1, 0]), Query(predictions=np.full(4, 0.5)))
+    assert "answered a line of" in str(caught.value)
+    assert "[0, 1" not in str(caught.value)

@@ -128,8 +128,8 @@ def test_scikit_learn_computes_no_other_loss() -> None:
         make_scorer("sklearn", ItakuraSaito(), 2)
 
 
-def test_an_unknown_scorer_is_named_with_the_known_arithmetics() -> None:
-    with pytest.raises(InputError, match="there is no arithmetic 'scikit'; choose one of exact, float64"):
+def test_an_unknown_scorer_is_named_with_the_known_ones() -> None:
+    with pytest.raises(InputError, match="there is no scorer 'scikit'; choose sklearn, sklearn:float32, an arithmetic"):
         make_scorer("scikit", LogLoss(), 2)
 
 

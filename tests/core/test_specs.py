@@ -250,6 +250,6 @@ def test_parameters_are_listed_with_types_and_defaults(builder: Builder) -> None
     told = {item.name: (item.type, item.default) for item in parameters(cls)}
 
     assert told["count"] == ("int", "2")
-    assert told["noise"][0] == "noise"
+    assert told["noise"][0] == "noise model"
     assert told["on"] == ("bool", "false")
     assert attrs.asdict(parameters(builder.host.find(Kind.DEFENCE, "needs").load())[0])["default"] is None
