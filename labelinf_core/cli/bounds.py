@@ -55,12 +55,18 @@ def bounds(**chosen: Any) -> None:
 def _implied(host: Host, chosen: dict[str, Any]) -> Implied:
     from labelinf_core.components import Channel, Setting
     from labelinf_core.descriptors import Kind
+    from labelinf_core.errors import InputError
     from labelinf_core.evaluator.play import theory
     from labelinf_core.specs import Builder
 
     builder = Builder(host)
     given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
     spec = channel_spec(chosen["channel"], **given)
+    if chosen["records"] is not None and host.find(Kind.CHANNEL, spec.name).load().needs_features:
+        raise InputError(
+            f"--records is for the score channel: {spec.name} draws samples from a label set; name one with --labels, "
+            f"for example digits."
+        )
     channel: Channel = builder.build(Kind.CHANNEL, spec, "--channel")
     defences = tuple(builder.build(Kind.DEFENCE, spec, "--defence") for spec in _defences(chosen))
     setting = Setting(data=_labels(builder, chosen), defences=defences)

@@ -69,3 +69,10 @@ def test_a_label_set_may_stand_for_the_numbers(labelinf: Labelinf) -> None:
     threat = found["threat"]
     assert isinstance(threat, dict)
     assert (threat["n_records"], threat["n_classes"]) == (6430, 6)
+
+
+def test_a_number_of_records_is_for_the_score_channel(labelinf: Labelinf) -> None:
+    result = labelinf("bounds", "--records", "100", "--channel", "gradient")
+
+    assert result.exit_code == 2
+    assert "--records is for the score channel: gradient draws samples from a label set" in result.stderr
