@@ -1,20 +1,23 @@
 """Rules for defences of the gradient channel: what their guard does to gradients that are made up.
 
 A guarantee is tried on the two gradients that are easiest to tell apart: opposite and long, as those of one sample with
-one or the other of two labels may be. Half of the releases show which way they differ, the other half are guessed.
+one or the other of two labels may be. Half of the releases show which way they differ, the other half are guessed. It
+is tried a second time behind a defence that makes any gradient long again.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core import auditing
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 
 __all__ = ["RULES"]
@@ -85,6 +88,28 @@ def _tells_its_clip(defence: GradientDefence) -> None:
     require(longest <= told.clip * (1 + _SLACK), f"a sample's gradient is {longest} long; it tells {told.clip}")
 
 
+def _tells_what_it_lengthens(defence: GradientDefence) -> None:
+    threat = attrs.evolve(_threat(batch=_BATCH), clip=_LENGTH, label_epsilon=1.0)
+    told, directions = _told(defence, threat), _gradients()
+    for order, holds in ((2, math.isfinite(told.clip)), (1, math.isfinite(told.label_epsilon))):
+        long = _LENGTH * directions / np.linalg.norm(directions, ord=order, axis=1, keepdims=True)
+        own = np.asarray(_guard(defence, threat).examples(long.copy(), _LAYOUT))
+        longest = float(np.linalg.norm(own, ord=order, axis=1).max())
+        require(
+            not holds or longest <= _LENGTH * (1 + _SLACK),
+            f"a sample's gradient of {order}-norm {_LENGTH:g} has {longest:g} behind it; tell that nothing holds",
+        )
+
+
+def _is_as_transparent_as_it_says(defence: GradientDefence) -> None:
+    if not defence.transparent:
+        raise NotApplicableError("it does not say so")
+    one, two = _gradients(1)[0], _gradients(2)[0]
+    left, right = (_guard(defence, _threat()).release(item.copy(), _LAYOUT) for item in (one, two))
+    same = np.allclose(left - right, one - two, rtol=0, atol=_SLACK)
+    require(same, "a transparent defence adds to releases what does not depend on them, and changes nothing else")
+
+
 def _states_its_guarantee(defence: GradientDefence) -> None:
     told = _told(defence, _threat())
     require(told.label_epsilon >= 0, f"it states label-DP with epsilon {told.label_epsilon}, expected at least 0")
@@ -95,17 +120,51 @@ def _states_its_guarantee(defence: GradientDefence) -> None:
         require(ceiling.conditions and ceiling.statement, "a ceiling needs its conditions and its source")
 
 
+class _Louder(Guard):
+    def release(self, gradient: Floats, layout: Layout) -> Floats:
+        return gradient * _LENGTH**2
+
+
+@attrs.frozen(kw_only=True)
+class _Loud(GradientDefence):
+    """Makes releases long, as signs and levels and factors may."""
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        return _Louder()
+
+
 def _keeps_its_guarantee(defence: GradientDefence) -> None:
-    told = _told(defence, _threat(n_classes=2))
+    _holds(defence, ())
+
+
+def _keeps_its_guarantee_behind_others(defence: GradientDefence) -> None:
+    _holds(defence, (_Loud(),))
+
+
+def _holds(defence: GradientDefence, before: tuple[GradientDefence, ...]) -> None:
+    threat = attrs.evolve(_threat(n_classes=2), defences=(*before, defence))
+    told = _told(defence, threat)
     stated = [ceiling.accuracy for ceiling in defence.ceilings(told)]
     ceiling = min([auditing.label_dp_ceiling(told.label_epsilon, 2, told.label_delta), *stated])
     if math.isclose(ceiling, 1):
         raise NotApplicableError("certificate: none")
-    correct = _told_apart(_guard(defence, _threat(n_classes=2)))
+    rng = np.random.default_rng(1)
+    correct = _told_apart(_Chain([item.start(told, rng) for item in (*before, defence)]))
     require(
         not exceeds(correct, _TRIES, ceiling),
         f"opposite gradients are told apart in {correct} of {_TRIES} releases; its guarantee allows {ceiling:.1%}",
     )
+
+
+class _Chain(Guard):
+    def __init__(self, guards: list[Guard]) -> None:
+        self._guards = guards
+
+    def examples(self, gradients: Floats, layout: Layout) -> Floats:
+        return functools.reduce(lambda left, guard: guard.examples(left, layout), self._guards, gradients)
+
+    def release(self, gradient: Floats, layout: Layout) -> Floats:
+        return functools.reduce(lambda left, guard: guard.release(left, layout), self._guards, gradient)
 
 
 def _told_apart(guard: Guard) -> int:
@@ -124,5 +183,8 @@ RULES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("leaves-its-input-alone", _leaves_its_input_alone),
     ("tells-its-clip", _tells_its_clip),
     ("states-its-guarantee", _states_its_guarantee),
+    ("tells-what-it-lengthens", _tells_what_it_lengthens),
+    ("is-as-transparent-as-it-says", _is_as_transparent_as_it_says),
     ("keeps-its-guarantee", _keeps_its_guarantee),
+    ("keeps-its-guarantee-behind-others", _keeps_its_guarantee_behind_others),
 )  #: what every defence of this channel is held to, beside what holds for all components

@@ -255,7 +255,7 @@ _DEFENCES = (
     ),
     _defence(
         "federated-averaging",
-        "releases the sum of several local steps",
+        "releases the mean gradient of several local steps",
         "McMahan et al., AISTATS 2017",
         "Algorithm 1",
         "defences.conduct:FederatedAveraging",

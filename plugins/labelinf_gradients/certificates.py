@@ -24,7 +24,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.optimize import brentq
 
-__all__ = ["approximate", "bayes_public", "gaussian", "laplace", "pure", "training_mu"]
+__all__ = ["bayes_public", "gaussian", "laplace", "training_mu"]
 
 _NORMAL = NormalDist()
 _POINTS = 4001
@@ -72,18 +72,6 @@ def laplace(epsilon: float, prior: Sequence[float]) -> float:
         accuracy += slope * used
         left -= used
     return min(1.0, accuracy)
-
-
-def pure(epsilon: float, prior: Sequence[float]) -> float:
-    """Return ``e^eps p / (e^eps p + 1 - p)``, p the largest share: what pure label-DP denies to every attack."""
-    top = max(prior)
-    return top / (top + (1 - top) * math.exp(-epsilon))
-
-
-def approximate(epsilon: float, delta: float, n_classes: int) -> float:
-    """Return ``(e^eps + (K - 1) delta) / (e^eps + K - 1)``: (eps, delta)-label-DP and equal shares."""
-    others = (n_classes - 1) * math.exp(-epsilon)
-    return min(1.0, (1 + delta * others) / (1 + others))
 
 
 def bayes_public(distance: float, n_classes: int) -> float:

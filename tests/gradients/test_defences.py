@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
+from labelinf_core.components import NoiseModel
 from labelinf_core.errors import InputError
 from labelinf_core.threat import ThreatModel
 from labelinf_gradients.bounds.certificates import GradientCertificate, KnownFeatureBayes
@@ -25,6 +27,8 @@ from labelinf_gradients.defences.conduct import (
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.laplace import Laplace
+from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
 
 THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True, bias_shared=True)
@@ -121,7 +125,6 @@ def test_nothing_is_certified_that_is_not_proved() -> None:
     for defence in (GradientClip(), GradientNoise(), TopK(), Sign(), Quantise(), Mixup(), Aggregate(), DropBias()):
         assert defence.ceilings(defence.tell(THREAT)) == ()
     private = ClippedGaussian()
-    import attrs
 
     assert private.ceilings(attrs.evolve(told(private), features_public=True)) == ()
     assert private.ceilings(attrs.evolve(told(private), batch=4)) == ()
@@ -133,8 +136,6 @@ def test_a_defence_in_another_channel_is_refused() -> None:
 
 
 def test_bounds_repeat_certificates_or_say_that_there_are_none() -> None:
-    import attrs
-
     private = ClippedGaussian()
     (line,) = GradientCertificate().evaluate(attrs.evolve(told(private), defences=(private,)))
     assert line.value == pytest.approx(0.389, abs=5e-4)
@@ -142,10 +143,60 @@ def test_bounds_repeat_certificates_or_say_that_there_are_none() -> None:
     assert none.title == "certificate: none"
     assert GradientCertificate().evaluate(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5))) == ()
 
-    public = attrs.evolve(THREAT, features_public=True, noise_std=1.0)
-    (bayes,) = KnownFeatureBayes(norm=1.0).evaluate(public)
-    assert bayes.value == pytest.approx(0.3409, abs=1e-4)
-    assert KnownFeatureBayes().evaluate(THREAT) == ()
+
+def test_label_dp_is_a_certificate_of_its_own() -> None:
+    prior = (0.5, 0.3, 0.2)
+    private = attrs.evolve(THREAT, n_classes=3, prior=prior, label_epsilon=math.log(3))
+    (pure,) = GradientCertificate().evaluate(private)
+    assert pure.value == pytest.approx(max(0.5, 3 * 0.8 / 4, 3 / 5))
+    (mixed,) = GradientCertificate().evaluate(attrs.evolve(THREAT, label_epsilon=1.0, label_delta=0.1))
+    assert mixed.value == pytest.approx((math.e + 0.9) / (math.e + 9), abs=1e-7)
+    for other in ({"batch": 2}, {"features_public": True}):
+        (none,) = GradientCertificate().evaluate(attrs.evolve(private, **other))
+        assert none.title == "certificate: none"
+
+
+def public(*defences: GradientDefence) -> GradientThreat:
+    threat: ThreatModel = GradientThreat(
+        n_records=20, n_classes=10, prior=(0.1,) * 10, features_public=True, defences=defences
+    )
+    for item in defences:
+        threat = item.tell(threat)
+    assert isinstance(threat, GradientThreat)
+    return threat
+
+
+def test_the_exact_bayes_accuracy_is_stated_where_it_holds() -> None:
+    unit = GradientNoise(model=Gaussian(scale=1.0))
+    half = GradientNoise(model=Gaussian(scale=math.sqrt(0.5)))
+    for threat in (public(unit), public(half, half), public(Unprotected(), unit, DropBias())):
+        (bayes,) = KnownFeatureBayes(norm=1.0).evaluate(threat)
+        assert bayes.value == pytest.approx(0.3409, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"shared": Shared.ALL},
+        {"has_bias": True, "bias_shared": True},
+        {"family": LabelFamily.SMOOTHING},
+        {"steps": 2},
+        {"batch": 2},
+        {"clip": 1.0},
+        {"altered": True},
+        {"features_public": False},
+    ],
+    ids=str,
+)
+def test_the_exact_bayes_accuracy_is_not_stated_of_anything_else(facts: dict[str, object]) -> None:
+    assert KnownFeatureBayes().evaluate(attrs.evolve(public(GradientNoise()), **facts)) == ()
+
+
+@pytest.mark.parametrize("model", [Laplace(scale=0.05), Uniform(tau=0.05), Multiplicative(alpha=0.5)], ids=str)
+def test_the_exact_bayes_accuracy_is_of_gaussian_noise(model: NoiseModel) -> None:
+    assert KnownFeatureBayes().evaluate(public(GradientNoise(model=model))) == ()
+    assert KnownFeatureBayes().evaluate(public(GradientNoise(), GradientNoise(model=model))) == ()
+    assert KnownFeatureBayes().evaluate(public()) == ()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from labelinf_core.channels.networks import softmax
 from labelinf_core.errors import InputError
+from labelinf_gradients.recovery.candidates import _pairs
 from labelinf_gradients.recovery.patterns import MIXUP, MIXUP_EQUAL, ONE_HOT, SMOOTHING, Pattern
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import Status
@@ -37,6 +39,44 @@ def test_labels_and_features_come_out_without_knowing_the_sign(
     assert sum(status is Status.UNIQUE for status in found.status) >= (60 if dtype == "float64" else 57)
     assert set(found.status) <= {Status.UNIQUE, Status.AMBIGUOUS}
     assert np.median(found.confidence) > 0.99
+
+
+@pytest.mark.parametrize("nonnegative", [True, False])
+@pytest.mark.parametrize("asked", ["known", "auto"])
+@pytest.mark.parametrize(("n_classes", "equal"), [(4, 2), (4, 3), (6, 3), (6, 5), (10, 9)])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_classes_of_equal_weights_make_no_answer_silently_wrong(
+    make_labels: Callable[..., Any], family: str, n_classes: int, equal: int, asked: str, nonnegative: bool
+) -> None:
+    """Equal rows have equal probabilities: their pair says 0 = 0, and little is left to tell families apart by."""
+    rng = np.random.default_rng(5)
+    weights, features = rng.normal(size=(n_classes, 8)), np.abs(rng.normal(size=(1500, 8)))
+    weights[:equal] = weights[0]
+    labels = make_labels(rng, 1500, n_classes, family)
+    gradients = (softmax(features @ weights.T) - labels)[:, :, None] * features[:, None, :]
+
+    found = recover(gradients, weights, family=family if asked == "known" else "auto", nonnegative=nonnegative)
+
+    certain = np.array([status is Status.UNIQUE for status in found.status])
+    assert np.abs(found.labels - labels).sum(axis=1)[certain].max(initial=0) < 1e-3
+    # Whatever is not certain is not wrong either: the truth is among what is listed, or an interval contains it.
+    scales = np.linalg.norm(features, axis=1)
+    listed = (np.abs(np.abs(found.candidates) - scales[:, None]) < 1e-3 * scales[:, None]).any(axis=1)
+    ambiguous = np.array([status is Status.AMBIGUOUS for status in found.status])
+    if asked == "known":
+        assert listed[ambiguous].all()
+        assert Status.UNEXPLAINED not in found.status
+
+
+@pytest.mark.parametrize("pattern", [SMOOTHING, MIXUP_EQUAL], ids=lambda item: item.name)
+def test_the_pair_of_widest_slopes_outside_every_label_is_tried(pattern: Pattern) -> None:
+    slopes = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 2.0, 2.0]])
+    pairs = {frozenset(pair) for pair in _pairs(slopes, pattern)[0].tolist()}
+
+    for inside in itertools.combinations(range(10), pattern.excluded):
+        rest = [k for k in range(10) if k not in inside]
+        widest = max(abs(slopes[0, i] - slopes[0, j]) for i in rest for j in rest)
+        assert widest == max(abs(slopes[0, i] - slopes[0, j]) for i, j in map(tuple, pairs) if {i, j} <= set(rest))
 
 
 @pytest.mark.parametrize("family", FAMILIES)

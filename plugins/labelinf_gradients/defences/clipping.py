@@ -13,7 +13,7 @@ from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Gua
 from labelinf_core.guarantees import Ceiling
 from labelinf_core.threat import ThreatModel
 from labelinf_gradients import certificates
-from labelinf_gradients.defences.common import certified, facts
+from labelinf_gradients.defences.common import certified, facts, hides_the_clipped
 
 __all__ = ["ClippedGaussian", "ClippedLaplace", "GradientClip"]
 
@@ -29,6 +29,11 @@ class GradientClip(GradientDefence):
     """
 
     norm: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+
+    @property
+    def transparent(self) -> bool:
+        """It changes samples, not releases."""
+        return True
 
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Say how far gradients reach."""
@@ -54,6 +59,11 @@ class ClippedGaussian(GradientDefence):
     multiplier: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     exposures: int = attrs.field(default=1, validator=attrs.validators.ge(1))
 
+    @property
+    def transparent(self) -> bool:
+        """It adds noise."""
+        return True
+
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Say how far gradients reach and how large the noise is."""
         told = facts(threat)
@@ -66,9 +76,12 @@ class ClippedGaussian(GradientDefence):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """Return ``Phi(Phi^-1(1/K) + mu)``, ``mu = sqrt(exposures) / multiplier``, for equal shares; see the module."""
+        told = facts(threat)
+        if told.clip > self.norm:  # another guard has lengthened what was clipped
+            return ()
         mu = certificates.training_mu(self.multiplier, self.exposures)
-        accuracy = certificates.gaussian(mu, threat.prior)
-        return certified(threat, accuracy, "labelinf theory, certificates: Gaussian")
+        accuracy = certificates.gaussian(mu, told.prior)
+        return certified(told, self, accuracy, "labelinf theory, certificates: Gaussian")
 
 
 @attrs.frozen(kw_only=True)
@@ -85,15 +98,24 @@ class ClippedLaplace(GradientDefence):
     norm: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
 
+    @property
+    def transparent(self) -> bool:
+        """It adds noise."""
+        return True
+
     def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say how far gradients reach, how large the noise is, and that it is label-DP."""
+        """Say how far gradients reach, how large the noise is, and that it is label-DP where nothing comes between.
+
+        The local steps of a whole batch move its network by every label: there one label changes all gradients.
+        """
         told = facts(threat)
+        private = hides_the_clipped(told, self) and not (told.batch > 1 and told.steps > 1)
         std = math.sqrt(2) * 2 * self.norm / self.epsilon / told.batch
         return attrs.evolve(
             told,
             clip=min(told.clip, self.norm),
             noise_std=math.hypot(told.noise_std, std),
-            label_epsilon=min(told.label_epsilon, self.epsilon),
+            label_epsilon=min(told.label_epsilon, self.epsilon) if private else told.label_epsilon,
         )
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
@@ -103,8 +125,11 @@ class ClippedLaplace(GradientDefence):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """Return ``min(h / K, 1 - (1 - 1/K) / h)``, ``h = e^(epsilon / 2)``, for equal shares; see the module."""
-        accuracy = certificates.laplace(self.epsilon, threat.prior)
-        return certified(threat, accuracy, "labelinf theory, certificates: Laplace")
+        told = facts(threat)
+        if told.clip > self.norm:  # another guard has lengthened what was clipped
+            return ()
+        accuracy = certificates.laplace(self.epsilon, told.prior)
+        return certified(told, self, accuracy, "labelinf theory, certificates: Laplace")
 
 
 class _Clipped(Guard):

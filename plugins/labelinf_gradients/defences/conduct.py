@@ -6,9 +6,11 @@ be soft (:mod:`labelinf_gradients.recovery.solver`).
 
 from __future__ import annotations
 
+import math
+
 import attrs
 
-from labelinf_core.channels.gradient import GradientDefence, LabelFamily
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily
 from labelinf_core.threat import ThreatModel
 from labelinf_gradients.defences.common import facts
 
@@ -66,12 +68,14 @@ class Aggregate(GradientDefence):
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Say how many samples are behind a release."""
         told = facts(threat)
-        return attrs.evolve(told, batch=max(told.batch, self.batch))
+        return _entangled(attrs.evolve(told, batch=max(told.batch, self.batch)))
 
 
 @attrs.frozen(kw_only=True)
 class FederatedAveraging(GradientDefence):
-    """Releases the sum of several local steps on the batch instead of one gradient (McMahan et al., 2017).
+    """Releases what several local steps on the batch have moved, per step and unit of the rate (McMahan et al., 2017).
+
+    That is the mean of the steps' gradients, on the scale of a single one.
 
     Attributes:
         steps: Local steps, at least 2.
@@ -83,4 +87,11 @@ class FederatedAveraging(GradientDefence):
 
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Say how many steps are behind a release."""
-        return attrs.evolve(facts(threat), steps=self.steps, rate=self.rate)
+        return _entangled(attrs.evolve(facts(threat), steps=self.steps, rate=self.rate))
+
+
+def _entangled(told: GradientThreat) -> GradientThreat:
+    """Say that label-DP is lost where steps of a whole batch are: one label moves the network of all its samples."""
+    if told.batch > 1 and told.steps > 1:
+        return attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0)
+    return told

@@ -24,13 +24,18 @@ class GradientNoise(GradientDefence):
     """Adds independent noise to every released entry.
 
     Without clipping it certifies nothing: the gradient it hides has no bound. Behind ``gradient-clip``, Gaussian noise
-    is certified.
+    is certified, provided that nothing changes the release in between.
 
     Attributes:
         model: Distribution of the noise, in units of the gradient.
     """
 
     model: NoiseModel = attrs.field(factory=lambda: Gaussian(scale=0.01))
+
+    @property
+    def transparent(self) -> bool:
+        """Noise that is added says nothing new; factors lengthen a release."""
+        return not self.model.multiplicative
 
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Say how large the noise is."""
@@ -42,12 +47,12 @@ class GradientNoise(GradientDefence):
         return _Noise(self.model, rng)
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """Return the Gaussian certificate where gradients are clipped."""
+        """Return the Gaussian certificate where gradients are clipped and nothing else has changed them."""
         told = facts(threat)
         if not isinstance(self.model, Gaussian) or math.isinf(told.clip):
             return ()
         accuracy = certificates.gaussian(told.clip / told.batch / self.model.scale, told.prior)
-        return certified(told, accuracy, "labelinf theory, certificates: Gaussian")
+        return certified(told, self, accuracy, "labelinf theory, certificates: Gaussian")
 
 
 class _Noise(Guard):

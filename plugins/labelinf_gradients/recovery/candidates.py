@@ -1,8 +1,10 @@
 """Every scale that can solve a gradient, from enough equations that at least one of them avoids the label's entries.
 
 One entry outside S of size m suffices when the other entries are zero, so m + 1 entries are tried, those of largest
-``|a|``. When they are only equal, one pair outside S suffices: m + 1 disjoint pairs always contain one; where C is
-too small for disjoint pairs, all pairs are tried (labelinf theory, the exact solver).
+``|a|``. When they are only equal, one pair outside S suffices, provided that its slopes differ: rows of the weights may
+be equal, and their pairs then say 0 = 0. The m + 1 largest slopes are paired with the m + 1 smallest, all with all:
+whatever S is, the pair outside it whose slopes differ most is among them. Where C is too small for that, all pairs are
+tried (labelinf theory, the exact solver).
 """
 
 from __future__ import annotations
@@ -78,11 +80,10 @@ def _from_entries(problem: Problem, pattern: Pattern) -> _Jobs:
 def _from_pairs(problem: Problem, pattern: Pattern) -> _Jobs:
     """Equations ``t (p_i - p_j) = a_i - a_j``, some for each sign of ``t``."""
     n = len(problem.column)
-    halves = [_pairs(problem.slopes, pattern), _pairs(-problem.slopes, pattern)]
+    pairs = _pairs(problem.slopes, pattern)
     if problem.offsets is not None:  # biases can saturate the softmax on a class whatever its slope
-        extreme = _extremes(problem.column, pattern)
-        halves = [np.concatenate([half, extreme], axis=1) for half in halves]
-    pairs = np.concatenate(halves, axis=1)
+        pairs = np.concatenate([pairs, _pairs(problem.column, pattern)], axis=1)
+    pairs = np.concatenate([pairs, pairs], axis=1)
     count = pairs.shape[1]
     rows = np.repeat(np.arange(n), count)
     ends = pairs.reshape(-1, 2)
@@ -94,28 +95,17 @@ def _from_pairs(problem: Problem, pattern: Pattern) -> _Jobs:
     return rows, signs, first, second, np.abs(gap)
 
 
-def _pairs(slopes: NDArray[np.float64], pattern: Pattern) -> NDArray[np.intp]:
-    """Return pairs of classes, shape ``(n, count, 2)``: largest with smallest slope, second largest with second ...
+def _pairs(values: NDArray[np.float64], pattern: Pattern) -> NDArray[np.intp]:
+    """Return pairs of the |S| + 1 largest with the |S| + 1 smallest of ``values``, shape ``(n, count, 2)``.
 
-    The class of largest slope is also paired with the next smallest ones: when the softmax is saturated on it and the
-    label lies on its first partner, no disjoint pair is left that says anything.
+    Whatever S is, the largest and the smallest value outside it are one of them. With few classes, all pairs there are.
     """
-    n, c = slopes.shape
+    n, c = values.shape
     count = pattern.excluded + 1
     if c < 2 * count:
         every = np.array(list(itertools.combinations(range(c), 2)), dtype=np.intp)
         return np.broadcast_to(every, (n, *every.shape))
     ends = np.r_[np.arange(count), np.arange(c - count, c)]
-    order = np.argpartition(slopes, ends, axis=1) if c > 4 * count else slopes.argsort(axis=1)
-    top, bottom = order[:, ::-1][:, :count], order[:, :count]
-    disjoint = np.stack([top, bottom], axis=2)
-    extra = np.stack([np.repeat(top[:, :1], count - 1, axis=1), bottom[:, 1:]], axis=2)
-    return np.concatenate([disjoint, extra], axis=1)
-
-
-def _extremes(column: NDArray[np.float64], pattern: Pattern) -> NDArray[np.intp]:
-    """Return pairs of the |S| + 1 largest with the |S| + 1 smallest entries of ``a``, shape ``(n, count, 2)``."""
-    count = min(pattern.excluded + 1, column.shape[1] // 2)
-    order = column.argsort(axis=1)
-    ends = [(i, -1 - j) for i in range(count) for j in range(count)]
-    return np.stack([order[:, [i for i, _ in ends]], order[:, [j for _, j in ends]]], axis=2)
+    order = np.argpartition(values, ends, axis=1) if c > 4 * count else values.argsort(axis=1)
+    top, bottom = order[:, c - count :], order[:, :count]
+    return np.stack([np.repeat(top, count, axis=1), np.tile(bottom, (1, count))], axis=2)

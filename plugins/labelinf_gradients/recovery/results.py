@@ -55,8 +55,11 @@ class Precision:
 
     @property
     def convincing(self) -> float:
-        """A share of the gradient that rounding alone leaves unexplained."""
-        return 4 * self.rounding
+        """A share of the gradient that rounding alone leaves unexplained.
+
+        Generous: where rows of the weights are equal, a wrong family may explain a gradient to the last bit.
+        """
+        return 16 * self.rounding
 
     def comparable(self, other: NDArray[np.float64], best: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether the unexplained share ``other`` does not rule a candidate out beside a ``best`` one."""

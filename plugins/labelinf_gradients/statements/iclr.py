@@ -51,7 +51,7 @@ STATEMENTS = (
         "p_i - y_i is negative for the label of a one-hot sample and for no other class",
         repaired="the label's row is the only one of negative sum where features are known to be non-negative",
         worked="p = (1, 2, 4) / 7, y = (1, 0, 0): p - y = (-6, 2, 4) / 7",
-        code=("labelinf_gradients.attacks.idlg:Idlg",),
+        code=("labelinf_gradients.attacks.idlg:Idlg.run", "labelinf_gradients.attacks.idlg:odd_one_out"),
         tests=("tests/theorems/test_g04.py",),
     ),
     _ok(

@@ -30,7 +30,7 @@ STATEMENTS = (
     _ok(
         "G12",
         "complete enumeration",
-        "|S| + 1 single equations (other entries zero) or disjoint pairs (merely equal) contain every solution; all pairs where C < 2 (|S| + 1)",
+        "|S| + 1 single equations (other entries zero) or pairs of the |S| + 1 largest with the |S| + 1 smallest slopes (merely equal) contain every solution, equal slopes or not; all pairs where C < 2 (|S| + 1)",
         worked="mixup, w = (0, ln 2, ln 4), y = (.4, .6, 0): t = 1, -1.155466548460, -3.161486760014",
         code=("labelinf_gradients.recovery.candidates:candidate_scales",),
         tests=(
@@ -99,7 +99,7 @@ STATEMENTS = (
     _ok(
         "G20",
         "certificates, Gaussian",
-        "noise of deviation sigma on gradients clipped to norm S: accuracy <= max sum pi_k Phi(Phi^-1(q_k) + S / sigma), sum q_k <= 1; equal shares Phi(Phi^-1(1/K) + S / sigma)",
+        "noise of deviation sigma on gradients clipped to norm S, nothing but noise in between: accuracy <= max sum pi_k Phi(Phi^-1(q_k) + S / sigma), sum q_k <= 1; equal shares Phi(Phi^-1(1/K) + S / sigma)",
         worked="K = 10, sigma / S = .5, 1, 2: .764, .389, .217; shares (.5, .3, .2), S = sigma: .738303",
         code=(f"{_CERTIFICATES}:gaussian",),
         tests=("tests/gradients/test_certificates.py", _ATTACKED),
@@ -115,7 +115,7 @@ STATEMENTS = (
     _ok(
         "G22",
         "certificates, Laplace",
-        "Laplace noise 2 S / eps on gradients clipped to 1-norm S: accuracy <= min(h / K, 1 - (1 - 1/K) / h), h = e^(eps / 2), for equal shares",
+        "Laplace noise 2 S / eps on gradients clipped to 1-norm S, nothing but noise in between: accuracy <= min(h / K, 1 - (1 - 1/K) / h), h = e^(eps / 2), for equal shares",
         worked="K = 10: eps = 1 gives .165 (pure label-DP: .232), eps = 4 .739 (.858)",
         code=(f"{_CERTIFICATES}:laplace",),
         tests=("tests/gradients/test_certificates.py", _ATTACKED),
@@ -123,11 +123,16 @@ STATEMENTS = (
     _ok(
         "G23",
         "certificates, label-DP",
-        "eps-label-DP: accuracy <= e^eps p / (e^eps p + 1 - p), p the largest share; (eps, delta) and equal shares: (e^eps + (K-1) delta) / (e^eps + K - 1)",
+        "eps-label-DP: accuracy <= max over j of e^eps P / (j - 1 + e^eps), P the sum of the j largest shares; (eps, delta) and equal shares: (e^eps + (K-1) delta) / (e^eps + K - 1)",
         worked="eps = ln 3, shares (.5, .5): .75, met by randomised response",
-        code=(f"{_CERTIFICATES}:pure", f"{_CERTIFICATES}:approximate"),
+        code=(
+            "labelinf_gradients.bounds.certificates:GradientCertificate",
+            "labelinf_privacy.label_dp:pure_accuracy",
+            "labelinf_privacy.label_dp:approximate_accuracy",
+        ),
         tests=(
-            "tests/gradients/test_certificates.py::test_pure_and_approximate_agree_with_randomised_response",
+            "tests/gradients/test_defences.py::test_label_dp_is_a_certificate_of_its_own",
+            "tests/privacy/test_label_dp.py",
             _ATTACKED,
         ),
     ),

@@ -1,0 +1,224 @@
+"""Two defences in a row: no ceiling is beaten that is stated of them, and what comes after a noise costs it nothing."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import attrs
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from labelinf_core import auditing
+from labelinf_core.channels.clients import Client, Samples
+from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_core.channels.networks import Perceptron
+from labelinf_core.testing.gradient_defences import RULES
+from labelinf_core.threat import ThreatModel
+from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
+from labelinf_gradients.defences.coarse import Quantise, Sign
+from labelinf_gradients.defences.conduct import (
+    Aggregate,
+    DropBias,
+    FederatedAveraging,
+    LabelSmoothing,
+    Mixup,
+    Unprotected,
+)
+from labelinf_gradients.defences.noise import GradientNoise
+from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.multiplicative import Multiplicative
+
+HARMLESS = (Unprotected(), DropBias(), LabelSmoothing(), Mixup(), FederatedAveraging(), GradientClip(norm=0.5))
+CHANGING = (
+    Sign(),
+    Quantise(bits=2),
+    Quantise(bits=2, stochastic=True),
+    TopK(share=0.25),
+    Prune(),
+    RandomSparse(share=0.25),
+    GradientNoise(model=Multiplicative(alpha=0.9)),
+)
+PRIVATE = (ClippedGaussian(multiplier=2.0), ClippedLaplace(epsilon=1.0))
+NOISE = GradientNoise(model=Gaussian(scale=1.0))
+EVERY = (*HARMLESS, *CHANGING, *PRIVATE, NOISE)
+ENTRIES = 64
+LAYOUT: Layout = (slice(0, 48), slice(48, ENTRIES))
+TRIES = 800
+
+by_name = functools.partial(pytest.mark.parametrize, ids=lambda item: str(item).partition("(")[0])
+
+
+def told(*defences: GradientDefence, **facts: object) -> GradientThreat:
+    threat: ThreatModel = attrs.evolve(
+        GradientThreat(n_records=20, n_classes=2, prior=(0.5, 0.5), defences=defences), **facts
+    )
+    for item in defences:
+        threat = item.tell(threat)
+    assert isinstance(threat, GradientThreat)
+    return threat
+
+
+def ceiling(*defences: GradientDefence) -> float:
+    threat = told(*defences)
+    stated = [line.accuracy for item in defences for line in item.ceilings(threat)]
+    return min([auditing.label_dp_ceiling(threat.label_epsilon, 2), *stated])
+
+
+def told_apart(*defences: GradientDefence) -> float:
+    """Return how often opposite gradients are told apart: one long entry, or all alike, whichever shows more."""
+    best = 0.0
+    for direction in (1000 * np.eye(ENTRIES)[:1], np.full((1, ENTRIES), 1000.0)):
+        guards = [
+            item.start(told(*defences), generator)
+            for item, generator in zip(defences, np.random.default_rng(0).spawn(len(defences)), strict=True)
+        ]
+        shown = np.array([[released(guards, sign * direction) for _ in range(TRIES)] for sign in (-1, 1)])
+        learnt, guessed = shown[:, : TRIES // 2], shown[:, TRIES // 2 :]
+        low, high = learnt.mean(axis=1)
+        sides = (guessed - (low + high) / 2) @ (high - low)
+        best = max(best, float(((sides[0] < 0).mean() + (sides[1] > 0).mean()) / 2))
+    return best
+
+
+def released(guards: list[Guard], gradients: NDArray[np.float64]) -> NDArray[np.float64]:
+    for guard in guards:
+        gradients = guard.examples(gradients, LAYOUT)
+    release: NDArray[np.float64] = gradients.mean(axis=0)
+    for guard in guards:
+        release = guard.release(release, LAYOUT)
+    return release
+
+
+CERTIFIED = [pair for pair in itertools.product(EVERY, repeat=2) if ceiling(*pair) < 1]
+
+
+@pytest.mark.parametrize("pair", CERTIFIED, ids=lambda pair: "+".join(type(item).__name__ for item in pair))
+def test_no_ceiling_of_two_defences_is_beaten(pair: tuple[GradientDefence, GradientDefence]) -> None:
+    # Four standard deviations of 800 guesses are 0.071.
+    assert told_apart(*pair) <= ceiling(*pair) + 0.071
+
+
+@by_name("private", PRIVATE)
+@by_name("other", (*HARMLESS, *CHANGING, NOISE))
+def test_what_comes_after_a_noise_costs_it_nothing(private: GradientDefence, other: GradientDefence) -> None:
+    assert ceiling(private, other) <= ceiling(private) < 1
+
+
+@by_name("private", PRIVATE)
+@by_name("other", (*HARMLESS, NOISE))
+def test_what_leaves_a_release_alone_or_adds_to_it_may_come_first(
+    private: GradientDefence, other: GradientDefence
+) -> None:
+    assert ceiling(other, private) <= ceiling(private) < 1
+
+
+@by_name("private", (*PRIVATE, NOISE))
+@by_name("other", CHANGING)
+def test_noise_behind_a_changed_gradient_certifies_nothing(private: GradientDefence, other: GradientDefence) -> None:
+    assert ceiling(GradientClip(), other, private) == 1
+
+
+@by_name("other", (Sign(), Quantise(bits=2, stochastic=True), GradientNoise(model=Multiplicative(alpha=0.9))))
+def test_a_clip_is_undone_by_what_stands_behind_it(other: GradientDefence) -> None:
+    """The reason: the same noise hides a clipped gradient, and not what another defence has made of it."""
+    noise = GradientNoise(model=Gaussian(scale=0.6))
+
+    lengths = [
+        np.linalg.norm(released([item.start(told(item), np.random.default_rng(0)) for item in stages], LONG))
+        for stages in ((GradientClip(),), (GradientClip(), other))
+    ]
+
+    assert lengths[0] == pytest.approx(1)
+    assert lengths[1] > 1
+    assert ceiling(GradientClip(), noise) < 1
+
+
+LONG = 1000 * np.random.default_rng(3).normal(size=(1, ENTRIES))
+
+
+@attrs.frozen(kw_only=True)
+class Loud(GradientDefence):
+    """Lengthens samples behind the clip."""
+
+    honest: bool
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        return attrs.evolve(threat, clip=math.inf, label_epsilon=math.inf) if self.honest else threat
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        return Louder()
+
+
+class Louder(Guard):
+    def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        return gradients * 1000
+
+
+@by_name("private", PRIVATE)
+def test_samples_that_are_lengthened_after_their_clip_are_not_certified(private: GradientDefence) -> None:
+    assert ceiling(private, Loud(honest=True)) == 1
+    rules = dict(RULES)
+    rules["tells-what-it-lengthens"](Loud(honest=True))
+    with pytest.raises(AssertionError, match="tell that nothing holds"):
+        rules["tells-what-it-lengthens"](Loud(honest=False))
+
+
+@attrs.frozen(kw_only=True)
+class Careless(GradientDefence):
+    """Certifies its noise wherever it stands."""
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        return attrs.evolve(threat, label_epsilon=1.0)
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        return ClippedLaplace(epsilon=1.0).start(threat, rng)
+
+
+def test_the_contract_finds_a_guarantee_that_ignores_what_stands_before_it() -> None:
+    rules = dict(RULES)
+    rules["keeps-its-guarantee"](Careless())
+    with pytest.raises(AssertionError, match="told apart"):
+        rules["keeps-its-guarantee-behind-others"](Careless())
+
+
+@attrs.frozen(kw_only=True)
+class Opaque(Sign):
+    """Signs that pass for transparent."""
+
+    @property
+    def transparent(self) -> bool:
+        return True
+
+
+def test_the_contract_finds_what_is_not_transparent() -> None:
+    with pytest.raises(AssertionError, match="adds to releases"):
+        dict(RULES)["is-as-transparent-as-it-says"](Opaque())
+
+
+def test_steps_of_a_whole_batch_are_not_label_dp_in_any_order() -> None:
+    """One label moves the network of all samples: their gradients change by more than the noise is made for."""
+    laplace, batch, steps = ClippedLaplace(epsilon=1.0), Aggregate(batch=8), FederatedAveraging(steps=2, rate=50.0)
+    for order in itertools.permutations((laplace, batch, steps)):
+        assert math.isinf(told(*order).label_epsilon)
+    for pair in ((laplace, batch), (batch, laplace), (laplace, steps), (steps, laplace)):
+        assert told(*pair).label_epsilon == 1.0
+
+    network, inputs = Perceptron.random((6, 2), np.random.default_rng(0), bias=False), np.ones((1, 8, 6))
+    network = network.moved({network.classifier_names[0]: -network.layers[-1].weights})
+    inputs[0, 0] = 10  # the first sample moves the network most, to one side or the other by its label
+
+    def change(*defences: GradientDefence) -> float:
+        threat = told(*defences, n_records=8, precision="float64")
+        sent = []
+        for first in (0, 1):
+            samples = Samples(inputs=inputs, labels=np.eye(2)[[[first, 0, 0, 0, 0, 1, 1, 1]]])
+            releases = Client.start(network, threat, np.random.default_rng(1)).releases(samples)  # the same noise
+            sent.append(np.concatenate([part.ravel() for part in releases.values()]))
+        return float(np.abs(sent[0] - sent[1]).sum())
+
+    assert change(batch, laplace) <= 2 / 8 + 1e-12
+    assert change(steps, batch, laplace) > 2 / 8 + 1e-12
