@@ -40,8 +40,9 @@ from labelinf_scores.attacks.linear_program import LinearProgram
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
-from labelinf_scores.bounds.hadamard import hadamard_accuracy, hadamard_std
+from labelinf_scores.bounds.hadamard import hadamard_std
 from labelinf_scores.bounds.private_scores import PrivateScores
+from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.losses.log_loss import LogLoss
@@ -139,7 +140,7 @@ def curve(n: int) -> None:
                 for s in range(_GAMES)
             ]
             seen, lowest = label_accuracy(games, n), _lowest_ceiling(n, queries, std)
-            theory = hadamard_accuracy(SPAN, n, queries, std)
+            theory = sign_accuracy(queries, 2 * n * std / SPAN)
             outside += queries >= n and not seen.low <= theory <= seen.high
             print(
                 f"{queries:8}{std * n / SPAN:9.2f}{theory:9.4f}{seen.value:10.4f}"

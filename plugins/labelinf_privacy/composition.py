@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-__all__ = ["PureProduct", "advanced_epsilon", "basic_epsilon", "ever_scored", "gaussian_mu_of", "sensitivity"]
+__all__ = ["PureProduct", "advanced_epsilon", "ever_scored", "sensitivity"]
 
 
 def sensitivity(span: float, n_records: int) -> float:
@@ -34,19 +34,9 @@ def sensitivity(span: float, n_records: int) -> float:
     return span / n_records
 
 
-def basic_epsilon(epsilon: float, queries: float) -> float:
-    """Return the epsilon of ``queries`` answers of ``epsilon`` each."""
-    return epsilon * queries
-
-
 def advanced_epsilon(epsilon: float, queries: int, delta: float) -> float:
     """Return the epsilon that goes with ``delta`` for ``queries`` answers of ``epsilon`` each."""
     return epsilon * math.sqrt(2 * queries * math.log(1 / delta)) + queries * epsilon * math.expm1(epsilon)
-
-
-def gaussian_mu_of(mu: float, queries: float) -> float:
-    """Return the mu of ``queries`` answers of mu-Gaussian DP."""
-    return mu * math.sqrt(queries)
 
 
 def ever_scored(share: float, queries: float) -> float:

@@ -23,16 +23,12 @@ import math
 
 __all__ = [
     "answer_entropy",
-    "distinct_answers",
-    "hidden_labels",
     "is_robust",
     "labels_in_one_answer",
     "least_log_entry",
-    "least_queries",
     "least_widest_gap",
     "pigeonhole_tau",
     "separation_ceiling",
-    "single_label_tau",
     "sperner_tau",
     "variance_widest_gap",
 ]
@@ -107,23 +103,6 @@ def least_log_entry(n_records: int, tau: float) -> float:
     return 2 * n_records * tau * least_widest_gap(n_records)
 
 
-def single_label_tau(*, n_records: int, span: float) -> float:
-    """Return the noise at which worst-case noise hides a label for ever: ``L / (2N)``.
-
-    Below it all labels can be recovered with certainty. At or above it a curator can answer with the mean of both
-    labels of one secret record, and is never off by more (labelinf theory, worst-case noise).
-    """
-    return span / (2 * n_records)
-
-
-def hidden_labels(tau: float, *, n_records: int, span: float) -> int:
-    """Return how many labels closed noise of size tau can hide from every attack: ``floor(2 N tau / L)``, at most N.
-
-    The curator averages out a secret set of so many records; half of them are guessed wrong on average.
-    """
-    return min(n_records, math.floor(2 * n_records * tau / span))
-
-
 def labels_in_one_answer(significant_bits: int = 53) -> int:
     """Return the most binary labels that one answer with p significant bits tells with certainty: p, for p > 1.
 
@@ -133,32 +112,6 @@ def labels_in_one_answer(significant_bits: int = 53) -> int:
     """
     numbers = (1 << (significant_bits - 1)) + 1
     return numbers.bit_length()
-
-
-def least_queries(n_records: int, n_classes: int, answers: float) -> int:
-    """Return how many queries all labels take at least, when an answer is one of R: ``N ln K / ln R``.
-
-    Args:
-        n_records: N.
-        n_classes: K.
-        answers: R, at least 2.
-
-    Raises:
-        ValueError: An answer that is always the same tells nothing.
-    """
-    if answers < 2:
-        raise ValueError(f"answers={answers} must be >= 2")
-    exact = n_records * math.log(n_classes) / math.log(answers)
-    # Rounding errors must not turn a whole number of queries into one more.
-    return math.ceil(exact * (1 - 1e-12))
-
-
-def distinct_answers(span: float, step: float) -> int:
-    """Return R, the answers that remain possible when scores of range ``span`` are rounded to ``step``.
-
-    A curator that may err by tau may round to steps of ``2 tau``.
-    """
-    return math.floor(span / step) + 2
 
 
 def answer_entropy(*, n_records: int, span: float, step: float) -> float:

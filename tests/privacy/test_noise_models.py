@@ -142,6 +142,7 @@ def test_a_grid_is_needed_for_geometric_noise() -> None:
     assert model.holds_on(0.001)
     assert model.holds_on(0.01)
     assert not model.holds_on(0.0015)
+    assert not model.holds_on(math.inf)
     assert Laplace(scale=1.0).holds_on(0.0)
 
 

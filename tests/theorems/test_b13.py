@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, scores
+from labelinf_core.channels.output import LossOracle, OutputOracle, OutputThreat, Release, View
+from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, DeltaMargin
 
 
-def success(ratio: float) -> float:
+def success(attack: DeltaMargin) -> float:
     """Success of Delta-Margin on labels that nobody saw, for one and the same confident model."""
-    rng = np.random.default_rng(0)
-    p = np.where(rng.random(4000) < 0.5, 0.9, 0.1)
-    labels = rng.integers(0, 2, p.size)
-    losses = -np.log(np.where(labels == 1, p, 1 - p))
-    return float(((scores(np.column_stack([1 - p, p]), losses, 1.0, ratio) > 0) == labels).mean())
+    rng, m = np.random.default_rng(0), 4000
+    p = np.where(rng.random(m) < 0.5, 0.9, 0.1)
+    labels = rng.integers(0, 2, m)
+    both = np.column_stack([1 - p, p])
+    losses = -np.log(both[np.arange(m), labels])
+    release = Release(probabilities=both, log_probabilities=np.log(both), losses=losses)
+    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), view=View(loss=LossOracle.PLANTED))
+    oracle = OutputOracle(threat, release, lambda: pytest.fail("it needs no references"))
+    return float((attack.run(oracle, rng).labels == labels).mean())
 
 
 def test_the_same_outputs_give_anything_from_one_half_to_three_quarters() -> None:
-    assert success(0.1) < 0.53
-    assert success(2 * CERTAIN_RATIO) > 0.72
-    assert success(50.0) < 0.53
+    assert success(DeltaMargin(beta=0.1)) < 0.53
+    assert success(DeltaMargin(beta=2 * CERTAIN_RATIO)) > 0.72
+    assert success(DeltaMargin(beta=50.0)) < 0.53
+
+
+def test_only_the_ratio_counts_and_it_is_one_unless_said() -> None:
+    assert success(DeltaMargin(alpha=10.0, beta=20 * CERTAIN_RATIO)) == success(DeltaMargin(beta=2 * CERTAIN_RATIO))
+    assert (DeltaMargin().alpha, DeltaMargin().beta) == (1.0, 1.0)

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeClassifier
 
+from labelinf_core.audit.findings import Bout, Finding, Word, judge
 from labelinf_core.auditing import label_dp_ceiling
+from labelinf_core.channels.output import OutputOracle, OutputThreat, Release, View
+from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_privacy.randomised_response import perturb
 
 
@@ -27,9 +32,36 @@ def test_a_mechanism_that_works_as_specified_lets_an_attack_reach_its_ceiling(ep
 
 
 def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_questions() -> None:
-    labels = np.random.default_rng(2).integers(0, 2, 10_000)
-    trained = perturb(labels, 0.3, 2, np.random.default_rng(3))
-    remembered = trained  # by a model that memorises everything
+    """A tree fits every response it was trained on; the audit finds all of those and refutes nothing.
 
-    assert (remembered == trained).all()
-    assert (remembered == labels).mean() < 0.61
+    2 000 planted labels lie within 5 standard deviations of the ceiling. The same tree trained on the planted labels
+    themselves is caught, so the audit can refute.
+    """
+    rng, epsilon, m = np.random.default_rng(2), 0.3, 2_000
+    planted, features = rng.integers(0, 2, m), rng.normal(size=(m, 3))
+    trained = perturb(planted, epsilon, 2, np.random.default_rng(3))
+    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), view=View())
+
+    def audited(labels: NDArray[np.intp]) -> Finding:
+        said = DecisionTreeClassifier(random_state=0).fit(features, labels).predict_proba(features)
+        release = Release(probabilities=said, log_probabilities=np.log(np.maximum(said, 1e-300)))
+        oracle = OutputOracle(threat, release, lambda: pytest.fail("there are no references"))
+        guess = Threshold().run(oracle, rng)
+        bout = Bout(
+            attack="lia-threshold",
+            ranked=guess.labels == planted,
+            placebo=guess.labels == rng.integers(0, 2, m),
+            trained=guess.labels == labels,
+        )
+        return judge([bout], threat, epsilon, 0.0)[0]
+
+    honest, broken = audited(trained), audited(planted)
+
+    assert honest.memorised is not None
+    assert honest.accuracy is not None
+    assert honest.memorised.value == 1.0
+    ceiling = label_dp_ceiling(epsilon, 2)
+    assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
+    assert (honest.word, broken.word) == (Word.WITHIN, Word.REFUTES)
+    assert honest.p_ceiling > 1e-3
+    assert broken.p_ceiling < 1e-9

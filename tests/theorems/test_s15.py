@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from labelinf_scores.limits import is_robust, least_log_entry, single_label_tau
+from labelinf_scores.bounds.worst_case import hiding_noise
+from labelinf_scores.limits import is_robust, least_log_entry
 from labelinf_scores.losses.set_valued import every_value, separation
 
 N, TAU = 4, 0.1
@@ -50,4 +51,4 @@ def test_one_label_a_query_needs_a_much_smaller_entry() -> None:
     """Remark I-12: k > e**(2 N tau) is enough for v = (k, 1, ..., 1), far below e**(2**N N tau)."""
     log_k = 2 * N * TAU * 1.000001
     assert log_k / N > 2 * TAU
-    assert single_label_tau(n_records=N, span=log_k) > TAU
+    assert hiding_noise(log_k, N, 1) > TAU

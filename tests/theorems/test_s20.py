@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 
 from labelinf_core.arithmetic import make_arithmetic
+from labelinf_core.channels.score import ScoreOracle
+from labelinf_core.channels.score_channel import ScoreChannel
+from labelinf_core.components import LabelSet, Setting
+from labelinf_scores.attacks.probe import Probe
 from labelinf_scores.losses.log_loss import LogLoss
 
 NUMBERS = make_arithmetic("exact").at_precision(150)
@@ -65,3 +69,18 @@ def test_the_algorithms_mean_the_loss_as_a_function_of_v() -> None:
 
     assert all(found == sigma for sigma, (found, _) in nearest.items())
     assert any(found != sigma for sigma, (_, found) in nearest.items())
+
+
+def test_a_probe_is_left_with_its_own_rows_alone() -> None:
+    """M = 2 rows anywhere among N = 5: what remains of the answer is their costs, whatever the labels outside."""
+    names, gaps = ("0", "1"), np.array([gmpy2.log(3), gmpy2.log(7)])
+    for sigma in itertools.product((0, 1), repeat=5):
+        data = LabelSet(labels=np.array(sigma), class_names=names, title="made", provenance="made")
+        channel = ScoreChannel(loss=LogLoss(), scorer="exact")
+        threat = channel.threat(Setting(data=data))
+        probe = Probe(threat=threat, bits=150)
+        rows = probe.rows(gaps)
+        oracle = ScoreOracle(threat, channel.curator(data.labels, threat, np.random.default_rng(0)).answer)
+        total, costs = probe.total(oracle, 1, rows), probe.costs(rows)
+        with probe.ledger():
+            assert abs(total - costs[0, sigma[1]] - costs[1, sigma[2]]) < gmpy2.exp2(-140)

@@ -24,11 +24,11 @@ class PrivateNoise(NoiseModel):
         return 0.0
 
     def holds_on(self, step: float) -> bool:
-        """Whether the guarantee holds for scores that are multiples of ``step`` (0: any scores)."""
+        """Whether the guarantee holds for scores that are multiples of ``step`` (0 and infinity: any scores)."""
         if self.grid == 0:
             return True
         ratio = step / self.grid
-        return ratio > 0.5 and abs(ratio - round(ratio)) <= 1e-9 * ratio
+        return 0.5 < ratio < math.inf and abs(ratio - round(ratio)) <= 1e-9 * ratio
 
     def pure_epsilon(self, sensitivity: float) -> float:
         """Return the epsilon of pure DP of one answer that a record can move by ``sensitivity``; infinity: none."""

@@ -117,6 +117,6 @@ def _solve(
     noise = error**2 + (_DOUBLES * float(np.abs(totals).max())) ** 2
     between = (gaps * variance) @ gaps.T
     between[np.diag_indices_from(between)] += noise
-    moved = variance * (gaps.T @ np.linalg.solve(between, totals - expected))
+    moved = variance * (gaps.T @ np.linalg.lstsq(between, totals - expected)[0])
     others = shares[:, 1:] + moved.reshape(len(shares), -1)
     return np.concatenate([1 - others.sum(axis=1, keepdims=True), others], axis=1)

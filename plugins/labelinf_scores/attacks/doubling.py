@@ -21,7 +21,7 @@ from labelinf_core.channels.score import ScoreAttack, ScoreOracle
 from labelinf_core.components import Guess
 from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.powers_design import PowersDesign, no_powers
+from labelinf_scores.attacks.powers_design import PowersDesign, is_unlimited, no_powers
 from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
@@ -42,8 +42,11 @@ class Doubling(ScoreAttack):
     start: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
     def refusal(self, threat: ThreatModel) -> str:
-        """Some losses have no rows of this form."""
-        return no_powers(score_threat(threat))
+        """Some losses have no rows of this form; and noise that grows with the gaps is outgrown by none."""
+        facts = score_threat(threat)
+        if is_unlimited(facts) and facts.noise_factor > 0:
+            return "unclipped gaps cannot outgrow noise that grows with them"
+        return no_powers(facts)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Read block after block, twice, with gaps that grow as long as the readings disagree."""

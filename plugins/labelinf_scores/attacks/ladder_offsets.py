@@ -26,6 +26,7 @@ import scipy.optimize
 
 from labelinf_scores.attacks.probe import Probe
 from labelinf_scores.attacks.sizing import reach
+from labelinf_scores.certificates.error import widest_normal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,8 +75,9 @@ class Offset(abc.ABC):
 
     @functools.cached_property
     def span(self) -> float:
-        """The widest difference between two labels of a row."""
-        return min(reach(Probe(threat=self.threat)), _WIDEST)
+        """The widest difference between two labels of a row: below the smallest normal number costs come in jumps."""
+        normal = widest_normal(self.threat.input_format or self.threat.arithmetic)
+        return min(reach(Probe(threat=self.threat)), normal - self.surest, _WIDEST)
 
     @functools.cached_property
     def surest(self) -> float:

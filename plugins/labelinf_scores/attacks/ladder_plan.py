@@ -10,7 +10,8 @@ import numpy as np
 
 from labelinf_core.channels.score import needed_queries
 from labelinf_scores.attacks.ladder_offsets import CountedOffset, FreeOffset, Offset
-from labelinf_scores.certificates.error import arithmetic_error
+from labelinf_scores.beside_ladder import beside_ladder
+from labelinf_scores.certificates.error import present_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,9 +85,8 @@ class LadderPlan:
 
     @property
     def error(self) -> float:
-        """Largest error of a score before and after the Ladder."""
-        rounding = 0.0 if self.threat.decimals is None else 10.0**-self.threat.decimals
-        return arithmetic_error(self.threat, self.offset.surest + self.offset.span) + rounding
+        """Largest error of a score before and after the Ladder, by its arithmetic and by all other stages."""
+        return present_error(beside_ladder(self.threat), self.offset.surest + self.offset.span)
 
     @property
     def survives(self) -> float:

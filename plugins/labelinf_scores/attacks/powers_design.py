@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from labelinf_core.channels.score import ScoreThreat
 
-__all__ = ["PowersDesign", "no_powers"]
+__all__ = ["PowersDesign", "is_unlimited", "no_powers"]
 
 _GUARD_BITS = 24  # an exact answer is finer than the narrowest gap by this much
 _MOST_EXACT = 512  # labels in one exact query: its precision and its rows grow together
@@ -60,7 +60,7 @@ class PowersDesign:
         Raises:
             ValueError: There are no such rows; see :func:`no_powers`.
         """
-        if threat.arithmetic == "exact" and math.isinf(threat.span):
+        if is_unlimited(threat):
             return cls._unlimited(threat, base, tau, n_labels)
         probe = Probe(threat=threat)
         designs = [cls._within(room, probe, base, tau, n_labels) for room in _rooms(probe)]
@@ -149,12 +149,19 @@ class PowersDesign:
         )
 
 
+def is_unlimited(threat: ScoreThreat) -> bool:
+    """Whether neither a clip nor a number format limits the gaps."""
+    return threat.arithmetic == "exact" and math.isinf(threat.span)
+
+
 def no_powers(threat: ScoreThreat) -> str:
     """Say why the papers' rows do not exist here; empty when they do."""
     if threat.n_classes > 2 and not has_class_rows(threat.loss):
         return "powers for more than two classes are stated for the log-loss"
     if nothing := tells_nothing(threat):
         return nothing
+    if is_unlimited(threat) and not math.isfinite(expected_error(threat, 1.0)):
+        return "needs a clip, or noise of a size that is known, to size its gaps by"
     return "" if _rooms(Probe(threat=threat)) else f"no room for rows of {threat.n_classes} classes within the clip"
 
 

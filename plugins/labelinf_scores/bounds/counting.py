@@ -17,8 +17,10 @@ from labelinf_core.channels.score import ScoreThreat
 from labelinf_core.components import Bound
 from labelinf_core.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.threat import ThreatModel
+from labelinf_scores.beside_ladder import beside_ladder
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.bounds.entropy import fano_accuracy, label_bits
+from labelinf_scores.certificates.error import present_error
 
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 
@@ -29,11 +31,14 @@ def answer_bits(threat: ScoreThreat) -> float:
     """Return log2 of R, the number of values that one answer can take; infinity when it is not limited.
 
     The scores of one query lie within L of each other, so that rounding to a step leaves ``floor(L / step) + 2``.
+    Stages nearer to the scorer that move an answer themselves widen L; what depends on earlier answers has no such L.
     """
     widths = [_format_bits(threat.arithmetic)]
-    span = threat.magnification * threat.span
-    if threat.decimals is not None and math.isfinite(span):
-        widths.append(math.log2(math.floor(span * 10**threat.decimals) + 2))
+    if threat.decimals is not None:
+        step = 10.0**-threat.decimals
+        width = threat.magnification * threat.span + max(0.0, threat.jump - step)
+        if math.isfinite(width):
+            widths.append(math.log2(math.floor(width * 10**threat.decimals) + 2))
     return min(widths)
 
 
@@ -57,10 +62,24 @@ def transcript_bits(threat: ScoreThreat) -> float:
     if threat.query_budget is None:
         return math.inf
     bits = threat.query_budget * answer_bits(threat)
-    plain = threat.noise_std == threat.noise_factor == 0 and threat.magnification == 1
-    if threat.ladder_step > 0 and plain and math.isfinite(threat.span):
-        bits = min(bits, ladder_bits(threat.span, threat.ladder_step, threat.query_budget))
+    height = _fall(threat) if threat.ladder_step > 0 else math.inf
+    if math.isfinite(height):
+        bits = min(bits, ladder_bits(height, threat.ladder_step, threat.query_budget))
     return bits
+
+
+def _fall(threat: ScoreThreat) -> float:
+    """Return how far the answers of a Ladder can fall in all; infinity when that is not known.
+
+    The first score may be any, and so may the last: what counts is the range of the loss over all predictions, not the
+    span of one row. Of the clipped log-loss they are the same, unless clipped rows are renormalised: then a row of
+    several classes may cost more than the clip lets it.
+    """
+    plain = threat.noise_std == threat.noise_factor == 0 and threat.magnification == 1
+    within = threat.loss.is_log_loss and (threat.n_classes == 2 or not threat.normalised)
+    if not (plain and within and threat.clip > 0):
+        return math.inf
+    return threat.span + 2 * present_error(beside_ladder(threat), -math.log(threat.clip))
 
 
 @attrs.frozen(kw_only=True)

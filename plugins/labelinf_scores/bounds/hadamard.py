@@ -19,22 +19,12 @@ from labelinf_core.threat import ThreatModel
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.constructions.hadamard_matrix import largest_order, smallest_order
 
-__all__ = ["HadamardNoise", "hadamard_accuracy", "hadamard_std", "worst_case_errors"]
-
-
-def hadamard_accuracy(span: float, n_records: int, queries: int, std: float) -> float:
-    """Return ``Phi(L sqrt(q) / (2 N s))``, the share of labels read through Gaussian noise."""
-    return NormalDist().cdf(span * math.sqrt(queries) / (2 * n_records * std))
+__all__ = ["HadamardNoise", "hadamard_std"]
 
 
 def hadamard_std(span: float, n_records: int, queries: int, accuracy: float) -> float:
     """Return the standard deviation through which a share ``accuracy`` > 1/2 of the labels is read."""
     return span * math.sqrt(queries) / (2 * n_records * NormalDist().inv_cdf(accuracy))
-
-
-def worst_case_errors(span: float, n_records: int, tau: float) -> float:
-    """Return ``(2 N tau / L)**2``, the most labels misread under any noise of at most ``tau``."""
-    return (2 * n_records * tau / span) ** 2
 
 
 @attrs.frozen(kw_only=True)

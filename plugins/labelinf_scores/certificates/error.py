@@ -40,12 +40,14 @@ __all__ = [
     "chain_length",
     "disturbance",
     "present_error",
+    "widest_normal",
     "widest_summed",
 ]
 
 SIGNIFICANT_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  #: p of every floating format
 
 _LARGEST = {"float64": 2.0**1023, "float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15}
+_SMALLEST_EXPONENT = {"float64": -1022, "float32": -126, "bfloat16": -126, "float16": -14}  # of normal numbers
 _WIDEST = 2.0**100  # wider gaps gain nothing in any format
 _ROW_ROUNDINGS = 8  # in units of u (1 + C): four units in the last place
 _NUMPY_BLOCK = 128  # NumPy adds up to this many terms in eight running sums
@@ -131,6 +133,14 @@ def chain_length(n_records: int, summation: str) -> int:
         n_records -= n_records // 2 - (n_records // 2) % 8
         halvings += 1
     return halvings + _LONGEST_IN_BLOCK
+
+
+def widest_normal(arithmetic: str) -> float:
+    """Return the largest cost of a probability that is a normal number: smaller ones have fewer significant bits.
+
+    Infinity for arithmetics that are not floating-point formats.
+    """
+    return -_SMALLEST_EXPONENT.get(arithmetic, -math.inf) * math.log(2)
 
 
 def widest_summed(threat: ScoreThreat) -> float:

@@ -36,11 +36,12 @@ class EnforceRowSums(ScoreDefence):
 
     Attributes:
         action: ``"reject"`` the whole query, or ``"renormalise"`` its rows.
-        tolerance: Largest deviation from one that is not rejected, at least 0.
+        tolerance: Largest deviation from one that is not rejected, in [0, 0.001]: with more, rows would not be what
+            the threat model says, and a wide one is no defence.
     """
 
     action: str = attrs.field(default="renormalise", validator=attrs.validators.in_([item.value for item in RowAction]))
-    tolerance: float = attrs.field(default=1e-6, validator=attrs.validators.ge(0))
+    tolerance: float = attrs.field(default=1e-6, validator=[attrs.validators.ge(0), attrs.validators.le(1e-3)])
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that checks or renormalises rows."""

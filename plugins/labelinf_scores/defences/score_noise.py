@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import math
+from typing import Any
 
 import attrs
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.channels.score import AddedNoise, Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 from labelinf_core.components import Knob, NoiseModel
 from labelinf_core.threat import ThreatModel
+from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.defences.answers import add, scaled
+from labelinf_scores.defences.placing import takes_probabilities
+from labelinf_scores.losses.shapes import columns
 
 __all__ = ["ScoreNoise"]
 
@@ -39,7 +44,7 @@ class ScoreNoise(ScoreDefence):
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that adds noise."""
-        return _Sticky(self.model, rng) if self.sticky else _Fresh(self.model, rng)
+        return _Sticky(self.model, rng, folded=_folds(threat)) if self.sticky else _Fresh(self.model, rng)
 
     def effect(self, threat: ScoreThreat) -> ScoreThreat:
         """Bounds add up, and so do variances; a factor is told apart."""
@@ -48,7 +53,7 @@ class ScoreNoise(ScoreDefence):
             return attrs.evolve(_magnified(threat, 1 + self.model.bound), noise_fresh=fresh)
         return attrs.evolve(
             threat,
-            noise=(*threat.noise, AddedNoise(model=self.model, jump=threat.jump)),
+            noise=(*threat.noise, AddedNoise(model=self.model, jump=_jump(self.model, threat))),
             noise_bound=threat.noise_bound + self.model.bound,
             noise_std=math.hypot(threat.noise_std, self.model.std),
             noise_fresh=fresh,
@@ -73,14 +78,31 @@ class ScoreNoise(ScoreDefence):
         )
 
 
+def _jump(model: NoiseModel, threat: ScoreThreat) -> float:
+    """Return the jump of what noise is added to; infinity where it needs a grid and has none.
+
+    The grid is that of the rounding just nearer to the scorer: noise or a factor in between leaves it.
+    """
+    if not isinstance(model, PrivateNoise) or model.grid == 0:
+        return threat.jump
+    step = math.nan if threat.decimals is None else 10.0**-threat.decimals
+    return step if threat.jump == step and not threat.noise and threat.noise_factor == 0 else math.inf
+
+
 def _magnified(threat: ScoreThreat, factor: float) -> ScoreThreat:
     return attrs.evolve(
         threat,
         noise_factor=(1 + threat.noise_factor) * factor - 1,
         magnification=threat.magnification * factor,
-        noise_bound=threat.noise_bound * factor,
-        noise_std=threat.noise_std * factor,
+        noise_bound=_times(threat.noise_bound, factor),
+        noise_std=_times(threat.noise_std, factor),
+        jump=_times(threat.jump, factor),
     )
+
+
+def _times(value: float, factor: float) -> float:
+    """Return the product, 0 for no value whatever the factor."""
+    return value * factor if value else 0.0
 
 
 class _Fresh(Guard):
@@ -98,18 +120,34 @@ class _Fresh(Guard):
 
 
 class _Sticky(_Fresh):
-    def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
+    def __init__(self, model: NoiseModel, rng: np.random.Generator, *, folded: bool) -> None:
         super().__init__(model, rng)
         self._key = rng.bytes(32)
+        self._folded = folded
 
     def _generator(self, query: Query) -> np.random.Generator:
-        digest = hashlib.blake2b(_bytes(query.predictions), key=self._key, digest_size=32).digest()
+        digest = hashlib.blake2b(_bytes(query.predictions, folded=self._folded), key=self._key, digest_size=32).digest()
         return np.random.default_rng(int.from_bytes(digest, "big"))
 
 
-def _bytes(predictions: NDArray[np.generic]) -> bytes:
-    """Return what identifies a query: equal predictions of one shape have equal bytes."""
-    if predictions.dtype == object:
-        return repr(predictions.tolist()).encode()
+def _folds(threat: ScoreThreat) -> bool:
+    """Whether the curator itself makes doubles of the predictions, and two columns of one.
+
+    Where it does not, one column and two may score differently, and one draw for both would show by how much.
+    """
+    return {threat.arithmetic, threat.input_format or threat.arithmetic} == {"float64"} and takes_probabilities(threat)
+
+
+def _bytes(predictions: NDArray[Any], *, folded: bool) -> bytes:
+    """Return what identifies a query: predictions that the curator cannot tell apart have equal bytes."""
     plain = np.ascontiguousarray(predictions, dtype=np.float64) + 0.0  # -0.0 and 0.0 are the same prediction
+    if folded:
+        plain = columns(plain)
+    elif predictions.dtype == object and not (predictions == plain).all():
+        return repr((plain.shape, [_exact(value) for value in predictions.flat])).encode()
     return repr(plain.shape).encode() + plain.tobytes()
+
+
+def _exact(value: Any) -> str:
+    """Return a number in full, whatever its type and precision."""
+    return str(gmpy2.mpq(value)) if gmpy2.is_finite(gmpy2.mpfr(value)) else repr(value)

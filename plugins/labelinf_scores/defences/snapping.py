@@ -72,6 +72,7 @@ class Snapping(ScoreDefence):
             noise_bound=math.inf,
             noise_std=math.hypot(threat.noise_std, scale * math.sqrt(2 + 4 / 12)),
             noise_fresh=True,
+            jump=threat.jump + 2 * scale,
         )
 
 

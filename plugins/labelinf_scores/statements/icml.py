@@ -256,7 +256,7 @@ STATEMENTS = (
         "with v = 1 outside the first M rows the loss depends on those rows and the constant "
         "((N - M) ln 2 + sum ln(1 + v_j)) / N",
         worked="N = 4, M = 1, v_1 = 3: the constant is (3 ln 2 + ln 4) / 4 = 0.866434",
-        code=("labelinf_scores.attacks.prime_query:PrimeQuery",),
+        code=("labelinf_scores.attacks.probe:Probe",),
         tests=("tests/theorems/test_s20.py",),
     ),
     _ok(

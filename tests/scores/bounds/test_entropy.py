@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.arithmetic import make_arithmetic
 from labelinf_core.channels.score import Query, ScoreThreat
 from labelinf_scores.bounds.counting import Counting, answer_bits, ladder_bits, transcript_bits
 from labelinf_scores.bounds.entropy import counts_probability, fano_accuracy, gaussian_bits, label_bits
@@ -18,7 +19,12 @@ from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.defences.thresholdout import Thresholdout
+from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
+from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
 
 Threat = Callable[..., ScoreThreat]
 
@@ -160,6 +166,36 @@ def test_the_ladder_carries_little_unless_the_loss_is_unclipped_or_noisy(make_th
     noisy = make_threat(query_budget=1000, defences=(_gaussian(0.1), ladder))
     assert transcript_bits(noisy) == 64_000
     assert math.isinf(transcript_bits(make_threat(defences=(ladder,))))
+
+
+def test_the_ladder_is_counted_only_where_all_scores_lie_within_the_span(make_threat: Threat) -> None:
+    """Ten classes: rows (c, ..., c) cost up to 4.5 by the Brier loss, of span 1; clipped rows may be renormalised."""
+    ladder, free = Ladder(step=0.2), 41 * 64
+    brier = make_threat(loss=SquaredEuclidean(), clip=0.0, n_classes=10, query_budget=41, defences=(ladder,))
+    assert transcript_bits(brier) == free
+    log_loss = make_threat(n_classes=10, query_budget=41, defences=(ladder,))
+    assert transcript_bits(log_loss) == pytest.approx(ladder_bits(math.log(99), 0.2, 41))
+    assert transcript_bits(make_threat(n_classes=10, query_budget=41, defences=(EnforceRowSums(), ladder))) == free
+    noisy = make_threat(query_budget=41, defences=(WorstCaseNoise(tau=0.3), ladder))
+    assert transcript_bits(noisy) == pytest.approx(ladder_bits(math.log(99) + 0.6, 0.2, 41))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(2, 6), st.floats(0.001, 0.45), st.integers(0, 10**6))
+def test_the_clipped_log_loss_has_no_score_beyond_its_span(n_classes: int, clip: float, seed: int) -> None:
+    """Any rows, whether they sum to one or not: what the count of the Ladder's transcripts rests on."""
+    rng = np.random.default_rng(seed)
+    rows = np.clip(rng.random((50, n_classes)) ** rng.integers(1, 9), clip, 1 - clip)
+    costs = LogLoss().costs(rows, make_arithmetic("float64"))
+    assert np.ptp(costs) <= LogLoss().span(clip) * (1 + 1e-12)
+
+
+def test_answers_that_depend_on_earlier_ones_are_not_counted_by_their_rounding(make_threat: Threat) -> None:
+    """Thresholdout answers one query by either half, with noise drawn anew: a span of 0.4 does not hold its answers."""
+    for stage in (Ladder(step=0.01), Thresholdout(scale=0.5)):
+        assert answer_bits(make_threat(clip=0.4, defences=(stage, Round(decimals=0)))) == 64
+    twice = make_threat(clip=0.4, defences=(WorstCaseNoise(tau=0.5), Round(decimals=1)))
+    assert answer_bits(twice) == pytest.approx(math.log2(math.floor((math.log(1.5) + 1.0) * 10) + 2))
 
 
 def test_counting_says_how_many_queries_all_labels_take(make_threat: Threat) -> None:

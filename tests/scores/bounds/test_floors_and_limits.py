@@ -13,10 +13,11 @@ from labelinf_core.channels.score import ScoreThreat
 from labelinf_core.guarantees import Direction
 from labelinf_core.threat import ThreatModel
 from labelinf_scores.bounds import constructions as floors
-from labelinf_scores.bounds.hadamard import HadamardNoise, hadamard_accuracy, hadamard_std, worst_case_errors
+from labelinf_scores.bounds.hadamard import HadamardNoise, hadamard_std
 from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.unseen import Unseen, unseen_accuracy
 from labelinf_scores.bounds.worst_case import WorstCaseNoise, hideable, hiding_noise
+from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
@@ -92,11 +93,10 @@ def test_nothing_is_said_of_unclipped_losses_or_other_channels(make_threat: Thre
 
 
 def test_hadamard_inverts_and_has_the_printed_numbers(make_threat: Threat) -> None:
-    assert hadamard_accuracy(1.72, 64, 64, 0.026875) == pytest.approx(0.99998, abs=1e-4)
+    assert sign_accuracy(64, 2 * 64 * 0.026875 / 1.72) == pytest.approx(0.99998, abs=1e-4)
     assert hadamard_std(1.0, 1, 1, 0.99) == pytest.approx(0.2149, abs=1e-4)
-    assert hadamard_accuracy(1.0, 1024, 1024, hadamard_std(1.0, 1024, 1024, 0.99)) == pytest.approx(0.99)
+    assert sign_accuracy(1024, 2 * 1024 * hadamard_std(1.0, 1024, 1024, 0.99)) == pytest.approx(0.99)
     assert hadamard_std(1.0, 1024, 1024, 0.99) * 1024 == pytest.approx(6.88, abs=0.01)
-    assert worst_case_errors(1.0, 100, 0.05 / 10) == pytest.approx(1.0)
     random, worst = HadamardNoise().evaluate(make_threat(n_records=1024, query_budget=1100))
     assert random.value == pytest.approx(hadamard_std(math.log(99), 1024, 1100, 0.99), rel=0.02)
     assert worst.value == pytest.approx(0.05 * math.log(99) / 32)

@@ -14,8 +14,9 @@ from labelinf_core.channels.score import Query, ScoreThreat
 from labelinf_privacy.label_dp import accuracy, gaussian_accuracy, pure_accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_scores.bounds.entropy import gaussian_bits
-from labelinf_scores.bounds.hadamard import hadamard_accuracy, hadamard_std, worst_case_errors
+from labelinf_scores.bounds.hadamard import hadamard_std
 from labelinf_scores.bounds.worst_case import hideable
+from labelinf_scores.decoders.least_squares import sign_accuracy, wrong_signs
 from labelinf_scores.defences.ladder import Ladder
 
 EVEN = (0.5, 0.5)
@@ -48,9 +49,9 @@ def test_hadamard_signs_reach_the_printed_accuracies() -> None:
     assert hadamard_std(1.0, 1024, 1024, 0.99) * 1024 == pytest.approx(0.2149 * 32, rel=5e-4)
     for n, queries, printed in ((64, 64, 0.98998), (256, 1024, 0.97725)):
         std = hadamard_std(1.0, n, queries, printed)
-        assert hadamard_accuracy(1.0, n, queries, std) == pytest.approx(printed, abs=1e-9)
+        assert sign_accuracy(queries, 2 * n * std) == pytest.approx(printed, abs=1e-9)
         assert std == pytest.approx(math.sqrt(queries) / (2 * n * NormalDist().inv_cdf(printed)))
-    assert worst_case_errors(1.0, 10_000, 0.05 / math.sqrt(10_000)) == pytest.approx(0.01 * 10_000)
+    assert wrong_signs(2 * 10_000 * 0.05 / math.sqrt(10_000) + 1e-9) == 0.01 * 10_000
     assert hideable(1.0, 100, 7 / 200) == 7
 
 

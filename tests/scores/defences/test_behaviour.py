@@ -50,6 +50,7 @@ from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.losses.log_loss import LogLoss
 from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
 from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
@@ -297,6 +298,71 @@ def test_sticky_noise_sees_numbers_not_bytes(play: Play) -> None:
     exact = play(ScoreNoise(model=Gaussian(scale=1.0), sticky=True), scorer="exact")
     rational = np.array([gmpy2.mpq(1, 3)] * 8, dtype=object)
     assert exact.ask(rational) == exact.ask(rational.copy())
+
+
+@pytest.mark.parametrize("scorer", ["sklearn", "float64"])
+def test_one_prediction_has_one_draw_however_it_is_written(play: Play, scorer: str) -> None:
+    game = play(ScoreNoise(model=Gaussian(scale=1.0), sticky=True), scorer=scorer)
+    columns = np.stack([1 - P, P], axis=1)
+    forms = [P, columns, columns.astype(object), P.astype(object), np.array([gmpy2.mpfr(p) for p in P], dtype=object)]
+    assert len({float(game.ask(form)) for form in forms}) == 1
+
+
+@pytest.mark.parametrize("scorer", ["exact", "float32", "fpa:31", "bfloat16"])
+def test_what_may_score_differently_never_shares_a_draw(play: Play, scorer: str) -> None:
+    """One draw for both would cancel in their difference, and leave what tells the labels apart."""
+    game = play(ScoreNoise(model=Gaussian(scale=1.0), sticky=True), scorer=scorer)
+    columns = np.stack([1 - P, P], axis=1)
+    finer = np.array([gmpy2.mpq(1, 3) + gmpy2.mpq(i, 2**90) for i in range(8)], dtype=object)
+    answers = [float(game.ask(form)) for form in (P, columns)]
+    assert abs(answers[0] - answers[1]) > 1e-3
+    if scorer == "exact":
+        assert abs(float(game.ask(finer)) - float(game.ask(finer.astype(float)))) > 1e-3
+    assert game.ask(P.astype(object)) == game.ask(P)
+
+
+def test_sticky_noise_does_not_take_logits_for_probabilities(play: Play) -> None:
+    game = play(ScoreNoise(model=Gaussian(scale=1.0), sticky=True), loss=SoftmaxLogLoss())
+    one, two = np.full(8, 0.25), np.tile([0.75, 0.25], (8, 1))
+    assert abs(game.ask(one) - game.ask(two)) > 1e-2
+
+
+def test_a_factor_magnifies_the_jumps_of_rounding(play: Play) -> None:
+    """Rounded to units and multiplied by up to 1.9, one label moves an answer by up to 1.9 more than by its cost."""
+    stages = (Clip(epsilon=0.01), Round(decimals=0), ScoreNoise(model=Multiplicative(alpha=0.9)))
+    threat = play(*stages).threat
+    assert threat.jump == pytest.approx(1.9)
+    found = play(*stages, LaplaceDp(epsilon=1.0)).threat.noise[-1]
+    assert found.model.scale == pytest.approx(1.9 * (math.log(99) / 8 + 1))
+    plain = play(Clip(epsilon=0.01), ScoreNoise(model=Multiplicative(alpha=0.9)))
+    assert plain.threat.jump == 0
+
+
+@pytest.mark.parametrize(
+    "nearer",
+    [
+        (Round(decimals=5), ScoreNoise(model=Multiplicative(alpha=0.9))),
+        (Round(decimals=5), ScoreNoise(model=Uniform(tau=0.1))),
+        (WorstCaseNoise(tau=0.5e-5),),
+        (),
+    ],
+)
+def test_noise_on_a_grid_is_not_private_where_scores_left_it(play: Play, nearer: tuple[ScoreDefence, ...]) -> None:
+    grid = ScoreNoise(model=Geometric(scale=1.0, step=1e-5))
+    with pytest.raises(InputError, match="needs answers with pure label-DP"):
+        play(Clip(), *nearer, grid, PrivacyBudget(epsilon=10.0))
+    kept = play(Clip(), Round(decimals=5), grid, PrivacyBudget(epsilon=10.0))
+    assert kept.threat.label_epsilon == 10.0
+
+
+def test_a_rounded_answer_jumps_for_later_stages_as_well(play: Play) -> None:
+    threat = play(Clip(), Snapping(epsilon=1.0)).threat
+    assert threat.jump == pytest.approx(2 * math.log(99) / 8)
+
+
+def test_a_wide_tolerance_of_row_sums_is_refused() -> None:
+    with pytest.raises(ValueError, match="tolerance"):
+        EnforceRowSums(action="reject", tolerance=5.0)
 
 
 def test_exact_curators_keep_small_noise(play: Play) -> None:

@@ -27,6 +27,7 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
+from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.losses.log_loss import LogLoss
 from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
 
@@ -122,6 +123,51 @@ def test_rounding_and_labels_perturbed_once_do_not_stop_it(defence: ScoreDefence
     assert bout.outcome.n_correct >= (100 if isinstance(defence, Round) else 93)
 
 
+@pytest.mark.parametrize(
+    ("nearer", "error"),
+    [
+        ((), 0.0),
+        ((Round(decimals=4),), 5e-5),
+        ((Round(decimals=4), Round(decimals=3)), 5.5e-4),
+        ((WorstCaseNoise(tau=2e-4),), 2e-4),
+    ],
+)
+@pytest.mark.parametrize("after", [False, True])
+def test_what_stands_nearer_to_the_scorer_is_part_of_the_error(
+    nearer: tuple[ScoreDefence, ...], error: float, after: bool
+) -> None:
+    """Worst-case noise has no variance: its bound alone tells that it is there, and a Ladder hides the bound."""
+    defences = (*nearer, LADDER, *([Round(decimals=5)] if after else []))
+    channel = ScoreChannel(loss=LogLoss(), scorer="exact")
+    threat = channel.threat(setting(LadderDescent(), coins(50), defences))
+    promise = LadderDescent().promise(threat)
+    assert promise is not None
+    assert promise.present == pytest.approx(error + 5e-6 * after, rel=1e-9)
+    assert promise.certified == (error < 1e-3)
+
+
+@pytest.mark.parametrize("tau", [0.0004, 0.0009])
+def test_bounded_noise_below_a_tenth_of_a_step_is_survived(tau: float) -> None:
+    bout = play(WorstCaseNoise(tau=tau), LADDER, labels=coins(100), scorer="exact")
+    assert bout.certified
+    assert bout.outcome.n_correct == 100
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.parametrize(
+    ("n", "n_classes", "step"),
+    [(33, 2, 0.019), (64, 2, 0.01), (569, 2, 0.01), (12, 3, 0.01), (12, 3, 0.003), (20, 3, 0.01), (33, 3, 0.019)],
+)
+def test_single_precision_without_a_clip_keeps_its_promise(n: int, n_classes: int, step: float, rounded: bool) -> None:
+    """Below 2**-126 costs come in jumps that no query can aim between: the descent begins above."""
+    labels = np.random.default_rng(n).integers(0, n_classes, n)
+    defences = (*([Round(decimals=5)] if rounded else []), Ladder(step=step))
+    bout = play(*defences, labels=labels, scorer="float32", n_classes=n_classes)
+    assert bout.outcome.queries > 0
+    assert bout.certified
+    assert bout.outcome.n_correct == n
+
+
 def test_it_ends_with_its_budget() -> None:
     bout = play(LADDER, QueryLimit(queries=5), labels=coins(100))
     assert bout.outcome.queries == 5
@@ -158,6 +204,8 @@ def test_whatever_the_labels_a_certified_descent_reads_them_all(labels: list[int
         ((PermuteLabels(), LADDER), "order that does not change"),
         ((Subset(share=0.5), LADDER), "over all records"),
         ((Round(decimals=2), LADDER), "no label stands out"),
+        ((NARROW, WorstCaseNoise(tau=0.004), LADDER), "no label stands out"),
+        ((Ladder(step=0.019), Ladder(step=0.02)), "no label stands out"),
     ],
 )
 def test_it_says_what_it_cannot_descend(defences: tuple[ScoreDefence, ...], reason: str) -> None:

@@ -50,7 +50,5 @@ def test_it_can_stand_nearer_to_the_scorer_than_a_stage_with_memory() -> None:
 
 
 def test_too_little_noise_is_refused() -> None:
-    with pytest.raises(
-        InputError, match="snapping with sensitivity=1e-06 is not private: one label moves"
-    ):
+    with pytest.raises(InputError, match="snapping with sensitivity=1e-06 is not private: one label moves"):
         CHANNEL.threat(Setting(data=DATA, defences=(Clip(epsilon=0.01), Snapping(epsilon=1, sensitivity=1e-6))))
