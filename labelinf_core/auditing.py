@@ -8,7 +8,7 @@ An auditor plants labels drawn uniformly from K classes, lets somebody guess the
 * **Is it more than label-DP allows?** Under (eps, delta)-label-DP no attack expects more than
   ``(e^eps + (K - 1) delta) / (e^eps + K - 1)``, and for delta = 0 the number of correct guesses is stochastically
   smaller than a binomial with that probability: given the output and all other labels, the posterior odds of two
-  classes are at most ``e^eps``.
+  classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
 * **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
   and Jagielski, NeurIPS 2023, Theorems 5.1 and 5.2). The guesser may abstain: only the most confident guesses count,
   for four shares fixed in advance, each at a quarter of the error probability.
@@ -34,6 +34,7 @@ __all__ = [
     "BETA",
     "GUESS_SHARES",
     "EpsilonBound",
+    "claim_p_value",
     "epsilon_lower_bound",
     "guess_counts",
     "holm",
@@ -89,6 +90,40 @@ def label_dp_ceiling(epsilon: float, n_classes: int, delta: float = 0.0) -> floa
     return min((1 + others * delta) / (1 + others), 1.0)
 
 
+def claim_p_value(
+    correct: int, guesses: int, epsilon: float, *, n_classes: int = 2, delta: float = 0.0, n_canaries: int = 0
+) -> float:
+    """Return a p-value of the claim of (eps, delta)-label-DP: small when so many correct guesses refute it.
+
+    For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
+    mechanism may reveal everything with probability delta), so it is the upper bound of Steinke, Nasr and Jagielski's
+    Theorem 5.2.
+
+    Args:
+        correct: Correct guesses.
+        guesses: Guesses made; canaries on which the guesser abstained do not count.
+        epsilon: What is claimed; infinity claims nothing.
+        n_classes: K, which must be 2 for delta > 0.
+        delta: The delta that goes with it.
+        n_canaries: As of :func:`epsilon_lower_bound`.
+
+    Raises:
+        ValueError: As :func:`epsilon_lower_bound`.
+
+    Guarantees:
+        At most alpha with probability at most alpha (``tests/outputs/test_auditing.py``, by simulation).
+
+    Example:
+        >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
+        0.1937
+    """
+    if delta == 0 or math.isinf(epsilon):
+        return p_value(correct, guesses, label_dp_ceiling(epsilon, n_classes))
+    if n_classes > 2:
+        raise ValueError(f"delta={delta} must be 0 for n_classes={n_classes}: the bound is proved for two classes.")
+    return min(_p_value_delta(correct, guesses, epsilon, delta, n_canaries), 1.0) if correct else 1.0
+
+
 def epsilon_lower_bound(
     correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, delta: float = 0.0, n_canaries: int = 0
 ) -> float:
@@ -121,7 +156,7 @@ def epsilon_lower_bound(
 
 
 def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, n_canaries: int) -> float:
-    """Return the p-value of Steinke, Nasr and Jagielski's Theorem 5.2."""
+    """Return the p-value of Steinke, Nasr and Jagielski's Theorem 5.2; ``correct`` is above 0."""
     keep = label_dp_ceiling(epsilon, 2)
     steps = np.arange(1, correct + 1)
     tail = special.betainc(correct, guesses - correct + 1, keep)

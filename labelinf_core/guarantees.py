@@ -133,7 +133,11 @@ class Verdict(enum.Enum):
     """The attack beats the majority guess beyond its interval; nothing had promised it."""
 
     HELD_CERTIFIED = "held, certified"
-    """A ceiling denies every attack at least half of what there is to gain, and the observation agrees."""
+    """A ceiling, its allowance included, keeps every attack at or below ``(1 + 1/K) / 2``, and the observation agrees.
+
+    That is half of what there is to gain over a uniform guess; of what there is to gain over the majority guess, which
+    is never worse, an attack gets half at most.
+    """
 
     HELD_SO_FAR = "held so far"
     """This attack gained nothing; nothing is proved about others."""
@@ -183,7 +187,7 @@ def judge(
         accuracy: Observed share of labels guessed correctly; None when nothing was played.
         exact: Observed share of trials in which every label was recovered.
         baseline: Accuracy of the majority guess.
-        n_classes: K, which fixes what a blind guess gains.
+        n_classes: K, which fixes what a uniform guess gains.
         promise: What the attack was certain of, if anything.
         ceilings: What no attack can exceed.
         alarm_accuracy: A wider interval for the alarm, corrected for the number of cells; ``accuracy`` when omitted.
@@ -204,7 +208,7 @@ def judge(
     if certified:
         return Verdict.BROKEN_CERTIFIED
     half_way = (1 + 1 / n_classes) / 2
-    if any(c.accuracy <= half_way for c in ceilings):
+    if any(c.accuracy + c.allowance <= half_way for c in ceilings):
         return Verdict.HELD_CERTIFIED
     if (accuracy.low if at_least is None else at_least) > baseline:
         return Verdict.BROKEN_OBSERVED

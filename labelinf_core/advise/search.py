@@ -16,10 +16,12 @@ from collections.abc import Callable, Mapping, Sequence
 import attrs
 import numpy as np
 
+from labelinf_core.advise.siege import Siege
 from labelinf_core.advise.target import Target
-from labelinf_core.components import Attack, Bound, Channel, Defence, Knob, LabelSet, Setting
+from labelinf_core.components import Bound, Channel, Defence, Knob, LabelSet, Setting
 from labelinf_core.descriptors import Kind
-from labelinf_core.errors import LabelinfError
+from labelinf_core.errors import LabelinfError, PluginError
+from labelinf_core.evaluator.play import said
 from labelinf_core.guarantees import Ceiling
 from labelinf_core.specs import Builder
 from labelinf_core.threat import ThreatModel
@@ -37,12 +39,13 @@ class Advice:
         knob: The knob.
         certified: Smallest strength that reaches the target by certificate; None when none does.
         statement: What proves it.
-        forced: Smallest strength that the known attacks leave within the target; None when none does or none was asked
-            for.
-        strongest_attack: The attack that forced it.
+        forced: Smallest strength that the known attacks leave within the target; None when none does, none was asked
+            for or none could be played.
+        strongest_attack: The attack that forced it; empty when none exceeded the target at any strength.
         certified_cost: What the certified strength costs honest participants, as named numbers; empty when there is
             none, or the channel cannot say.
         forced_cost: The same for the forced one.
+        notes: What failed on the way, one sentence each: attacks that broke, proofs and costs that could not be had.
     """
 
     knob: Knob
@@ -52,6 +55,7 @@ class Advice:
     strongest_attack: str = ""
     certified_cost: Mapping[str, float] = attrs.field(factory=dict)
     forced_cost: Mapping[str, float] = attrs.field(factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def setting(self) -> str:
@@ -90,89 +94,77 @@ class Advisor:
     seed: int = 0
 
     def knobs(self) -> list[Knob]:
-        """Return every knob of every defence of the channel."""
+        """Return every knob of every defence of the channel.
+
+        Raises:
+            PluginError: A defence cannot say what its knobs are.
+        """
         threat = self._threat(())
         found: list[Knob] = []
         for item in self.builder.host.catalogue(Kind.DEFENCE):
-            found.extend(item.load().knobs(threat))
+            try:
+                found.extend(item.load().knobs(threat))
+            except LabelinfError:
+                raise
+            except Exception as error:
+                name = item.descriptor.name
+                raise PluginError(f"defence {name!r} cannot say what its knobs are: {said(error)}.") from error
         return found
 
     def advise(self, knob: Knob) -> Advice:
-        """Turn one knob."""
-        certified = smallest(knob, lambda strength: self._proof(knob, strength) is not None)
-        proof = None if certified is None else self._proof(knob, certified)
-        forced, attack = self._forced(knob)
+        """Turn one knob. What a component raises is noted, and never counts as protection."""
+        notes: dict[str, str] = {}
+        certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
+        proof = None if certified is None else self._proof(knob, certified, notes)
+        siege = self._siege()
+        played = self.attacks and self.target.epsilon is None  # no play shows an epsilon
+        forced = smallest(knob, lambda strength: siege.withstands(knob.spec(strength)), steps=10) if played else None
+        costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
         return Advice(
             knob=knob,
             certified=certified,
             statement=proof.statement if proof else "",
             forced=forced,
-            strongest_attack=attack,
-            certified_cost=self._cost(knob, certified),
-            forced_cost=self._cost(knob, forced),
+            strongest_attack=siege.culprit,
+            certified_cost=costs[0],
+            forced_cost=costs[1],
+            notes=(*siege.failures.values(), *notes.values()),
         )
 
-    def _cost(self, knob: Knob, strength: float | None) -> Mapping[str, float]:
+    def _siege(self) -> Siege:
+        return Siege(
+            builder=self.builder,
+            channel=self.channel,
+            data=self.data,
+            base=self.base,
+            target=self.target,
+            attacks=self.attacks,
+            trials=self.trials,
+            seed=self.seed,
+        )
+
+    def _cost(self, knob: Knob, strength: float | None, notes: dict[str, str]) -> Mapping[str, float]:
         """Return what a strength costs honest participants, with the same draws for every knob."""
         if strength is None:
             return {}
-        return self.channel.utility(self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
+        try:
+            return self.channel.utility(self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
+        except Exception as error:  # a user's scorer need not take other records than its own
+            notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {said(error)}"
+            return {}
 
-    def _proof(self, knob: Knob, strength: float) -> Ceiling | None:
+    def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | None:
         """Return a ceiling that reaches the target, or None."""
         try:
             defences = self._defences(knob, strength)
             threat = self._threat(defences)
-            ceilings = self._ceilings(threat, defences)
         except LabelinfError:
             return None
+        ceilings = self._ceilings(threat, defences, notes)
         for ceiling in sorted(ceilings, key=lambda item: (item.accuracy, item.exact)):
             if self.target.certified(threat, (ceiling,)):
                 return ceiling
         return None
-
-    def _forced(self, knob: Knob) -> tuple[float | None, str]:
-        if self.target.epsilon is not None:
-            return None, ""
-        culprit = ""
-
-        def withstands(strength: float) -> bool:
-            nonlocal culprit
-            broken_by = self._broken_by(knob, strength, culprit)
-            culprit = broken_by or culprit
-            return not broken_by
-
-        return smallest(knob, withstands, steps=10), culprit
-
-    def _broken_by(self, knob: Knob, strength: float, suspect: str) -> str:
-        """Return the first attack that exceeds the target, or nothing; ``suspect`` is tried before all others."""
-        defences = self._defences(knob, strength)
-        for spec in sorted(self.attacks, key=lambda spec: spec != suspect):
-            attack: Attack = self.builder.build(Kind.ATTACK, spec, "advise")
-            setting = Setting(data=self.data, attack=attack, defences=defences)
-            if attack.refusal(self.channel.threat(setting)):
-                continue
-            if not self.target.withstood(*self._mean(setting)):
-                return spec
-        return ""
-
-    def _mean(self, setting: Setting) -> tuple[float, float]:
-        """Return mean accuracy and share of exact recoveries, over as many games as it takes to tell."""
-        played: list[tuple[float, float]] = []
-        while len(played) < self.trials:
-            played.append(self._play(setting, len(played)))
-            accuracy, exact = (float(np.mean(values)) for values in zip(*played, strict=True))
-            if self.target.is_settled(accuracy, exact, labels=len(played) * self.data.n_records, games=len(played)):
-                break
-        return accuracy, exact
-
-    def _play(self, setting: Setting, trial: int) -> tuple[float, float]:
-        curator, attack = np.random.default_rng([self.seed, trial]).spawn(2)
-        try:
-            outcome = self.channel.play(setting, curator_rng=curator, attack_rng=attack)
-        except LabelinfError:
-            return 0.0, 0.0
-        return outcome.n_correct / outcome.n_records, float(outcome.n_correct == outcome.n_records)
 
     def _defences(self, knob: Knob, strength: float) -> tuple[Defence, ...]:
         return (*self.base, self.builder.build(Kind.DEFENCE, knob.spec(strength), "advise"))
@@ -180,13 +172,21 @@ class Advisor:
     def _threat(self, defences: tuple[Defence, ...]) -> ThreatModel:
         return self.channel.threat(Setting(data=self.data, defences=defences or self.base))
 
-    def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...]) -> list[Ceiling]:
+    def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
+        """Return every ceiling; a source that fails proves nothing, and is noted once."""
         bounds: list[Bound] = [
             self.builder.build(Kind.BOUND, item.descriptor.name, "advise")
             for item in self.builder.host.catalogue(Kind.BOUND)
         ]
+        found: list[Ceiling] = []
         sources: list[Defence | Bound] = [*defences, *bounds]
-        return [ceiling for source in sources for ceiling in source.ceilings(threat)]
+        for source in sources:
+            try:
+                found.extend(source.ceilings(threat))
+            except Exception as error:
+                name = type(source).__name__
+                notes.setdefault(name, f"{name} could not be evaluated: {said(error)}")
+        return found
 
 
 def smallest(knob: Knob, reaches: Callable[[float], bool], steps: int = _STEPS) -> float | None:

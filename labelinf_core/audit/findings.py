@@ -34,6 +34,8 @@ class Word(enum.Enum):
     VIEW_REVEALS = "view reveals label"
     """The same, and the declared view contains a loss computed with the label."""
     REFUSED = "not played"
+    FAILED = "failed"
+    """It broke while it was played, which says nothing about the model."""
 
 
 @attrs.frozen(kw_only=True)
@@ -43,15 +45,17 @@ class Finding:
     Attributes:
         attack: Its spec.
         word: The short answer.
-        refusal: Why it was not played; empty when it was.
+        refusal: Why it was not played, or what went wrong; empty when it was played to its end.
         correct: Correct guesses.
         guesses: Guesses made; the rest are abstentions.
         accuracy: Share of the guesses that are correct, with its interval.
         p_chance: Exact p-value against 1/K, Holm-adjusted over the attacks.
-        p_ceiling: Exact p-value of exceeding the claimed epsilon's ceiling, Holm-adjusted; 1 without a claim.
+        p_ceiling: p-value of the claim, Holm-adjusted; 1 without one. Exact against the claimed epsilon's ceiling for
+            delta = 0, an upper bound for delta > 0 (:func:`labelinf_core.auditing.claim_p_value`).
         placebo: Correct guesses of the redrawn labels.
         p_placebo: Exact p-value of that, Holm-adjusted.
         epsilon: What the guesses prove, at error probability ``auditing.BETA`` over all attacks.
+        placebo_share: Share of the guesses of the redrawn labels that are correct, with its interval.
         memorised: Share of the guesses that are the label the model was trained on, where that is known. No label-DP
             mechanism is meant to lower it.
     """
@@ -67,6 +71,7 @@ class Finding:
     placebo: int = 0
     p_placebo: float = 1.0
     epsilon: auditing.EpsilonBound | None = None
+    placebo_share: Interval | None = None
     memorised: Interval | None = None
 
 
@@ -79,7 +84,7 @@ class Audit:
         n_classes: K.
         claimed: The epsilon that was claimed; infinity without a claim.
         delta: The delta that goes with it.
-        ceiling: What the claim allows any attack to expect.
+        ceiling: What the claim allows any attack to expect; for delta > 0 one run may well exceed it.
         provable: The most that so many canaries could have proved, one attack played alone.
         findings: One for every attack.
         notes: Doubts about the planted labels themselves.
@@ -140,14 +145,10 @@ def judge(bouts: Sequence[Bout], threat: OutputThreat, claimed: float, delta: fl
         claimed: The epsilon that is tested; infinity without a claim.
         delta: The delta that goes with it.
     """
-    chance = 1 / threat.n_classes
-    ceiling = auditing.label_dp_ceiling(claimed, threat.n_classes, delta)
-
-    def adjusted(which: Sequence[NDArray[np.bool_]], probability: float) -> tuple[float, ...]:
-        return auditing.holm([auditing.p_value(int(item.sum()), item.size, probability) for item in which])
-
     guesses, shams = [bout.ranked for bout in bouts], [bout.placebo for bout in bouts]
-    p_values = zip(adjusted(guesses, chance), adjusted(guesses, ceiling), adjusted(shams, chance), strict=True)
+    p_values = zip(
+        _chances(guesses, threat), _claims(guesses, threat, claimed, delta), _chances(shams, threat), strict=True
+    )
     findings = []
     for bout, (p_chance, p_ceiling, p_placebo) in zip(bouts, p_values, strict=True):
         bound = auditing.one_run_epsilon(
@@ -169,10 +170,25 @@ def judge(bouts: Sequence[Bout], threat: OutputThreat, claimed: float, delta: fl
             placebo=int(bout.placebo.sum()),
             p_placebo=p_placebo,
             epsilon=bound,
+            placebo_share=_share(bout.placebo),
             memorised=_share(bout.trained) if bout.trained is not None else None,
         )
         findings.append(finding)
     return findings
+
+
+def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[float, ...]:
+    """Return the exact p-values against 1/K, Holm-adjusted."""
+    return auditing.holm([auditing.p_value(int(item.sum()), item.size, 1 / threat.n_classes) for item in which])
+
+
+def _claims(
+    which: Sequence[NDArray[np.bool_]], threat: OutputThreat, epsilon: float, delta: float
+) -> tuple[float, ...]:
+    """Return the p-values of the claim, Holm-adjusted."""
+    known = {"n_classes": threat.n_classes, "n_canaries": threat.n_records}
+    p_values = [auditing.claim_p_value(int(item.sum()), item.size, epsilon, delta=delta, **known) for item in which]
+    return auditing.holm(p_values)
 
 
 def _share(correct: NDArray[np.bool_]) -> Interval | None:

@@ -31,6 +31,7 @@ from labelinf_core.channels.output_channel import ranked
 from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError, QueryRefusedError
 from labelinf_core.evaluator.placebo import LEVEL
+from labelinf_core.evaluator.play import said
 from labelinf_core.specs import Builder
 
 __all__ = ["audit_outputs", "output_attacks"]
@@ -73,15 +74,18 @@ def audit_outputs(
     threat = OutputThreat(
         n_records=planted.labels.size, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, view=planted.view
     )
-    built = {spec: builder.build(Kind.ATTACK, spec, "--attack") for spec in attacks or output_attacks(builder)}
-    refused = {spec: attack.refusal(threat) for spec, attack in built.items()}
-    if all(refused.values()):
-        reasons = "; ".join(f"{spec} {reason}" for spec, reason in refused.items())
-        raise InputError(f"there is nothing to play: {reasons or 'no attack of the output channel is loaded'}.")
+    built = {spec: _built(builder, spec) for spec in attacks or output_attacks(builder)}
     # Streams of their own: the labels may have been planted with the very generator that is passed in.
-    streams = dict(zip(built, rng.spawn(len(built)), strict=True))
-    bouts = [_play(spec, attack, planted, threat, streams[spec]) for spec, attack in built.items() if not refused[spec]]
-    found = {item.attack: item for item in judge(bouts, threat, claimed, delta)}
+    streams = rng.spawn(len(built))
+    tried = [
+        _try(spec, attack, stream, planted, threat)
+        for (spec, attack), stream in zip(built.items(), streams, strict=True)
+    ]
+    bouts = [item for item in tried if isinstance(item, Bout)]
+    if not bouts:
+        reasons = "; ".join(f"{item.attack} {item.refusal}" for item in tried if isinstance(item, Finding))
+        raise InputError(f"there is nothing to play: {reasons or 'no attack of the output channel is loaded'}.")
+    judged = {item.attack: item for item in judge(bouts, threat, claimed, delta)}
     return Audit(
         n_canaries=threat.n_records,
         n_classes=n_classes,
@@ -89,16 +93,31 @@ def audit_outputs(
         delta=delta,
         ceiling=auditing.label_dp_ceiling(claimed, n_classes, delta),
         provable=auditing.provable_epsilon(threat.n_records, n_classes, delta=delta),
-        findings=tuple(
-            found.get(spec, Finding(attack=spec, word=Word.REFUSED, refusal=refused[spec])) for spec in built
-        ),
+        findings=tuple(judged[item.attack] if isinstance(item, Bout) else item for item in tried),
         notes=tuple(_doubts(planted)),
     )
 
 
-def _play(spec: str, attack: object, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:
+def _built(builder: Builder, spec: str) -> OutputAttack:
+    attack = builder.build(Kind.ATTACK, spec, "--attack")
     if not isinstance(attack, OutputAttack):
         raise InputError(f"attack {spec!r} does not belong to the output channel.")
+    return attack
+
+
+def _try(
+    spec: str, attack: OutputAttack, rng: np.random.Generator, planted: Planted, threat: OutputThreat
+) -> Bout | Finding:
+    """Play one attack, or say why it was not played to its end."""
+    try:
+        if refusal := attack.refusal(threat):
+            return Finding(attack=spec, word=Word.REFUSED, refusal=refusal)
+        return _play(spec, attack, planted, threat, rng)
+    except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
+        return Finding(attack=spec, word=Word.FAILED, refusal=said(error))
+
+
+def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:
     redrawn = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
     sham = planted.release
     if sham.losses is not None:

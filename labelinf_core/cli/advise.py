@@ -11,11 +11,34 @@ import click
 from labelinf_core.cli.options import block_option, channel_options, channel_spec, load_host
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from labelinf_core.advise.search import Advice, Advisor
+    from labelinf_core.specs import Builder, Spec
 
-__all__ = ["advise", "cost_lines"]
+__all__ = ["advise", "attack_list", "cost_lines", "list_options"]
+
+
+def list_options(function: Any) -> Any:
+    """Add ``--attack`` and ``--also``."""
+    also = click.option(
+        "--also", multiple=True, metavar="SPEC", help="Play this attack besides the shipped list; may be repeated."
+    )
+    instead = click.option(
+        "--attack",
+        "attacks",
+        multiple=True,
+        metavar="SPEC",
+        help="Play this attack instead of the shipped list of the strongest; may be repeated.",
+    )
+    return instead(also(function))
+
+
+def attack_list(instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
+    """Return the attacks to play, each once: those named, or else the shipped list, and those that are added."""
+    from labelinf_core.audit.scorer import strongest
+
+    return tuple(dict.fromkeys([*(instead or strongest()["attacks"]), *also]))
 
 
 @click.command(short_help="Find the smallest defence for a target.")
@@ -27,6 +50,7 @@ __all__ = ["advise", "cost_lines"]
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@list_options
 @channel_options
 @block_option
 def advise(
@@ -38,6 +62,8 @@ def advise(
     only: tuple[str, ...],
     seed: int,
     as_json: bool,
+    attacks: tuple[str, ...],
+    also: tuple[str, ...],
     channel: str,
     loss: str | None,
     scorer: str | None,
@@ -45,36 +71,50 @@ def advise(
     blocks: tuple[str, ...],
 ) -> None:
     """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks."""
-    from labelinf_core.advise.search import Advisor
-    from labelinf_core.advise.target import Target
-    from labelinf_core.audit.scorer import strongest
-    from labelinf_core.descriptors import Kind
     from labelinf_core.specs import Builder
 
-    builder = Builder(load_host(blocks))
-    build = builder.build
     given = channel_spec(channel, loss=loss, scorer=scorer or "float64", queries=queries)
-    advisor = Advisor(
+    played = () if certificates_only else attack_list(attacks, also)
+    advisor = _advisor(Builder(load_host(blocks)), given, records, classes, clip, target, played, seed)
+    say = (lambda line: None) if as_json else click.echo
+    say(_heading(advisor, records, classes, clip, queries))
+    found = []
+    for knob in advisor.knobs():
+        if not only or any(text in knob.title + knob.template for text in only):
+            found.append(advisor.advise(knob))
+            say(_line(found[-1], played=not certificates_only))
+    if as_json:
+        click.echo(json.dumps([attrs.asdict(item) for item in found], indent=1, ensure_ascii=False))
+    elif not any(item.certified is not None for item in found):
+        click.echo("\nNothing here reaches the target by certificate.")
+
+
+def _advisor(
+    builder: Builder,
+    channel: Spec,
+    records: int,
+    classes: int,
+    clip: float | None,
+    target: str,
+    attacks: tuple[str, ...],
+    seed: int,
+) -> Advisor:
+    from labelinf_core.advise.search import Advisor
+    from labelinf_core.advise.target import Target
+    from labelinf_core.descriptors import Kind
+
+    build = builder.build
+    for spec in attacks:  # a slip in a name is the user's, not a failure of the attack
+        build(Kind.ATTACK, spec, "--attack")
+    return Advisor(
         builder=builder,
-        channel=build(Kind.CHANNEL, given, "advise"),
+        channel=build(Kind.CHANNEL, channel, "advise"),
         data=build(Kind.LABELS, f"made(n_records={records}, n_classes={classes}, seed={seed})", "advise").load(),
         base=(build(Kind.DEFENCE, f"clip(epsilon={clip!r})", "--clip"),) if clip else (),
         target=Target.parse(target),
-        attacks=() if certificates_only else strongest()["attacks"],
+        attacks=attacks,
         seed=seed,
     )
-    chosen = [knob for knob in advisor.knobs() if not only or any(t in knob.title + knob.template for t in only)]
-    if not as_json:
-        click.echo(_heading(advisor, records, classes, clip, queries))
-    found = []
-    for knob in chosen:
-        found.append(advisor.advise(knob))
-        if not as_json:
-            click.echo(_line(found[-1], played=not certificates_only))
-    if as_json:
-        click.echo(json.dumps([_plain(item) for item in found], indent=1, ensure_ascii=False))
-    elif not any(item.certified is not None for item in found):
-        click.echo("\nNothing here reaches the target by certificate.")
 
 
 def _heading(advisor: Advisor, records: int, classes: int, clip: float | None, queries: int | None) -> str:
@@ -88,10 +128,15 @@ def _line(advice: Advice, *, played: bool) -> str:
     sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.certified:.4g} ({advice.statement})"
     lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost)]
     if played:
-        forced = "no setting withstands" if advice.forced is None else f"{sign} {advice.forced:.4g}"
-        by = f" (forced by {advice.strongest_attack})" if advice.strongest_attack else ""
-        lines += [f"    attacks    {forced}{by}", *cost_lines(advice.forced_cost)]
-    return "\n".join(lines)
+        lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost)]
+    return "\n".join([*lines, *(f"    note       {note}" for note in advice.notes)])
+
+
+def _forced(advice: Advice, sign: str) -> str:
+    by = f" (forced by {advice.strongest_attack})" if advice.strongest_attack else ""
+    if advice.forced is not None:
+        return f"{sign} {advice.forced:.4g}{by}"
+    return f"no setting withstands{by}" if by else "none could be played, so nothing was withstood"
 
 
 def cost_lines(cost: Mapping[str, float], indent: int = 15) -> list[str]:
@@ -103,7 +148,3 @@ def cost_lines(cost: Mapping[str, float], indent: int = 15) -> list[str]:
         f"{' ' * indent}costs honest models {cost['mean_error']:.3g} of their score on average; rank correlation "
         f"{cost['rank_correlation']:.2f}, {cost['top_flips']:.1f} of the best 3 displaced{refused}"
     ]
-
-
-def _plain(advice: Advice) -> dict[str, Any]:
-    return attrs.asdict(advice)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
-from labelinf_core.cli.advise import cost_lines
+from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.audit_outputs import outputs
 from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from labelinf_core.advise.search import Advice
     from labelinf_core.audit.scorer import Leak
     from labelinf_core.audit.scorer_probe import ScorerFindings
     from labelinf_core.components import LabelSet
+    from labelinf_core.guarantees import Interval
     from labelinf_core.losses import AdditiveLoss
     from labelinf_core.specs import Builder
 
@@ -36,7 +38,7 @@ audit.add_command(outputs)
 @click.argument("scorer", metavar="MODULE:FUNCTION")
 @labels_options
 @click.option("--queries", type=click.IntRange(min=0), default=0, help="The adversary's budget; 0 is unlimited.")
-@click.option("--attack", "attacks", multiple=True, metavar="SPEC", help="Play this attack; may be repeated.")
+@list_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--max-labels-per-query",
@@ -55,6 +57,7 @@ def scorer(
     column: str,
     queries: int,
     attacks: tuple[str, ...],
+    also: tuple[str, ...],
     seed: int,
     max_labels_per_query: float,
     as_json: bool,
@@ -64,51 +67,73 @@ def scorer(
 
     SCORER may also be sklearn, or 'cmd:PROGRAM ARGUMENT ...', a program that reads JSON lines with "labels" and
     "predictions" and writes JSON lines with "score".
+
+    What the function does is learnt by probing, so nothing is certified: "expected" is what theory implies if the probe
+    is right. Exits with status 2 when attacks failed and none could be played.
     """
+    from labelinf_core.descriptors import Kind
+    from labelinf_core.specs import Builder
+
+    builder = Builder(load_host(blocks))
+    data = builder.build(Kind.LABELS, labels_spec(labels or "breast-cancer", column), "--labels").load()
+    say = (lambda line: None) if as_json else click.echo
+    report = _audited(scorer, data, builder, attack_list(attacks, also), queries, seed, say)
+    if as_json:
+        click.echo(_as_json(report))
+    failed = any(leak.failure for leak in report.leaks)
+    if failed and not any(leak.accuracy for leak in report.leaks):
+        context.exit(2)
+    context.exit(int(max((leak.labels_per_query for leak in report.leaks), default=0.0) > max_labels_per_query))
+
+
+@attrs.frozen(kw_only=True)
+class _Report:
+    data: LabelSet
+    findings: ScorerFindings
+    leaks: tuple[Leak, ...]
+    changes: tuple[Advice, ...]
+
+
+def _audited(
+    scorer: str,
+    data: LabelSet,
+    builder: Builder,
+    attacks: Sequence[str],
+    queries: int,
+    seed: int,
+    say: Callable[[str], None],
+) -> _Report:
+    """Probe, play and advise, telling the user of every step."""
     import numpy as np
 
     from labelinf_core.audit.scorer import audit_scorer, findings_of, strongest
     from labelinf_core.audit.scorer_advice import smallest_changes
     from labelinf_core.channels.scorers import make_scorer
-    from labelinf_core.descriptors import Kind
     from labelinf_core.errors import InputError
-    from labelinf_core.specs import Builder
 
-    builder = Builder(load_host(blocks))
-    data = builder.build(Kind.LABELS, labels_spec(labels or "breast-cancer", column), "--labels").load()
     losses = _losses(builder, strongest()["losses"])
     made = make_scorer(scorer, next(iter(losses.values())), data.n_classes)
     rng = np.random.default_rng(seed)
     findings = findings_of(made, data, losses, rng)
-    if not as_json:
-        click.echo(f"{scorer} on {data.title} ({data.n_records} labels, {data.n_classes} classes)")
-        click.echo(f"found by probing ({findings.queries} queries): {findings.sentence()}\n")
+    say(f"{scorer} on {data.title} ({data.n_records} labels, {data.n_classes} classes)")
+    say(f"found by probing ({findings.queries} queries): {findings.sentence()}\n")
     if not findings.loss:
         raise InputError(
             f"scorer {scorer!r} is no mean over records of a loss that is known here ({', '.join(losses)})."
         )
-    leaks = []
+    loss, leaks = losses[findings.loss], []
     for leak in audit_scorer(
-        made,
-        data,
-        builder=builder,
-        attacks=attacks or strongest()["attacks"],
-        findings=findings,
-        loss=losses[findings.loss],
-        queries=queries,
-        rng=rng,
+        made, data, builder=builder, attacks=attacks, findings=findings, loss=loss, queries=queries, rng=rng
     ):
         leaks.append(leak)
-        if not as_json:
-            click.echo(_line(leak))
-    changes = list(smallest_changes(builder, data, findings, queries)) if any(leak.exact for leak in leaks) else []
-    if as_json:
-        click.echo(_as_json(findings, leaks, data, changes))
-    else:
-        click.echo(_verdict(leaks, data, queries))
-        click.echo(_suggestions(changes) if any(leak.exact for leak in leaks) else "", nl=False)
-    worst = max((leak.labels_per_query for leak in leaks), default=0.0)
-    context.exit(int(worst > max_labels_per_query))
+        say(_line(leak))
+    say(_verdict(leaks, data, queries))
+    # What is proved to help would rest on the very probe that was contradicted.
+    advisable = any(leak.exact for leak in leaks) and not any(leak.contradicts for leak in leaks)
+    changes = tuple(smallest_changes(builder, data, findings, queries)) if advisable else ()
+    if advisable:
+        say(_suggestions(changes))
+    return _Report(data=data, findings=findings, leaks=tuple(leaks), changes=changes)
 
 
 def _losses(builder: Builder, names: Sequence[str]) -> dict[str, AdditiveLoss]:
@@ -120,48 +145,64 @@ def _losses(builder: Builder, names: Sequence[str]) -> dict[str, AdditiveLoss]:
 def _line(leak: Leak) -> str:
     if leak.refusal:
         return f"  {leak.attack:24} not played: {leak.refusal}"
-    sure = "certified" if leak.certified else "observed"
+    if leak.accuracy is None:
+        return f"  {leak.attack:24} failed after {leak.queries} queries: {leak.failure}"
+    sure = "all labels expected" if leak.contradicts else "expected" if leak.expected else "observed"
     return (
-        f"  {leak.attack:24} {leak.accuracy:7.2%} of labels, {leak.queries} queries, "
-        f"{leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
+        f"  {leak.attack:24} {_share(leak.accuracy)} of labels (majority guess {leak.baseline:.1%}), {leak.queries} "
+        f"queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
     )
 
 
+def _share(share: Interval) -> str:
+    return f"{share.value:.2%} [{share.low:.1%}, {share.high:.1%}]"
+
+
 def _verdict(leaks: Sequence[Leak], data: LabelSet, queries: int) -> str:
-    played = [leak for leak in leaks if not leak.refusal]
+    played = [(leak, leak.accuracy) for leak in leaks if leak.accuracy]
     budget = f"{queries} queries" if queries else "any number of queries"
     if not played:
         return f"\nno attack could be played within {budget}; that is not a proof of safety."
-    best = max(played, key=lambda leak: leak.labels_per_query)
+    best, share = max(played, key=lambda item: item[0].labels_per_query)
     if best.exact:
         said = f"all {data.n_records} labels in {best.queries} queries"
     else:
-        said = f"{best.accuracy:.1%} of labels in {best.queries} queries (the majority guess has {max(data.prior):.1%})"
-    return f"\nyour scorer gives up {best.labels_per_query:.1f} labels a query: {said}, by {best.attack}."
+        guessed = f"{_share(share)} of labels in {best.queries} queries"
+        said = f"{guessed} (the majority guess has {best.baseline:.1%})"
+    lines = [f"\nyour scorer gives up {best.labels_per_query:.1f} labels a query: {said}, by {best.attack}."]
+    if short := [leak.attack for leak in leaks if leak.contradicts]:
+        lines.append(
+            f"The probe must have been wrong: if it were right, all labels would have come out by {', '.join(short)}. "
+            f"What else it implies is void, and no change is suggested."
+        )
+    return "\n".join(lines)
 
 
 def _suggestions(changes: Sequence[Advice]) -> str:
     """Say which changes are proved to stop exact recovery, and what they cost."""
     if not changes:
-        return "Nothing here is proved to stop exact recovery within that budget; give one with --queries.\n"
-    lines = ["Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games):"]
+        return "Nothing here is proved to stop exact recovery within that budget; give one with --queries."
+    lines = [
+        "Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games), if the probe is "
+        "right:"
+    ]
     for advice in changes:
         lines += [f"  {advice.setting:44} {advice.statement}", *cost_lines(advice.certified_cost, indent=4)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
-def _as_json(findings: ScorerFindings, leaks: Sequence[Leak], data: LabelSet, changes: Sequence[Advice]) -> str:
-    import attrs
-
+def _as_json(report: _Report) -> str:
     from labelinf_core.evaluator.records import plain
 
-    report: dict[str, Any] = {
+    data = report.data
+    written: dict[str, Any] = {
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
-        "findings": attrs.asdict(findings),
-        "attacks": [attrs.asdict(leak) for leak in leaks],
-        "changes that stop exact recovery": [
+        "findings": attrs.asdict(report.findings),
+        "attacks": [attrs.asdict(leak) for leak in report.leaks],
+        "attacks that contradict the findings": [leak.attack for leak in report.leaks if leak.contradicts],
+        "changes that stop exact recovery if the findings are right": [
             {"defence": item.setting, "statement": item.statement, "costs": dict(item.certified_cost)}
-            for item in changes
+            for item in report.changes
         ],
     }
-    return json.dumps(plain(report), indent=1, ensure_ascii=False)
+    return json.dumps(plain(written), indent=1, ensure_ascii=False)

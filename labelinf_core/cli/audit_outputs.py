@@ -13,6 +13,7 @@ from labelinf_core.cli.options import block_option, load_host
 if TYPE_CHECKING:
     from labelinf_core.audit.findings import Audit, Finding
     from labelinf_core.channels.output import View
+    from labelinf_core.guarantees import Interval
 
 __all__ = ["outputs"]
 
@@ -34,7 +35,13 @@ __all__ = ["outputs"]
     show_default=True,
     help="The delta of that claim; two classes only.",
 )
-@click.option("--attack", "attacks", multiple=True, metavar="SPEC", help="Play this attack; may be repeated.")
+@click.option(
+    "--attack",
+    "attacks",
+    multiple=True,
+    metavar="SPEC",
+    help="Play this attack instead of all that are loaded; may be repeated.",
+)
 @click.option("--gate", is_flag=True, help="Exit with status 1 when any attack that passes the placebo leaks.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
@@ -106,14 +113,19 @@ def _lines(found: Audit, view: str) -> list[str]:
 def _line(item: Finding, found: Audit) -> str:
     if item.accuracy is None or item.epsilon is None:
         return f"  {item.attack:22} {item.word.value}: {item.refusal or 'it abstained throughout'}"
-    share = item.accuracy
-    against = f", p above ceiling {item.p_ceiling:.2g}" if found.ceiling < 1 else ""
-    memorised = f", trained label {item.memorised.value:.1%}" if item.memorised else ""
+    test = "p above ceiling" if found.delta == 0 else "p of the claim"
+    against = f", {test} {item.p_ceiling:.2g}" if found.ceiling < 1 else ""
+    memorised = f", trained label {_share(item.memorised)}" if item.memorised else ""
+    placebo = f", placebo {_share(item.placebo_share)}" if item.placebo_share else ""
     return (
-        f"  {item.attack:22} {item.correct}/{item.guesses} = {share.value:.1%} [{share.low:.1%}, {share.high:.1%}], "
-        f"p {item.p_chance:.2g}{against}{memorised}, placebo {item.placebo / item.guesses:.1%}, "
+        f"  {item.attack:22} {item.correct}/{item.guesses} = {_share(item.accuracy)} "
+        f"(chance {1 / found.n_classes:.1%}), p {item.p_chance:.2g}{against}{memorised}{placebo}, "
         f"epsilon >= {item.epsilon.epsilon:.2f}: {item.word.value}"
     )
+
+
+def _share(share: Interval) -> str:
+    return f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
 
 
 def _summary(found: Audit) -> list[str]:
@@ -127,7 +139,8 @@ def _summary(found: Audit) -> list[str]:
     else:
         lines = [f"Not refuted: epsilon = {found.claimed:g} was claimed, {proved}. That is not a proof of the claim."]
     if found.ceiling < 1:
-        lines.append(f"epsilon = {found.claimed:g} allows any attack {found.ceiling:.1%} of the planted labels.")
+        allows = "allows any attack" if found.delta == 0 else "lets any attack expect"
+        lines.append(f"epsilon = {found.claimed:g} {allows} {found.ceiling:.1%} of the planted labels.")
     lines.append(f"{found.n_canaries} canaries can prove epsilon >= {found.provable:.2f} at best.")
     return lines
 

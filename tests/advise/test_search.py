@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import attrs
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelinf_core.advise.search import Advisor, smallest
+from labelinf_core.advise.search import Advice, Advisor, smallest
 from labelinf_core.advise.target import Target
+from labelinf_core.audit.scorer import strongest
+from labelinf_core.channels.score import ScoreAttack, ScoreOracle
+from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.cli import main
-from labelinf_core.components import Knob
+from labelinf_core.cli.advise import attack_list
+from labelinf_core.components import Guess, Knob
 from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
+from labelinf_core.errors import InputError, QueryRefusedError
+from labelinf_core.guarantees import Ceiling
 from labelinf_core.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.threat import ThreatModel
 
 BUILDER = Builder(Host.load())
 
@@ -141,3 +150,114 @@ def test_noise_beyond_all_measure_is_planned_for_in_no_time() -> None:
     flood = Knob(title="s", template=GAUSSIAN.template, weakest=46.0, strongest=1e9)
 
     assert strong.advise(flood).forced == 46.0
+
+
+class Component(ScoreAttack):
+    """Somebody's attack, which may refuse, break, or break after a game that it won."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+        self.games = 0
+
+    def refusal(self, threat: ThreatModel) -> str:
+        return "not today" if self.how == "refuses" else ""
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        self.games += 1
+        if self.how == "breaks":
+            raise ZeroDivisionError("by nothing")
+        if self.how == "is-refused":
+            raise QueryRefusedError("no answer to such a query.")
+        if self.how == "wins-once" and self.games > 1:
+            raise KeyError("lost")
+        return BUILDER.build(Kind.ATTACK, "hybrid", "test").run(oracle, rng)
+
+
+class Workshop:
+    """Builds what is named by how it fails, and the rest as ever."""
+
+    host = BUILDER.host
+
+    def build(self, kind: Kind, spec: str, where: str) -> Any:
+        broken = ("refuses", "breaks", "is-refused", "wins-once")
+        return Component(spec) if spec in broken else BUILDER.build(kind, spec, where)
+
+
+ROUNDING = Knob(title="d", template="round(decimals={})", weakest=15, strongest=4, integer=True)
+
+
+def facing(*attacks: str) -> Advice:
+    workshop: Any = Workshop()
+    return attrs.evolve(advisor(40, 100, "no-exact-recovery", attacks, trials=3), builder=workshop).advise(ROUNDING)
+
+
+@pytest.mark.parametrize("attack", ["breaks", "is-refused"])
+def test_an_attack_that_fails_is_no_protection_and_is_reported(attack: str) -> None:
+    alone, beside = facing(attack), facing(attack, "majority")
+
+    assert (alone.forced, alone.strongest_attack) == (None, "")
+    assert beside.forced == 15  # the majority guess was played, and stays within the target
+    for advice in (alone, beside):
+        (note,) = advice.notes
+        assert re.match(rf"{attack} failed against round\(decimals=4\): (ZeroDivision|QueryRefused)Error: ", note)
+
+
+def test_an_attack_that_refuses_is_passed_over() -> None:
+    assert (facing("refuses").forced, facing("refuses").notes) == (None, ())
+    assert (facing("refuses", "majority").forced, facing("refuses", "majority").notes) == (15, ())
+
+
+def test_what_an_attack_won_before_it_failed_counts() -> None:
+    advice = facing("majority", "wins-once")
+
+    assert (advice.forced, advice.strongest_attack) == (None, "wins-once")
+    assert "KeyError: 'lost'" in advice.notes[0]
+
+
+def test_a_defence_that_cannot_be_built_withstands_nothing() -> None:
+    unbuilt = Knob(title="d", template="no-such-defence({})", weakest=1.0, strongest=2.0)
+    advice = advisor(40, 100, "no-exact-recovery", ("majority",)).advise(unbuilt)
+
+    assert advice.forced is None
+    assert advice.notes[0].startswith("no-such-defence(2.0) could not be built: ")
+
+
+def test_a_cost_that_cannot_be_measured_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def utility(*arguments: object) -> dict[str, float]:
+        raise InputError("scorer takes 40 records only.")
+
+    monkeypatch.setattr(ScoreChannel, "utility", utility)
+    advice = facing("majority")
+
+    assert (advice.forced, dict(advice.forced_cost)) == (15, {})
+    assert advice.notes == (
+        "what round(decimals=15) costs honest users could not be measured: InputError: scorer takes 40 records only.",
+    )
+
+
+def test_a_bound_that_breaks_proves_nothing_and_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ceilings(self: object, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        raise OverflowError("too large")
+
+    kind = type(BUILDER.build(Kind.BOUND, "label-dp", "test"))
+    monkeypatch.setattr(kind, "ceilings", ceilings)
+    response = Knob(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
+    advice = advisor(100, 50, "60%").advise(response)
+
+    assert f"{kind.__name__} could not be evaluated: OverflowError: too large" in advice.notes
+
+
+def test_attacks_of_ones_own_replace_the_list_or_join_it() -> None:
+    assert attack_list(("hybrid",), ()) == ("hybrid",)
+    assert attack_list(("hybrid",), ("mine", "hybrid")) == ("hybrid", "mine")
+    assert attack_list((), ("mine",)) == (*strongest()["attacks"], "mine")
+
+
+def test_the_command_shows_what_failed_and_knows_a_slip_in_a_name() -> None:
+    arguments = ["advise", "--records", "40", "--target", "no-exact-recovery", "--only", "decimals"]
+    slip = CliRunner().invoke(main, [*arguments, "--also", "hadamrd"])
+    none = CliRunner().invoke(main, [*arguments, "--attack", "subset-inference"], catch_exceptions=False)
+
+    assert slip.exit_code == 2
+    assert "hadamrd" in slip.stderr
+    assert "attacks    none could be played, so nothing was withstood" in none.stdout

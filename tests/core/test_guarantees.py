@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from labelinf_core.guarantees import BoundValue, Ceiling, Direction, Interval, Promise, Verdict, judge
@@ -76,6 +77,12 @@ def test_a_ceiling_certifies_when_it_denies_half_of_what_there_is_to_gain(n_clas
     low = Interval(value=0.2, low=0.1, high=0.3)
     assert verdict(low, NEVER, None, ceiling(line), n_classes=n_classes) is Verdict.HELD_CERTIFIED
     assert verdict(low, NEVER, None, ceiling(line + 0.01), n_classes=n_classes) is Verdict.HELD_SO_FAR
+
+
+def test_the_allowance_of_a_ceiling_counts_against_its_certificate() -> None:
+    low = Interval(value=0.2, low=0.1, high=0.3)
+    assert verdict(low, NEVER, None, attrs.evolve(ceiling(0.74), allowance=0.01)) is Verdict.HELD_CERTIFIED
+    assert verdict(low, NEVER, None, attrs.evolve(ceiling(0.74), allowance=0.02)) is Verdict.HELD_SO_FAR
 
 
 def test_beating_the_majority_guess_breaks_a_defence_by_observation() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from labelinf_core.audit.output_files import read_planted
 from labelinf_core.audit.outputs import audit_outputs
 from labelinf_core.channels.output import Outputs, View
 from labelinf_core.cli.audit_outputs import outputs
+from labelinf_core.descriptors import Kind
 from labelinf_core.errors import InputError, LabelinfError
 from labelinf_core.host import Host
 from labelinf_core.specs import Builder
@@ -455,3 +457,40 @@ def test_a_delta_of_two_classes_proves_a_little_less(tmp_path: Path) -> None:
     assert approximate.epsilon < approximate.provable < pure.provable
     assert pure.refuted
     assert approximate.refuted
+
+
+def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the_test(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    planted = rng.integers(0, 2, M)
+    given = {
+        "probabilities": write(tmp_path / "p.csv", "0,1", ["0.0,1.0" if y else "1.0,0.0" for y in planted]),
+        "canaries": write(tmp_path / "c.csv", "label,trained", [f"{y},{y}" for y in planted]),
+    }
+    arguments = [text for name, path in given.items() for text in (f"--{name}", path)]
+    pure = cli(*arguments, "--epsilon", "0.1", "--attack", "lia-threshold").output
+    approximate = cli(*arguments, "--epsilon", "0.1", "--delta", "0.05", "--attack", "lia-threshold")
+
+    whole, share = r"100\.0% \[99\.\d%, 100\.0%\]", r"\d+\.\d% \[\d+\.\d%, \d+\.\d%\]"
+    assert re.search(rf"= {whole} \(chance 50\.0%\), p .*, trained label {whole}, placebo {share}, epsilon", pure)
+    assert "p above ceiling" in pure
+    # Everything is told with probability delta, so one run that tells everything refutes nothing.
+    assert "p above ceiling" not in approximate.output
+    assert "p of the claim 0.19," in approximate.output
+    assert "lets any attack expect" in approximate.output
+    assert approximate.exit_code == 0
+
+
+def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(self: object, oracle: object, rng: object) -> None:
+        raise ZeroDivisionError("by nothing")
+
+    monkeypatch.setattr(type(BUILDER.build(Kind.ATTACK, "blind-guess", "test")), "run", broken)
+    given = files(tmp_path, keep=1.0)
+    found = audited(given)
+    shown = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
+
+    assert word(found, "blind-guess") is Word.FAILED
+    assert word(found, "lia-threshold") is Word.LEAKS
+    assert re.search(r"blind-guess +failed: ZeroDivisionError: by nothing", shown)
+    with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError: by nothing"):
+        audited(given, attacks=["blind-guess"])

@@ -199,3 +199,36 @@ def test_the_approximate_bound_covers_a_mechanism_that_tells_all_with_probabilit
         accused += auditing.epsilon_lower_bound(hits, 10, delta=delta, n_canaries=m) > epsilon
     assert accused <= 0.068 * runs
     assert stats.binom.sf(0.068 * runs, runs, 0.05) < 2e-4
+
+
+def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused() -> None:
+    """(.1, .05)-label-DP: everything with probability .05, else randomised response. The ceiling alone accuses it."""
+    rng, runs, m, epsilon, delta = np.random.default_rng(4), 4_000, 1_000, 0.1, 0.05
+    told = rng.random(runs) < delta
+    correct = np.where(told, m, rng.binomial(m, auditing.label_dp_ceiling(epsilon, 2), runs))
+
+    ceiling = auditing.label_dp_ceiling(epsilon, 2, delta)
+    alone = np.array([auditing.p_value(int(v), m, ceiling) for v in correct])
+    claim = np.array([auditing.claim_p_value(int(v), m, epsilon, delta=delta, n_canaries=m) for v in correct])
+
+    # By simulation: four standard deviations of 4 000 runs are .0063 at .01 and .019 at .1.
+    assert (alone <= 0.01).mean() > 0.04
+    for alpha in (0.01, 0.05, 0.1):
+        assert (claim <= alpha).mean() <= alpha + 4 * np.sqrt(alpha * (1 - alpha) / runs)
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.floats(0, 5), st.sampled_from([0.0, 1e-6, 1e-2]))
+def test_a_claim_is_improbable_exactly_where_the_bound_refutes_it(a: int, b: int, epsilon: float, delta: float) -> None:
+    correct, guesses = a, a + b
+    p = auditing.claim_p_value(correct, guesses, epsilon, delta=delta, n_canaries=200)
+    bound = auditing.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=200)
+
+    assert 0 <= p <= 1
+    if abs(bound - epsilon) > 1e-6:
+        assert (p < auditing.BETA) == (bound > epsilon)
+
+
+def test_a_claim_with_a_delta_for_many_classes_is_refused_and_no_claim_is_never_improbable() -> None:
+    assert auditing.claim_p_value(100, 100, math.inf, n_classes=3, delta=0.1, n_canaries=100) == 1
+    with pytest.raises(ValueError, match=r"delta=0\.1 must be 0 for n_classes=3"):
+        auditing.claim_p_value(5, 5, 1.0, n_classes=3, delta=0.1, n_canaries=5)
