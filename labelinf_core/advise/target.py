@@ -42,6 +42,8 @@ class Target:
             InputError: It is none of these.
         """
         if match := _ACCURACY.fullmatch(text.strip()):
+            if not 0 < float(match[1]) < 100:
+                raise InputError(f"--target {text}: a share of labels must lie between 0 % and 100 %, such as 60%.")
             return cls(accuracy=float(match[1]) / 100)
         if match := _EPSILON.fullmatch(text.strip()):
             return cls(epsilon=float(match[1]))

@@ -138,6 +138,11 @@ def _classes(path: str, table: Table, view: View, labels: Sequence[str]) -> Pred
     if len(header) != 1 or any(len(row) != 1 or not row[0] for row in body) or not body:
         raise InputError(f"{path} must have one column: a header, and the predicted class of every record below it.")
     predicted = [row[0] for row in body]
+    if not {*predicted} & {*labels}:
+        raise InputError(
+            f"{path} predicts {_some(predicted)}, but the planted labels are {_some(labels)}: no name is in both. Use "
+            f"the same names in both files."
+        )
     names = tuple(sorted({*predicted, *labels}, key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
     if len(names) < 2:
         raise InputError(f"{path} and the planted labels hold one class, {names[0]!r}; at least two are needed.")
@@ -166,3 +171,8 @@ def _check_probabilities(path: str, table: Table, values: Floats, step: float, f
         at = int(finer.argmax())
         row = ", ".join(table[at + first - 1])
         raise InputError(f"{path}: row {at + first} is declared as rounded to {step:g} and is not, got {row}.")
+
+
+def _some(names: Sequence[str]) -> str:
+    different = sorted(set(names))
+    return ", ".join(map(repr, different[:3])) + (", ..." if len(different) > 3 else "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from labelinf_core.cli.options import block_option, channel_options, channel_spec, load_host
+from labelinf_core.cli.options import Finite, block_option, channel_options, channel_spec, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def attack_list(instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
 @click.option("--records", type=click.IntRange(min=1), required=True, help="N, how many private labels there are.")
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K.")
 @click.option("--target", required=True, metavar="TARGET", help="60%, no-exact-recovery, or epsilon<=1.")
-@click.option("--clip", type=float, help="Probabilities are clipped to [clip, 1 - clip] already.")
+@click.option("--clip", type=Finite(), help="Probabilities are clipped to [clip, 1 - clip] already.")
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
@@ -64,7 +64,7 @@ def advise(
     as_json: bool,
     attacks: tuple[str, ...],
     also: tuple[str, ...],
-    channel: str,
+    channel: str | None,
     loss: str | None,
     scorer: str | None,
     queries: int | None,
@@ -73,7 +73,7 @@ def advise(
     """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks."""
     from labelinf_core.specs import Builder
 
-    given = channel_spec(channel, loss=loss, scorer=scorer or "float64", queries=queries)
+    given = _score_channel(channel, loss=loss, scorer=scorer or "float64", queries=queries)
     played = () if certificates_only else attack_list(attacks, also)
     advisor = _advisor(Builder(load_host(blocks)), given, records, classes, clip, target, played, seed)
     say = (lambda line: None) if as_json else click.echo
@@ -89,6 +89,15 @@ def advise(
         click.echo("\nNothing here reaches the target by certificate.")
 
 
+def _score_channel(channel: str | None, **given: Any) -> Spec:
+    from labelinf_core.errors import InputError
+    from labelinf_core.specs import parse
+
+    if channel is not None and (name := parse(channel, "--channel").name) != "score":
+        raise InputError(f"advise turns the defences of the score channel; on the {name} channel nothing turns yet.")
+    return channel_spec(channel, **given)
+
+
 def _advisor(
     builder: Builder,
     channel: Spec,
@@ -102,16 +111,20 @@ def _advisor(
     from labelinf_core.advise.search import Advisor
     from labelinf_core.advise.target import Target
     from labelinf_core.descriptors import Kind
+    from labelinf_core.errors import InputError
 
     build = builder.build
     for spec in attacks:  # a slip in a name is the user's, not a failure of the attack
         build(Kind.ATTACK, spec, "--attack")
+    goal = Target.parse(target)
+    if goal.accuracy is not None and goal.accuracy <= 1 / classes:
+        raise InputError(f"--target {target}: a blind guess of {classes} classes has {1 / classes:.0%}; ask for more.")
     return Advisor(
         builder=builder,
         channel=build(Kind.CHANNEL, channel, "advise"),
         data=build(Kind.LABELS, f"made(n_records={records}, n_classes={classes}, seed={seed})", "advise").load(),
         base=(build(Kind.DEFENCE, f"clip(epsilon={clip!r})", "--clip"),) if clip else (),
-        target=Target.parse(target),
+        target=goal,
         attacks=attacks,
         seed=seed,
     )

@@ -10,7 +10,7 @@ import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.audit_outputs import outputs
-from labelinf_core.cli.options import block_option, labels_options, labels_spec, load_host
+from labelinf_core.cli.options import Finite, block_option, labels_options, labels_spec, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ audit.add_command(outputs)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
     "--max-labels-per-query",
-    type=click.FloatRange(min=0),
+    type=Finite(min=0),
     default=0.1,
     show_default=True,
     help="Exit with status 1 when an attack gets more than this.",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.cli.options import Finite, block_option, load_host
 
 if TYPE_CHECKING:
     from labelinf_core.audit.findings import Audit, Finding
@@ -27,10 +27,10 @@ __all__ = ["outputs"]
     "--canaries", required=True, metavar="C.csv", help="Planted labels: column label; also record, loss, trained."
 )
 @click.option("--references", metavar="R.npz", help="Reference models: arrays probabilities or logits, and labels.")
-@click.option("--epsilon", type=click.FloatRange(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
+@click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
 @click.option(
     "--delta",
-    type=click.FloatRange(min=0, max=1, max_open=True),
+    type=Finite(min=0, max=1, max_open=True),
     default=0.0,
     show_default=True,
     help="The delta of that claim; two classes only.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.options import (
+    Finite,
     block_option,
     channel_options,
     channel_spec,
@@ -30,7 +31,7 @@ __all__ = ["bounds"]
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K, the number of classes.")
 @labels_options
 @channel_options
-@click.option("--clip", type=float, metavar="E", help="Short for --defence 'clip(epsilon=E)'.")
+@click.option("--clip", type=Finite(), metavar="E", help="Short for --defence 'clip(epsilon=E)'.")
 @click.option("--noise", metavar="MODEL", help="Short for --defence 'score-noise(model=MODEL)'.")
 @click.option("--defence", "defences", metavar="SPEC", multiple=True, help="What stands between, from the curator out.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")

@@ -14,6 +14,7 @@ import click
 
 from labelinf_core.cli.options import (
     RUNS,
+    Finite,
     block_option,
     features_option,
     form_options,
@@ -52,7 +53,7 @@ __all__ = ["matrix"]
     type=click.IntRange(min=0),
     help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, show_default=True,
+@click.option("--timeout", type=Finite(min=0, min_open=True), default=120.0, show_default=True,
               help="Seconds that one trial of a cell may take; the cell is then given up.")  # fmt: skip
 @form_options
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run there, or go on with the one there.")

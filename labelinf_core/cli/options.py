@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUNS",
+    "Finite",
     "block_option",
     "channel_options",
     "channel_spec",
@@ -34,6 +36,17 @@ block_option = click.option(
     multiple=True,
     help="Do not import plugin NAME. May be repeated.",
 )
+
+
+class Finite(click.FloatRange):
+    """A range of numbers that leaves out what is none: NaN passes every comparison, infinity most."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number, or say that it is none."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
 
 
 def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:

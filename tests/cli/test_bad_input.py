@@ -157,3 +157,29 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
     assert "say either how many labels" in told(labelinf("bounds"))
     assert "--records 2 must be at least --classes 3" in told(labelinf("bounds", "--records", "2", "--classes", "3"))
     assert "no component is called 'nothing'" in told(labelinf("plugins", "show", "nothing"))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--target", "150%"], "a share of labels must lie between 0 % and 100 %"),
+        (["--target", "30%"], "a blind guess of 2 classes has 50%; ask for more"),
+        (["--target", "60%", "--channel", "output"], "advise turns the defences of the score channel"),
+        (["--target", "60%", "--clip", "nan"], "nan is not a finite number"),
+    ],
+)
+def test_what_advice_cannot_be_asked_for(labelinf: Labelinf, options: list[str], told: str) -> None:
+    result = labelinf("advise", "--records", "10", *options)
+
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_classes_called_differently_in_two_files_are_no_all_clear(labelinf: Labelinf, tmp_path: Path) -> None:
+    (tmp_path / "top.csv").write_text("prediction\n" + "benign\nmalignant\n" * 20)
+    (tmp_path / "canaries.csv").write_text("label\n" + "class 0\nclass 1\n" * 20)
+
+    result = labelinf("audit", "outputs", "--top-1", "top.csv", "--canaries", "canaries.csv")
+
+    assert result.exit_code == 2
+    assert "predicts 'benign', 'malignant', but the planted labels are 'class 0', 'class 1'" in result.stderr
