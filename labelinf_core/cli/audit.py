@@ -34,8 +34,8 @@ def audit() -> None:
 audit.add_command(outputs)
 
 
-@audit.command()
-@click.argument("scorer", metavar="MODULE:FUNCTION")
+@audit.command(epilog="Without --labels it is tried on scikit-learn's breast-cancer labels.")
+@click.argument("scorer", metavar="MODULE:FUNCTION|cmd:PROGRAM")
 @labels_options
 @click.option("--queries", type=click.IntRange(min=0), default=0, help="The adversary's budget; 0 is unlimited.")
 @list_options

@@ -34,8 +34,10 @@ def show(key: str, as_json: bool) -> None:
     """Show one statement whole, with its worked number and its counterexample."""
     statements = {item.key.lower(): item for item in Host.load().statements()}
     if key.lower() not in statements:
+        families = ", ".join(dict.fromkeys(f"{item.key[0]}…" for item in statements.values()))
         raise UnknownNameError(
-            f"no statement is called {key!r}. Known are {', '.join(s.key for s in statements.values())}."
+            f"no statement is called {key!r}. Keys read {families} and a number; labelinf theorems lists all "
+            f"{len(statements)}."
         )
     statement = statements[key.lower()]
     click.echo(_as_json((statement,)) if as_json else _whole(statement))

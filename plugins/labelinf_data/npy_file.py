@@ -93,5 +93,9 @@ def _member(path: str, names: list[str], key: str) -> str:
         return key
     if not key and len(names) == 1:
         return names[0]
-    wanted = f"has no array {key!r}" if key else f"has {len(names)} arrays; name one with key"
+    wanted = (
+        f"has no array {key!r}"
+        if key
+        else f"has {len(names)} arrays; name the one with the labels: key, or --column on the command line"
+    )
     raise InputError(f"{path} {wanted}. Arrays are {', '.join(map(repr, names)) or 'none'}.")

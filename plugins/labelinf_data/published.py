@@ -39,7 +39,8 @@ class Counts(LabelSource):
     """A published label set: the right number of every class, in random order.
 
     Attributes:
-        name: Which set, a key of :data:`COUNTS`.
+        name: ``haberman``, ``breast-cancer``, ``banknote``, ``titanic``, ``imdb``, ``satellite``, ``cifar-10`` or
+            ``mnist``.
         seed: Of the order.
     """
 

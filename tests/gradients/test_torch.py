@@ -123,9 +123,9 @@ def without_linear(n_inputs: int, n_classes: int) -> Any:
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from sklearn.datasets import load_digits
+    from labelinf_core.bundled import load_bunch
 
-    bunch = load_digits()
+    bunch = load_bunch("digits")
     return LabelSet(
         labels=bunch.target,
         class_names=tuple("0123456789"),

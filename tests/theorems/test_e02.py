@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
+from labelinf_core.bundled import load_bunch
 from labelinf_core.channels.networks import Perceptron
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import label_loss
@@ -16,7 +16,7 @@ COEFFICIENT, START = 4.0, 0.7
 @pytest.fixture(scope="module")
 def digits() -> tuple[Perceptron, np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
-    data = load_digits()
+    data = load_bunch("digits")
     network = Perceptron.random((64, 512, 10), rng, bias=False)
     rows = rng.permutation(len(data.target))[:400]
     factor = rng.uniform(0, 0.5, (400, 1))

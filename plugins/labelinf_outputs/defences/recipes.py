@@ -13,7 +13,7 @@ __all__ = ["EarlyStopping", "TargetSmoothing", "WeightDecay"]
 
 @attrs.frozen(kw_only=True)
 class EarlyStopping(OutputDefence):
-    """Trains for fewer epochs. The strongest of the three for its cost, and free when it is the best epoch anyway.
+    """Trains for fewer epochs. Stronger for its cost than weight decay or label smoothing, free at the best epoch.
 
     Attributes:
         epochs: Passes over the training records, at least 1.

@@ -25,8 +25,9 @@ __all__ = ["Subset"]
 class Subset(ScoreDefence):
     """Scores a random share of the records only.
 
-    Stage: the labels and the query. Guarantee: see above; its size is public. Utility: the score of a sample, with the
-    sampling error that goes with it.
+    Stage: the labels and the query. Guarantee of a fixed subset: nobody guesses more than ``t + (1 - t) max p`` of the
+    labels, in any number of queries; inside the subset it hides nothing. Of a fresh one: q queries see a share
+    ``1 - (1 - t)**q``. Utility: the score of a sample, with its sampling error. The size is public.
 
     Attributes:
         share: Share t of the records that are scored, in (0, 1]; at least one record is.
