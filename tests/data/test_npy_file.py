@@ -50,7 +50,8 @@ def test_reads_the_named_or_the_only_array_of_an_archive(tmp_path: Path) -> None
     [
         (
             "",
-            "two.npz has 2 arrays; name the one with the labels: key, or --column on the command line. Arrays are 'x', 'y'.",
+            "two.npz has 2 arrays; name the one with the labels: key, or --column on the command line. "
+            "Arrays are 'x', 'y'.",
         ),
         ("z", "two.npz has no array 'z'. Arrays are 'x', 'y'."),
     ],
