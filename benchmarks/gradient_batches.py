@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.channels.clients import train
-from labelinf_core.channels.gradient import GradientAttack
-from labelinf_core.channels.gradient_channel import GradientChannel
-from labelinf_core.channels.networks import Perceptron
-from labelinf_core.components import Setting
+from labelinf_core.contracts.components import Setting
 from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.counts import Dictionary, Ilrg, Llg, Moments, Rlg, Yin
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.batches.instances import recover_batch
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.clients import train
+from labelinf_gradients.game.gradient import GradientAttack
+from labelinf_gradients.game.networks import Perceptron
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

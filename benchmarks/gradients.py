@@ -25,12 +25,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.clients import train
-from labelinf_core.channels.gradient import GradientAttack, GradientDefence
-from labelinf_core.channels.gradient_channel import GradientChannel
-from labelinf_core.channels.networks import Layer, Perceptron, softmax
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_data.bunches import load_bunch
 from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import OwnSamples
@@ -40,6 +36,10 @@ from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace
 from labelinf_gradients.defences.coarse import Quantise, Sign
 from labelinf_gradients.defences.conduct import FederatedAveraging, LabelSmoothing, Mixup
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.clients import train
+from labelinf_gradients.game.gradient import GradientAttack, GradientDefence
+from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 from labelinf_gradients.published.table5 import table5
 from labelinf_gradients.recovery.results import Recovery, Status
 from labelinf_gradients.recovery.solver import recover

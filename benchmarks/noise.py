@@ -26,11 +26,9 @@ import time
 
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreDefence
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, NoiseModel, Setting
+from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
+from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.statistics import label_accuracy
-from labelinf_core.guarantees import Ceiling
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.uniform import Uniform
@@ -45,7 +43,9 @@ from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.metrics.log_loss import LogLoss
 
 CLIP = 2.0**-52
 SPAN = math.log((1 - CLIP) / CLIP)

@@ -21,12 +21,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from labelinf_core import auditing
-from labelinf_core.channels.canaries import Game
-from labelinf_core.channels.output import LossOracle, OutputAttack, OutputDefence, OutputThreat
-from labelinf_core.channels.output_channel import OutputChannel, ranked
-from labelinf_core.components import ABSTAIN, LabelSet, Setting
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
+from labelinf_core.evaluator.statistics import clopper_pearson, p_value
 from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
@@ -44,8 +40,12 @@ from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
 from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
+from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.channel import OutputChannel, ranked
+from labelinf_outputs.game.output import LossOracle, OutputAttack, OutputDefence, OutputThreat
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
+from labelinf_privacy import auditing
 
 EPOCHS = (10, 20, 30, 40, 60)
 SPLITS = 4  # splits of the data; each serves as many audits as it has members
@@ -99,7 +99,7 @@ class Tally:
         return float(1.96 * np.std(self.shares, ddof=1) / len(self.shares) ** 0.5)
 
     def word(self, declared: bool, tests: int) -> str:
-        p = min(auditing.p_value(self.placebo, self.canaries, 0.5) * tests, 1.0)
+        p = min(p_value(self.placebo, self.canaries, 0.5) * tests, 1.0)
         return "ok" if p > 0.01 else "view reveals label" if declared else "leaky: void"
 
 
@@ -131,7 +131,7 @@ def memorising() -> None:
     }
     print(f"{'attack':18} {'planted label':24} {'p > ceiling':>12} {'trained':>8} {'placebo':>8}  epsilon >=")
     for name, tally in audited(attacks, threat, played, MEMBERS).items():
-        above = auditing.p_value(tally.correct, tally.canaries, ceiling)
+        above = p_value(tally.correct, tally.canaries, ceiling)
         share = interval(tally.correct, tally.canaries)
         print(
             f"{name:18} {share:24} {above:12.2g} {np.mean(tally.memorised):8.3f} "

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 
-from labelinf_core.reproductions import Table
+from labelinf_core.plugin.reproductions import Table
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 
 

@@ -25,20 +25,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_data.published import COUNTS, Counts
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
 from labelinf_scores.attacks.binary_weights import BinaryWeights
-from labelinf_scores.attacks.block_plan import decode_blocks
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
 from labelinf_scores.defences.rounding import Round
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.plans.block_plan import decode_blocks
 
 ATTACKS: dict[str, ScoreAttack] = {
     "primes": PrimeBlocks(size=5),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 
 project = "labelinf"
 author = "the labelinf authors"
@@ -15,7 +15,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
 ]
-doctest_global_setup = "from labelinf_core.descriptors import *\nfrom labelinf_core.specs import *"
+doctest_global_setup = "from labelinf_core.plugin.descriptors import *\nfrom labelinf_core.specs import *"
 html_theme = "furo"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]

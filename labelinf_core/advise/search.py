@@ -18,13 +18,13 @@ import numpy as np
 
 from labelinf_core.advise.siege import Siege
 from labelinf_core.advise.target import Target
-from labelinf_core.components import Bound, Channel, Defence, Knob, LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import LabelinfError, PluginError
+from labelinf_core.contracts.components import Bound, Channel, Defence, Knob, LabelSet, Setting
+from labelinf_core.contracts.errors import LabelinfError, PluginError
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.play import said
-from labelinf_core.guarantees import Ceiling
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_core.threat import ThreatModel
 
 __all__ = ["Advice", "Advisor", "smallest"]
 

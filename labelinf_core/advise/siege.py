@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 
 from labelinf_core.advise.target import Target
-from labelinf_core.components import Attack, Channel, Defence, LabelSet, Setting
-from labelinf_core.descriptors import Kind
+from labelinf_core.contracts.components import Attack, Channel, Defence, LabelSet, Setting
 from labelinf_core.evaluator.play import said
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 
 __all__ = ["Siege"]

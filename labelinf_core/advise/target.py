@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import attrs
 
-from labelinf_core.errors import InputError
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 
 __all__ = ["Target"]
 

@@ -21,7 +21,7 @@ from labelinf_core.cli.plugins import plugins
 from labelinf_core.cli.report import compare, report
 from labelinf_core.cli.reproduce import reproduce
 from labelinf_core.cli.theorems import theorems
-from labelinf_core.errors import LabelinfError
+from labelinf_core.contracts.errors import LabelinfError
 
 __all__ = ["main"]
 

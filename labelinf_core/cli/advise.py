@@ -34,11 +34,9 @@ def list_options(function: Any) -> Any:
     return instead(also(function))
 
 
-def attack_list(instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
-    """Return the attacks to play, each once: those named, or else the shipped list, and those that are added."""
-    from labelinf_core.audit.scorer import strongest
-
-    return tuple(dict.fromkeys([*(instead or strongest()["attacks"]), *also]))
+def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence[str]) -> tuple[str, ...]:
+    """Return the attacks to play, each once: those named, or else the channel's strongest, and those that are added."""
+    return tuple(dict.fromkeys([*(instead or strongest), *also]))
 
 
 @click.command(short_help="Find the smallest defence for a target.")
@@ -71,11 +69,14 @@ def advise(
     blocks: tuple[str, ...],
 ) -> None:
     """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks."""
+    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
 
     given = _score_channel(channel, loss=loss, scorer=scorer or "float64", queries=queries)
-    played = () if certificates_only else attack_list(attacks, also)
-    advisor = _advisor(Builder(load_host(blocks)), given, records, classes, clip, target, played, seed)
+    builder = Builder(load_host(blocks))
+    strongest = builder.host.find(Kind.CHANNEL, given.name).load().strongest()
+    played = () if certificates_only else attack_list(strongest, attacks, also)
+    advisor = _advisor(builder, given, records, classes, clip, target, played, seed)
     say = (lambda line: None) if as_json else click.echo
     say(_heading(advisor, records, classes, clip, queries))
     found = []
@@ -90,7 +91,7 @@ def advise(
 
 
 def _score_channel(channel: str | None, **given: Any) -> Spec:
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.specs import parse
 
     if channel is not None and (name := parse(channel, "--channel").name) != "score":
@@ -110,8 +111,8 @@ def _advisor(
 ) -> Advisor:
     from labelinf_core.advise.search import Advisor
     from labelinf_core.advise.target import Target
-    from labelinf_core.descriptors import Kind
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
 
     build = builder.build
     for spec in attacks:  # a slip in a name is the user's, not a failure of the attack

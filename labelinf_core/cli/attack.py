@@ -23,11 +23,11 @@ from labelinf_core.cli.options import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from labelinf_core.components import Outcome
+    from labelinf_core.contracts.components import Outcome
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.evaluator.results import CellResult
-    from labelinf_core.host import Host
+    from labelinf_core.plugin.host import Host
 
 __all__ = ["attack"]
 
@@ -65,10 +65,10 @@ def attack(attack: str, **chosen: Any) -> None:
 
 
 def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
-    from labelinf_core.descriptors import Kind
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.suite import Matrix, Suite
+    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder, parse
 
     given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
@@ -93,7 +93,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
 def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     import time
 
-    from labelinf_core.errors import InputError, LabelinfError
+    from labelinf_core.contracts.errors import InputError, LabelinfError
     from labelinf_core.evaluator.play import said
     from labelinf_core.evaluator.records import Status, Trial, plain
     from labelinf_core.evaluator.results import result_of
@@ -128,7 +128,7 @@ def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]
 
 
 def _save(path: Path, result: CellResult, outcome: Outcome) -> None:
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
 
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
@@ -144,8 +144,8 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
 
     from rich.text import Text
 
+    from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.evaluator.results import Results
-    from labelinf_core.guarantees import Verdict
     from labelinf_core.report import words
     from labelinf_core.report.console import make_console
 

@@ -18,9 +18,9 @@ from labelinf_core.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from labelinf_core.components import LabelSet
+    from labelinf_core.contracts.components import LabelSet
     from labelinf_core.evaluator.records import Implied
-    from labelinf_core.host import Host
+    from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
 
 __all__ = ["bounds"]
@@ -54,10 +54,10 @@ def bounds(**chosen: Any) -> None:
 
 
 def _implied(host: Host, chosen: dict[str, Any]) -> Implied:
-    from labelinf_core.components import Channel, Setting
-    from labelinf_core.descriptors import Kind
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.components import Channel, Setting
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.play import theory
+    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
 
     builder = Builder(host)
@@ -83,9 +83,9 @@ def _defences(chosen: dict[str, Any]) -> list[str]:
 def _labels(builder: Builder, chosen: dict[str, Any]) -> LabelSet:
     import numpy as np
 
-    from labelinf_core.components import LabelSet
-    from labelinf_core.descriptors import Kind
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.components import LabelSet
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
 
     records, classes = chosen["records"], chosen["classes"]
     if (records is None) == (chosen["labels"] is None):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.results import Results
     from labelinf_core.evaluator.suite import Suite
-    from labelinf_core.host import Host
+    from labelinf_core.plugin.host import Host
 
 __all__ = ["matrix"]
 
@@ -85,7 +85,7 @@ def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
     from labelinf_core.evaluator.suite import read_suite
     from labelinf_core.specs import Builder
 
-    suite = _changed(read_suite(name), host, chosen)
+    suite = _changed(read_suite(name, host), host, chosen)
     plan = make_plan(suite, Builder(host), name)
     return only(plan, chosen["only"]) if chosen["only"] else plan
 
@@ -94,8 +94,8 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     """Apply what the command line says instead of the suite file, or beside it."""
     import attrs
 
-    from labelinf_core.descriptors import Kind
     from labelinf_core.evaluator.changes import with_component, with_labels, with_setting
+    from labelinf_core.plugin.descriptors import Kind
 
     if chosen["labels"]:
         labels = labels_spec(chosen["labels"], chosen["column"], chosen["features"])
@@ -112,7 +112,7 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
 
 def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
     """Return where the run is kept: where the user says, the newest run of this plan, or a new directory."""
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.store import find_run
 
     if out is not None:
@@ -199,7 +199,7 @@ def _print_next(results: Results, directory: Path) -> None:
 
 
 def _status(results: Results, gate: str | None) -> int:
-    from labelinf_core.guarantees import Verdict
+    from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.report import words
     from labelinf_core.report.boards import failed
 

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.results import Results
-    from labelinf_core.host import Host
+    from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Spec
 
 __all__ = [
@@ -56,8 +56,8 @@ def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:
         InputError: A block does not read ``no:NAME``.
         UnknownNameError: A blocked plugin is not installed.
     """
-    from labelinf_core.errors import InputError
-    from labelinf_core.host import Host
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.host import Host
 
     for text in blocks:
         if not text.startswith("no:") or text == "no:":
@@ -95,7 +95,7 @@ def labels_spec(labels: str, column: str, features: str = "") -> str | Spec:
     Raises:
         InputError: ``--column`` or ``--features`` was given for what has neither.
     """
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.specs import Spec
 
     path = Path(labels)
@@ -163,7 +163,7 @@ def form_options(function: Any) -> Any:
 
 def print_results(results: Results, form: str, by: str) -> None:
     """Print results on standard output in the format that was chosen."""
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.report.formats import FORMATS
 
     if form != "table":

@@ -12,7 +12,7 @@ import click
 from labelinf_core.cli.options import block_option, load_host
 
 if TYPE_CHECKING:
-    from labelinf_core.host import Host, Registered
+    from labelinf_core.plugin.host import Host, Registered
 
 __all__ = ["plugins"]
 
@@ -77,8 +77,8 @@ def check(ctx: click.Context, host: Host, plugin: str) -> None:
 @click.pass_obj
 def new(host: Host, distribution: str, kind: str, into: Path | None) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
-    from labelinf_core.descriptors import Kind
-    from labelinf_core.errors import InputError
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.scaffold import Project, write_project
 
     project = Project(distribution=distribution, kind=Kind(kind))
@@ -130,7 +130,7 @@ def _brief(item: Registered) -> dict[str, Any]:
 
 
 def _listing(host: Host) -> Iterator[str]:
-    from labelinf_core.descriptors import Kind
+    from labelinf_core.plugin.descriptors import Kind
 
     items = list(host.catalogue())
     width = max((len(item.descriptor.name) for item in items), default=0)
@@ -151,7 +151,7 @@ def _listing(host: Host) -> Iterator[str]:
 
 
 def _called(host: Host, name: str) -> list[Registered]:
-    from labelinf_core.errors import UnknownNameError
+    from labelinf_core.contracts.errors import UnknownNameError
 
     found = [item for item in host.catalogue() if item.descriptor.name == name]
     if not found:

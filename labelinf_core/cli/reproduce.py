@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.errors import UnknownNameError
+from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
-    from labelinf_core.reproductions import Reproduced, Table
+    from labelinf_core.plugin.reproductions import Reproduced, Table
 
 __all__ = ["reproduce"]
 

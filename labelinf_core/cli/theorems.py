@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
-from labelinf_core.errors import UnknownNameError
-from labelinf_core.host import Host
+from labelinf_core.contracts.errors import UnknownNameError
+from labelinf_core.plugin.host import Host
 
 if TYPE_CHECKING:
-    from labelinf_core.statements import Statement
+    from labelinf_core.plugin.statements import Statement
 
 __all__ = ["theorems"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import attrs
 
-from labelinf_core.components import LabelSet
+from labelinf_core.contracts.components import LabelSet, Measure
 from labelinf_core.evaluator.records import to_json
 
 __all__ = ["Cell", "LabelFacts", "Plan", "Shown", "digest_of"]
@@ -101,6 +101,7 @@ class Plan:
         cells: The cells, in the order of the suite.
         labels: Facts about every label set.
         environment: Versions of Python and of the numerical libraries.
+        measures: What every channel measures beside the share of labels recovered, by the channel's name.
     """
 
     title: str
@@ -109,6 +110,7 @@ class Plan:
     cells: tuple[Cell, ...]
     labels: tuple[LabelFacts, ...]
     environment: Mapping[str, str]
+    measures: Mapping[str, tuple[Measure, ...]] = attrs.field(factory=dict)
 
     @property
     def digest(self) -> str:

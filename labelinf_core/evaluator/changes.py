@@ -11,10 +11,10 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, parse
 
 __all__ = ["with_component", "with_labels", "with_setting"]

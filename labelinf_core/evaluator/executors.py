@@ -24,7 +24,7 @@ from pebble import ProcessExpired, ProcessPool
 from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 
 __all__ = ["Executor", "Imply", "InProcess", "Play", "Processes", "Task"]

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from labelinf_core import auditing
-from labelinf_core.components import Placebo
+from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status, Trial
-from labelinf_core.guarantees import Verdict
+from labelinf_core.evaluator.statistics import holm, p_value
 
 __all__ = ["LEVEL", "placebo_p_value", "void_verdicts"]
 
@@ -22,7 +22,7 @@ LEVEL = 0.01  #: probability that any honest attack of a table is called leaky
 def placebo_p_value(placebos: Sequence[Placebo]) -> float:
     """Return the exact one-sided p-value of so many correct placebo guesses, pooled over trials."""
     correct = sum(item.n_correct for item in placebos)
-    return auditing.p_value(correct, sum(item.n_records for item in placebos), placebos[0].chance)
+    return p_value(correct, sum(item.n_records for item in placebos), placebos[0].chance)
 
 
 def void_verdicts(trials: Mapping[str, Sequence[Trial]]) -> Mapping[str, Verdict]:
@@ -35,7 +35,7 @@ def void_verdicts(trials: Mapping[str, Sequence[Trial]]) -> Mapping[str, Verdict
     for cell, played in trials.items():
         if placebos := [item.placebo for item in played if item.status is Status.OK and item.placebo]:
             tried[cell] = placebos
-    adjusted = auditing.holm([placebo_p_value(placebos) for placebos in tried.values()])
+    adjusted = holm([placebo_p_value(placebos) for placebos in tried.values()])
     return {
         cell: Verdict.VIEW_REVEALS if placebos[0].declared else Verdict.LEAKY
         for (cell, placebos), p in zip(tried.items(), adjusted, strict=True)

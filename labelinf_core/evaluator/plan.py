@@ -11,11 +11,11 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.components import LabelSet
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError, LabelinfError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of
 from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder, Spec, parse
 
 __all__ = ["make_plan", "only"]
@@ -48,7 +48,12 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
         environment=_environment(),
+        measures={name: builder.host.find(Kind.CHANNEL, name).load().measures() for name in _channels(suite)},
     )
+
+
+def _channels(suite: Suite) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(matrix.channel for matrix in suite.matrix))
 
 
 def only(plan: Plan, patterns: Sequence[str]) -> Plan:

@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from labelinf_core.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError, LabelinfError
+from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Setting
+from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.records import Implied, Status, Trial, plain, to_json
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder, parse
-from labelinf_core.threat import ThreatModel
 
 __all__ = ["Bench", "attack_rng", "curator_rng", "said", "theory"]
 

@@ -15,8 +15,8 @@ import attrs
 import cattrs
 import numpy as np
 
-from labelinf_core.components import Placebo
-from labelinf_core.guarantees import BoundValue, Ceiling, Promise
+from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 
 __all__ = ["Implied", "Status", "Trial", "from_json", "plain", "to_json"]
 

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import attrs
 
+from labelinf_core.contracts.components import Measure
+from labelinf_core.contracts.guarantees import Interval, Verdict, judge
 from labelinf_core.evaluator import placebo, statistics
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
-from labelinf_core.guarantees import Interval, Verdict, judge
+from labelinf_core.specs import parse
 
 __all__ = ["CellResult", "Results", "result_of", "summarise"]
 
@@ -27,6 +29,7 @@ class CellResult:
         accuracy: Share of labels guessed correctly, over the trials that were played to the end; None without any.
         exact: Share of those trials in which every label was recovered.
         verdict: Observed against implied.
+        measures: What the channel measures beside the share of labels.
     """
 
     cell: Cell
@@ -36,6 +39,7 @@ class CellResult:
     accuracy: Interval | None
     exact: Interval | None
     verdict: Verdict
+    measures: tuple[Measure, ...] = ()
 
     @property
     def played(self) -> tuple[Trial, ...]:
@@ -99,7 +103,8 @@ def _results(store: Store) -> Iterator[CellResult]:
     void = placebo.void_verdicts(trials)
     for cell in store.plan.cells:
         implied = store.implied(cell.id) or Implied(status=Status.PENDING)
-        yield result_of(cell, labels[cell.digest], implied, trials[cell.id], len(store.plan.cells), void)
+        result = result_of(cell, labels[cell.digest], implied, trials[cell.id], len(store.plan.cells), void)
+        yield attrs.evolve(result, measures=store.plan.measures.get(parse(cell.channel, "channel").name, ()))
 
 
 def result_of(

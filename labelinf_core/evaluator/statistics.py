@@ -1,4 +1,4 @@
-"""Intervals for observed proportions.
+"""Intervals and exact tests for observed proportions.
 
 **Exact recovery** is one yes or no per trial, so its interval is Clopper and Pearson's (Biometrika 1934).
 
@@ -33,9 +33,18 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from labelinf_core.guarantees import Interval
+from labelinf_core.contracts.guarantees import Interval
 
-__all__ = ["CONFIDENCE", "alarm_accuracy", "clopper_pearson", "exact_recovery", "label_accuracy", "leak_floor"]
+__all__ = [
+    "CONFIDENCE",
+    "alarm_accuracy",
+    "clopper_pearson",
+    "exact_recovery",
+    "holm",
+    "label_accuracy",
+    "leak_floor",
+    "p_value",
+]
 
 CONFIDENCE = 0.95  #: of every interval that is printed
 
@@ -116,3 +125,31 @@ def _effective_size(shares: Sequence[float], n_records: int, confidence: float) 
     tail = (1 - confidence) / 2
     few = special.ndtri(tail) / special.stdtrit(trials - 1, tail)
     return max(n * float(few) ** 2, math.ulp(1.0))
+
+
+def p_value(correct: int, guesses: int, probability: float) -> float:
+    """Return ``P[Bin(guesses, probability) >= correct]``, exact and one-sided.
+
+    Args:
+        correct: Correct guesses, 0 to ``guesses``.
+        guesses: Guesses made.
+        probability: Largest probability of a correct guess under the hypothesis: 1/K for chance, a ceiling otherwise.
+    """
+    if correct <= 0 or probability >= 1:
+        return 1.0
+    return float(special.betainc(correct, guesses - correct + 1, probability))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values adjusted for there being many: comparing them with alpha bounds the family-wise error by alpha.
+
+    Example:
+        >>> holm([0.01, 0.04, 0.03])
+        (0.03, 0.06, 0.06)
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p, kind="stable")
+    steps = p[order] * np.arange(p.size, 0, -1)
+    adjusted = np.empty(p.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return tuple(adjusted.tolist())

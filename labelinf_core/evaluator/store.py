@@ -13,7 +13,7 @@ from pathlib import Path
 
 import attrs
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
 

@@ -22,13 +22,16 @@ import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from cattrs.errors import ClassValidationError
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.specs import faults, strict_converter
+
+if TYPE_CHECKING:
+    from labelinf_core.plugin.host import Host
 
 __all__ = ["Matrix", "Suite", "read_suite", "shipped_suites"]
 
@@ -69,20 +72,31 @@ class Suite:
     seed: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
 
-def shipped_suites() -> tuple[str, ...]:
-    """Return the names of the suites that come with labelinf."""
-    folder = resources.files("labelinf_core") / "suites"
-    return tuple(sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")))
+def shipped_suites(host: Host) -> tuple[str, ...]:
+    """Return the names of the suites that the loaded plugins offer."""
+    return tuple(dict.fromkeys(part.suite for part in host.suites()))
 
 
-def read_suite(name: str) -> Suite:
-    """Read a shipped suite by its name, or a suite file by its path.
+def read_suite(name: str, host: Host) -> Suite:
+    """Read a suite that plugins offer by its name, or a suite file by its path.
+
+    Args:
+        name: The name or the path.
+        host: Whose plugins offer suites; one that several contribute to has the tables of all of them.
 
     Raises:
         InputError: There is no such suite, or it is malformed; all faults come at once, one a line.
     """
+    parts = [part for part in host.suites() if part.suite == name]
+    if not parts:
+        return _parsed(_text_of_file(name, host), name)
+    read = [_parsed(_text_of_part(part.file), part.file) for part in parts]
+    return attrs.evolve(read[0], matrix=[table for suite in read for table in suite.matrix])
+
+
+def _parsed(text: str, name: str) -> Suite:
     try:
-        tables = tomllib.loads(_text(name))
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{name} is not valid TOML: {error}.") from error
     matrices = tables.get("matrix")
@@ -94,15 +108,22 @@ def read_suite(name: str) -> Suite:
         raise InputError("\n".join(f"{name}: {fault.lstrip('.: ')}" for fault in faults(error, ""))) from error
 
 
-def _text(name: str) -> str:
-    if name in shipped_suites():
-        return (resources.files("labelinf_core") / "suites" / f"{name}.toml").read_text(encoding="utf-8")
+def _text_of_part(file: str) -> str:
+    package, _, name = file.partition(":")
+    try:
+        return (resources.files(package) / name).read_text(encoding="utf-8")
+    except (ModuleNotFoundError, OSError) as error:
+        raise PluginError(
+            f"a plugin offers a suite in {file!r}, which cannot be read ({type(error).__name__})."
+        ) from error
+
+
+def _text_of_file(name: str, host: Host) -> str:
     try:
         return Path(name).read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise InputError(
-            f"there is no suite file {name!r}; shipped suites are {', '.join(shipped_suites())}."
-        ) from error
+        known = ", ".join(shipped_suites(host)) or "none"
+        raise InputError(f"there is no suite file {name!r}; shipped suites are {known}.") from error
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

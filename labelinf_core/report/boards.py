@@ -5,21 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Verdict
 
 __all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked"]
 
 Board = tuple[CellResult, ...]  #: the cells that share a channel and a label set
-
-_UTILITY = {
-    "honest score error": "mean_error",
-    "honest rank corr.": "rank_correlation",
-    "top 3 flips": "top_flips",
-    "gradient cosine": "gradient cosine",
-    "test accuracy": "test_accuracy",
-}  # of all channels; a row appears where a channel measures it
 
 
 def boards(results: Results) -> Iterator[Board]:
@@ -77,7 +69,7 @@ def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[float |
 
     A measure that no pipeline has is left out; where only some have it, the others hold None.
     """
-    rows = {
-        title: [cells[0].implied.utility.get(key) for cells in by_pipeline.values()] for title, key in _UTILITY.items()
-    }
+    found = list(by_pipeline.values())
+    measures = {measure.key: measure for cells in found for measure in cells[0].measures if measure.of == "defences"}
+    rows = {measure.title: [cells[0].implied.utility.get(key) for cells in found] for key, measure in measures.items()}
     return {title: row for title, row in rows.items() if any(value is not None for value in row)}

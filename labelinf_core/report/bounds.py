@@ -9,8 +9,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.evaluator.records import Implied
-from labelinf_core.guarantees import BoundValue, Direction
 from labelinf_core.report import words
 from labelinf_core.report.console import make_console
 

@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Interval
 from labelinf_core.report import words
 
 __all__ = ["Change", "Comparison", "as_document", "compare_results", "print_comparison"]

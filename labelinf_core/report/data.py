@@ -15,10 +15,10 @@ from typing import Any
 
 import attrs
 
+from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.records import Status, plain
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
-from labelinf_core.guarantees import Interval
 
 __all__ = ["SCHEMA", "as_csv", "as_json", "seconds_csv"]
 

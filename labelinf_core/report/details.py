@@ -10,8 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.evaluator.results import CellResult
-from labelinf_core.guarantees import Ceiling, Promise
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board
 

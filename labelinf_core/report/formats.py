@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.results import Results
 from labelinf_core.report.data import as_csv, as_json, seconds_csv
 from labelinf_core.report.html import as_html

@@ -10,9 +10,9 @@ import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
-from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree as ET
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Verdict
 from labelinf_core.report import words
 from labelinf_core.report.boards import boards, columns
 

@@ -15,8 +15,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Verdict
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, failed, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers

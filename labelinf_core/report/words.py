@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.specs import parse
 
 __all__ = [

@@ -10,9 +10,9 @@ from types import MappingProxyType
 import attrs
 import jinja2
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
-from labelinf_core.hookspecs import CONTRACT
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.hookspecs import CONTRACT
 
 __all__ = ["KINDS", "Project", "write_project"]
 

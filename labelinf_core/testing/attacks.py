@@ -13,7 +13,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.components import Attack, Guess
+from labelinf_core.contracts.components import Attack, Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import (
     NotApplicableError,
     belongs,
@@ -22,7 +23,6 @@ from labelinf_core.testing.rules import (
     require,
     untouched,
 )
-from labelinf_core.threat import ThreatModel
 
 __all__ = ["AttackRules", "Stage"]
 

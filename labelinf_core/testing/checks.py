@@ -10,26 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import LabelinfError, UnknownNameError
+from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
 from labelinf_core.evaluator.suite import Matrix
-from labelinf_core.host import Host, Registered
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host, Registered
 from labelinf_core.specs import Builder, Spec
-from labelinf_core.testing import gradient_attacks, gradient_defences, output_attacks, output_defences, play
+from labelinf_core.testing import kinds
 from labelinf_core.testing.rules import NotApplicableError, require
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from labelinf_core.descriptors import Descriptor
+    from labelinf_core.contracts.components import Rule
+    from labelinf_core.plugin.descriptors import Descriptor
 
 __all__ = ["Check", "Outcome", "Result", "checks_of", "run_checks"]
-
-_CHANNELS = {
-    "score": {Kind.ATTACK: play.ATTACKS, Kind.DEFENCE: play.DEFENCES},
-    "gradient": {Kind.ATTACK: gradient_attacks.RULES.named, Kind.DEFENCE: gradient_defences.RULES},
-    "output": {Kind.ATTACK: output_attacks.RULES.named, Kind.DEFENCE: output_defences.RULES},
-}  # how the attacks and defences of each channel are played with
 
 
 class Outcome(enum.Enum):
@@ -105,7 +100,7 @@ def checks_of(plugin: str, host: Host | None = None) -> Sequence[Check]:
         Check(rule=rule, item=item, try_it=try_it, host=host)
         for item in host.catalogue()
         if item.plugin.name == plugin
-        for rule, try_it in _rules(item.descriptor)
+        for rule, try_it in _rules(host, item.descriptor)
     )
 
 
@@ -185,7 +180,7 @@ def _survives_a_round_trip(host: Host, item: Registered) -> None:
     )
 
 
-def _rules(descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
+def _rules(host: Host, descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
     yield "is-documented", _is_documented
     yield "has-a-reference", _has_reference
     kind = descriptor.kind
@@ -194,20 +189,28 @@ def _rules(descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Regist
         return
     yield "is-frozen", _is_frozen
     yield "survives-a-round-trip", _survives_a_round_trip
-    for rule, try_it in _played(descriptor):
+    for rule, try_it in _played(host, descriptor):
         yield rule, functools.partial(_on_example, try_it)
 
 
-def _played(descriptor: Descriptor) -> Sequence[tuple[str, Callable[[Any], None]]]:
-    """Return the rules that use the component."""
-    if descriptor.kind not in (Kind.ATTACK, Kind.DEFENCE):
-        return play.RULES.get(descriptor.kind, ())
-    known = _CHANNELS.get(descriptor.channel or "")
-    return known[descriptor.kind] if known else (("is-played", functools.partial(_unknown, descriptor.channel)),)
+def _played(host: Host, descriptor: Descriptor) -> Sequence[Rule]:
+    """Return the rules that use the component: its channel's, or those of a kind that belongs to no channel."""
+    if descriptor.channel is None:
+        return kinds.RULES.get(descriptor.kind, ())
+    try:
+        rules = host.find(Kind.CHANNEL, descriptor.channel).load().rules().get(descriptor.kind, ())
+    except LabelinfError as error:
+        return (
+            (
+                "is-played",
+                functools.partial(_unknown, f"there are no rules for channel {descriptor.channel!r}: {error}"),
+            ),
+        )
+    return rules or (("is-played", functools.partial(_unknown, f"channel {descriptor.channel!r} has no rules for it")),)
 
 
-def _unknown(channel: str | None, component: object) -> None:
-    raise NotApplicableError(f"there are no rules for channel {channel!r}")
+def _unknown(reason: str, component: object) -> None:
+    raise NotApplicableError(reason)
 
 
 def _on_example(try_it: Callable[[Any], None], host: Host, item: Registered) -> None:

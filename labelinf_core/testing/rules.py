@@ -10,9 +10,9 @@ from unittest import SkipTest
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core import auditing
-from labelinf_core.components import ABSTAIN, Attack
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import ABSTAIN, Attack
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator.statistics import p_value
 
 __all__ = [
     "NotApplicableError",
@@ -95,4 +95,4 @@ def untouched(**arrays: NDArray[Any] | None) -> Iterator[None]:
 
 def exceeds(correct: int, guesses: int, ceiling: float) -> bool:
     """Return whether so many correct guesses are next to impossible below ``ceiling`` (probability 1e-6)."""
-    return auditing.p_value(correct, guesses, ceiling) < _IMPROBABLE
+    return p_value(correct, guesses, ceiling) < _IMPROBABLE

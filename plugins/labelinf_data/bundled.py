@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.components import LabelSet, LabelSource
+from labelinf_core.contracts.components import LabelSet, LabelSource
+from labelinf_data.bunches import load_bunch
 
 __all__ = ["BreastCancer", "Digits"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelinf_core.components import LabelSet
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

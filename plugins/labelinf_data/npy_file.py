@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.components import LabelSet, LabelSource
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet, LabelSource
+from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import label_set
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.components import LabelSet, LabelSource
+from labelinf_core.contracts.components import LabelSet, LabelSource
 
 __all__ = ["COUNTS", "Counts"]
 

@@ -293,7 +293,7 @@ _CHANNELS = (
         "clients release gradients of samples whose labels are private",
         _WANG,
         "Section 3, threat model",
-        "labelinf_core.channels.gradient_channel:GradientChannel",
+        "labelinf_gradients.game.channel:GradientChannel",
     ),
 )
 

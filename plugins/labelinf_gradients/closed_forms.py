@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.channels.networks import Layer, softmax
+from labelinf_gradients.game.networks import Layer, softmax
 from labelinf_gradients.recovery.factor import factor
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labelinf_core import Kind, Reference, hookimpl
-from labelinf_core.reproductions import Reproduction
+from labelinf_core.plugin.descriptors import SuitePart
+from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_gradients import catalogue
 
 if TYPE_CHECKING:
@@ -67,3 +68,10 @@ def labelinf_reproductions() -> Iterator[Reproduction]:
         reference=Reference(work="Wang et al., ICLR 2024", statement="Sections 3.3, 4.3 and 5.1"),
         target="labelinf_gradients.published.reconstruction:reconstruction",
     )
+
+
+@hookimpl
+def labelinf_suites() -> Iterator[SuitePart]:
+    """Yield what is played on this channel."""
+    yield SuitePart(suite="quick", file="labelinf_gradients.suites:quick.toml", rank=30)
+    yield SuitePart(suite="gradients", file="labelinf_gradients.suites:gradients.toml")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_core.reproductions import Reproduction
+from labelinf_core.plugin.descriptors import Command, SuitePart
+from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_outputs import catalogue
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _OWN = (
         channel="output",
         summary="a model is trained on labels, some of them planted, and shows its outputs",
         reference=Reference(work="Khan et al., BLIA, 2025", statement="Section 3, corrected"),
-        target="labelinf_core.channels.output_channel:OutputChannel",
+        target="labelinf_outputs.game.channel:OutputChannel",
     ),
 )
 _ALL = (*_OWN, *catalogue.ATTACKS, *catalogue.DEFENCES)
@@ -101,3 +102,21 @@ def labelinf_statements() -> tuple[Statement, ...]:
     from labelinf_outputs.statements import STATEMENTS
 
     return STATEMENTS
+
+
+@hookimpl
+def labelinf_suites() -> Iterator[SuitePart]:
+    """Yield what is played on this channel."""
+    yield SuitePart(suite="quick", file="labelinf_outputs.suites:quick.toml", rank=20)
+    yield SuitePart(suite="outputs", file="labelinf_outputs.suites:outputs.toml")
+
+
+@hookimpl
+def labelinf_commands() -> Iterator[Command]:
+    """Yield the audit of a user's own system."""
+    yield Command(
+        group="audit",
+        name="outputs",
+        summary="Audit a trained model from its predictions on planted labels.",
+        target="labelinf_outputs.commands:outputs",
+    )

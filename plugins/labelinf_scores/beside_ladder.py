@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from labelinf_core.channels.score import ScoreDefence
+from labelinf_scores.game.score import ScoreDefence
 
 if TYPE_CHECKING:
-    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["beside_ladder"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.plugin.descriptors import Command, SuitePart
 from labelinf_scores.catalogue import blocks, bounds, defences, exact, losses, robust
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _ALL = (
         channel="score",
         summary="a curator answers prediction vectors with a loss",
         reference=Reference(work="Aggarwal et al., ICML 2021", statement="Section 2"),
-        target="labelinf_core.channels.score_channel:ScoreChannel",
+        target="labelinf_scores.game.channel:ScoreChannel",
     ),
 )
 
@@ -72,3 +73,21 @@ def labelinf_statements() -> tuple[Statement, ...]:
     from labelinf_scores.statements import STATEMENTS
 
     return STATEMENTS
+
+
+@hookimpl
+def labelinf_suites() -> Iterator[SuitePart]:
+    """Yield what is played on this channel."""
+    yield SuitePart(suite="quick", file="labelinf_scores.suites:quick.toml", rank=10)
+    yield SuitePart(suite="defences", file="labelinf_scores.suites:defences.toml")
+
+
+@hookimpl
+def labelinf_commands() -> Iterator[Command]:
+    """Yield the audit of a user's own system."""
+    yield Command(
+        group="audit",
+        name="scorer",
+        summary="Attack your own scoring function.",
+        target="labelinf_scores.commands:scorer",
+    )

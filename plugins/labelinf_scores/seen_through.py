@@ -20,7 +20,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["averaged_records", "expected_costs", "kept_when_read"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.testing import Check, checks_of
 
 HOST = Host.load(strict=True)

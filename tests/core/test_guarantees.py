@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from labelinf_core.guarantees import BoundValue, Ceiling, Direction, Interval, Promise, Verdict, judge
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, Interval, Promise, Verdict, judge
 
 EVERYTHING = Interval(value=1.0, low=0.99, high=1.0)
 NOTHING = Interval(value=0.62, low=0.58, high=0.66)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pluggy
 import pytest
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import NameConflictError, PluginError, UnknownNameError
-from labelinf_core.hookspecs import Specs
-from labelinf_core.host import BLOCK_VARIABLE, Host, PluginStatus
+from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.hookspecs import Specs
+from labelinf_core.plugin.host import BLOCK_VARIABLE, Host, PluginStatus
 
 InstallFake = Callable[..., Path]
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreDefence
-from labelinf_core.descriptors import Kind
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing import discovery_imports
-from labelinf_core.testing.play import small_game
+from labelinf_scores.game.score import ScoreDefence
+from labelinf_scores.rules import small_game
 
 HOST = Host.load(strict=True)
 DEFENCES = [item for item in HOST.catalogue(Kind.DEFENCE) if item.descriptor.channel == "score"]

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.components import Defence, NoiseModel
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError, PluginError, UnknownNameError
-from labelinf_core.host import Host
+from labelinf_core.contracts.components import Defence, NoiseModel
+from labelinf_core.contracts.errors import InputError, PluginError, UnknownNameError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, Spec, parameters, parse
 
 PARTS = """
 from typing import Literal
 import attrs
 import numpy as np
-from labelinf_core.components import Defence, NoiseModel
+from labelinf_core.contracts.components import Defence, NoiseModel
 
 @attrs.frozen(kw_only=True)
 class Flat(NoiseModel):
@@ -64,7 +64,7 @@ HIDDEN = """
 from __future__ import annotations
 from typing import TYPE_CHECKING
 import attrs
-from labelinf_core.components import Defence
+from labelinf_core.contracts.components import Defence
 if TYPE_CHECKING:
     from fractions import Fraction
 

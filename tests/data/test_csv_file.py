@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_core.components import LabelSet
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_data.csv_file import CsvFile
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_data.npy_file import NpyFile
 
 

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
-from labelinf_core.host import Host
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_data.made import Made

@@ -12,7 +12,7 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 
 PlanOf = Callable[..., Plan]

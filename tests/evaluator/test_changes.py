@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.changes import with_component, with_labels, with_setting
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Spec
 
 SUITE = Suite(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.plan import make_plan, only
 from labelinf_core.evaluator.suite import Matrix, Suite

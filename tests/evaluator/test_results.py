@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
@@ -14,7 +15,6 @@ from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
-from labelinf_core.guarantees import Verdict
 
 PlanOf = Callable[..., Plan]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess, Play, Task
 from labelinf_core.evaluator.play import Bench

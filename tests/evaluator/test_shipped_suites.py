@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from labelinf_core.descriptors import Kind
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.suite import read_suite, shipped_suites
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+
+HOST = Host.load()
 
 
 @pytest.fixture(scope="module")
@@ -16,9 +18,9 @@ def builder() -> Builder:
     return Builder(Host.load())
 
 
-@pytest.mark.parametrize("name", shipped_suites())
+@pytest.mark.parametrize("name", shipped_suites(HOST))
 def test_every_shipped_suite_can_be_planned(builder: Builder, name: str) -> None:
-    plan = make_plan(read_suite(name), builder, name)
+    plan = make_plan(read_suite(name, HOST), builder, name)
 
     assert plan.title == name
     assert plan.cells
@@ -26,7 +28,7 @@ def test_every_shipped_suite_can_be_planned(builder: Builder, name: str) -> None
 
 @pytest.mark.parametrize("kind", [Kind.ATTACK, Kind.DEFENCE])
 def test_the_gradient_suite_plays_everything_of_its_channel(builder: Builder, kind: Kind) -> None:
-    cells = make_plan(read_suite("gradients"), builder, "gradients").cells
+    cells = make_plan(read_suite("gradients", HOST), builder, "gradients").cells
     specs = [spec for cell in cells for spec in ((cell.attack,) if kind is Kind.ATTACK else cell.defences)]
 
     listed = {

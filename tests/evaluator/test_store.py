@@ -11,11 +11,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, Promise
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import RECORD, Store, find_run
-from labelinf_core.guarantees import BoundValue, Ceiling, Direction, Promise
 
 PlanOf = Callable[..., Plan]
 INF = float("inf")

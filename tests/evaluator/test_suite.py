@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.suite import read_suite, shipped_suites
+from labelinf_core.plugin.host import Host
+
+HOST = Host.load()
 
 GOOD = """
 trials = 5
@@ -27,7 +30,7 @@ def written(folder: Path, text: str) -> str:
 
 
 def test_a_suite_is_read(tmp_path: Path) -> None:
-    suite = read_suite(written(tmp_path, GOOD))
+    suite = read_suite(written(tmp_path, GOOD), HOST)
 
     (matrix,) = suite.matrix
     assert (suite.title, suite.trials, suite.seed) == ("my suite", 5, 0)
@@ -37,8 +40,8 @@ def test_a_suite_is_read(tmp_path: Path) -> None:
 
 
 def test_the_quick_suite_is_shipped() -> None:
-    assert "quick" in shipped_suites()
-    assert read_suite("quick").matrix
+    assert "quick" in shipped_suites(HOST)
+    assert read_suite("quick", HOST).matrix
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,7 @@ def test_a_malformed_suite_is_told_with_its_place(tmp_path: Path, text: str, mes
     name = written(tmp_path, text)
 
     with pytest.raises(InputError) as caught:
-        read_suite(name)
+        read_suite(name, HOST)
 
     assert str(caught.value).startswith(name)
     assert message in str(caught.value)
@@ -68,19 +71,19 @@ def test_a_malformed_suite_is_told_with_its_place(tmp_path: Path, text: str, mes
 
 def test_all_faults_come_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        read_suite(written(tmp_path, GOOD.replace("trials = 5", "trials = 'x'\nseed = 'y'")))
+        read_suite(written(tmp_path, GOOD.replace("trials = 5", "trials = 'x'\nseed = 'y'")), HOST)
 
     assert len(str(caught.value).splitlines()) == 2
 
 
 def test_a_missing_suite_names_the_shipped_ones() -> None:
     with pytest.raises(InputError, match=r"there is no suite file 'nosuch'; shipped suites are .*quick"):
-        read_suite("nosuch")
+        read_suite("nosuch", HOST)
 
 
 def test_a_directory_is_no_suite(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        read_suite(str(tmp_path))
+        read_suite(str(tmp_path), HOST)
 
 
 def test_a_suite_must_be_text(tmp_path: Path) -> None:
@@ -88,4 +91,4 @@ def test_a_suite_must_be_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe")
 
     with pytest.raises(InputError, match="not text in UTF-8"):
-        read_suite(str(path))
+        read_suite(str(path), HOST)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 
 
 @attrs.frozen(kw_only=True, eq=False)

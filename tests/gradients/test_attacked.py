@@ -8,9 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient import GradientAttack, GradientDefence, LabelFamily, Shared
-from labelinf_core.channels.gradient_channel import GradientChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_data.bundled import Digits
 from labelinf_gradients import certificates
 from labelinf_gradients.attacks.adaptive import DefenceAware
@@ -25,6 +23,8 @@ from labelinf_gradients.defences.coarse import Quantise, Sign
 from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, LabelSmoothing, Mixup
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, LabelFamily, Shared
 from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy
 from labelinf_privacy.noise.gaussian import Gaussian
 

@@ -6,16 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient import (
-    GradientAttack,
-    GradientGuess,
-    GradientOracle,
-    GradientThreat,
-    LabelFamily,
-    Shared,
-)
-from labelinf_core.channels.networks import Activation, Layer, Network, Perceptron, softmax
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
 from labelinf_gradients.attacks.bias import HiddenBias, LastBias
@@ -24,6 +15,15 @@ from labelinf_gradients.attacks.guesses import ModelPrediction, PriorGuess, Unif
 from labelinf_gradients.attacks.idlg import Idlg
 from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
 from labelinf_gradients.attacks.variance_search import VarianceSearch
+from labelinf_gradients.game.gradient import (
+    GradientAttack,
+    GradientGuess,
+    GradientOracle,
+    GradientThreat,
+    LabelFamily,
+    Shared,
+)
+from labelinf_gradients.game.networks import Activation, Layer, Network, Perceptron, softmax
 from labelinf_gradients.search.loss import Target
 
 N, K = 40, 6

@@ -6,19 +6,19 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.clients import Client, Federation, Samples, scaled, train
-from labelinf_core.channels.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
-from labelinf_core.channels.gradient_channel import GradientChannel, cosine, matched
-from labelinf_core.channels.networks import Activation, Layer, Perceptron, softmax
-from labelinf_core.components import Attack, Defence, LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
-from labelinf_core.host import Host
+from labelinf_core.contracts.components import Attack, Defence, LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.conduct import Aggregate, FederatedAveraging, Mixup, Unprotected
+from labelinf_gradients.game.channel import GradientChannel, cosine, matched
+from labelinf_gradients.game.clients import Client, Federation, Samples, scaled, train
+from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
+from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
 HOST = Host.load(strict=True)
 ATTACKS = [item for item in HOST.catalogue(Kind.ATTACK) if item.descriptor.channel == "gradient"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import Layer, Perceptron, softmax
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
+from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 
 
 def arbitrary(dtype: str, *, bias: bool) -> tuple[Perceptron, np.ndarray, np.ndarray, dict[str, np.ndarray]]:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.gradient import GradientThreat
-from labelinf_core.channels.networks import Layer, Perceptron, softmax
 from labelinf_gradients.batches import counts
+from labelinf_gradients.game.gradient import GradientThreat
+from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 
 
 def batch_of(

@@ -8,10 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
-from labelinf_core.components import NoiseModel
-from labelinf_core.errors import InputError
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.bounds.certificates import GradientCertificate, KnownFeatureBayes
 from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
@@ -26,6 +25,7 @@ from labelinf_gradients.defences.conduct import (
 )
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative

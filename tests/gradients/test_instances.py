@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
-from labelinf_core.channels.networks import Perceptron, softmax
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.batches.equations import Equations
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import likely_counts, recover_jointly
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace
+from labelinf_gradients.game.networks import Perceptron, softmax
 
 Case = tuple[Perceptron, np.ndarray, np.ndarray, np.ndarray]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.networks import Perceptron, softmax
+from labelinf_data.bunches import load_bunch
 from labelinf_gradients import certificates
+from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered, likeliest_classes, likeliest_mixtures, principal_directions
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.published.table5 import Study

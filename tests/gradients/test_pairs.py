@@ -11,12 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core import auditing
-from labelinf_core.channels.clients import Client, Samples
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
-from labelinf_core.channels.networks import Perceptron
-from labelinf_core.testing.gradient_defences import RULES
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.defences.coarse import Quantise, Sign
 from labelinf_gradients.defences.conduct import (
@@ -29,6 +24,11 @@ from labelinf_gradients.defences.conduct import (
 )
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
+from labelinf_gradients.game.clients import Client, Samples
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_gradients.game.networks import Perceptron
+from labelinf_gradients.rules.defences import RULES
+from labelinf_privacy import auditing
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.multiplicative import Multiplicative
 

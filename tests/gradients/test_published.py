@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_gradients.published.table5 import LEVELS, PRINTED_ACCURACY, PRINTED_LOSS, Study, table5
 
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.networks import Activation, Perceptron, softmax
-from labelinf_core.descriptors import Reference
-from labelinf_core.errors import InputError
-from labelinf_core.host import Host
-from labelinf_core.reproductions import Reproduction
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Reference
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.reproductions import Reproduction
+from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.published import reconstruction as published
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain

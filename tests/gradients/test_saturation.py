@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import Status
 from labelinf_gradients.recovery.solver import recover, solve

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.networks import softmax
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.candidates import _pairs
 from labelinf_gradients.recovery.patterns import MIXUP, MIXUP_EQUAL, ONE_HOT, SMOOTHING, Pattern
 from labelinf_gradients.recovery.problem import Problem

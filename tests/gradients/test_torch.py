@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient import Shared
-from labelinf_core.channels.gradient_channel import GradientChannel
-from labelinf_core.channels.networks import Layer, Perceptron
-from labelinf_core.channels.torch_network import TorchNetwork
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.attacks.bias import HiddenBias, LastBias
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.idlg import Idlg
 from labelinf_gradients.attacks.instances import SampleBySample
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.defences.conduct import Aggregate, LabelSmoothing, Mixup
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.gradient import Shared
+from labelinf_gradients.game.networks import Layer, Perceptron
+from labelinf_gradients.game.torch_network import TorchNetwork
 from labelinf_gradients.published.matching import MODES, matching_table, ratios
 from labelinf_gradients.reconstruction.inputs import reconstruct
 from labelinf_gradients.reconstruction.matching import Distance, Matching
@@ -123,7 +123,7 @@ def without_linear(n_inputs: int, n_classes: int) -> Any:
 
 @pytest.fixture(scope="module")
 def digits() -> LabelSet:
-    from labelinf_core.bundled import load_bunch
+    from labelinf_data.bunches import load_bunch
 
     bunch = load_bunch("digits")
     return LabelSet(

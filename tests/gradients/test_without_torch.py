@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from labelinf_core.channels.gradient_channel import GradientChannel
-from labelinf_core.channels.torch_network import import_torch
-from labelinf_core.components import LabelSet
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.torch_network import import_torch
 
 
 @pytest.fixture(autouse=True)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.canaries import Game
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.output_channel import OutputChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.channel import OutputChannel
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
 
 TREE = "sklearn.tree:DecisionTreeClassifier"  # memorises every label at once
 

@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import (
+from labelinf_core.contracts.components import ABSTAIN
+from labelinf_outputs.attacks.answering import best_class, lead
+from labelinf_outputs.attacks.blind import BlindGuess
+from labelinf_outputs.attacks.calibrated import Calibrated, balanced_base
+from labelinf_outputs.attacks.delta_margin import DeltaMargin
+from labelinf_outputs.attacks.lira import Lira, log_odds
+from labelinf_outputs.attacks.loss_inversion import LossInversion
+from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
+from labelinf_outputs.game.output import (
     LossOracle,
     OutputAttack,
     OutputGuess,
@@ -21,14 +29,6 @@ from labelinf_core.channels.output import (
     Release,
     View,
 )
-from labelinf_core.components import ABSTAIN
-from labelinf_outputs.attacks.answering import best_class, lead
-from labelinf_outputs.attacks.blind import BlindGuess
-from labelinf_outputs.attacks.calibrated import Calibrated, balanced_base
-from labelinf_outputs.attacks.delta_margin import DeltaMargin
-from labelinf_outputs.attacks.lira import Lira, log_odds
-from labelinf_outputs.attacks.loss_inversion import LossInversion
-from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
 
 Floats = NDArray[np.float64]
 

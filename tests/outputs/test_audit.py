@@ -14,16 +14,16 @@ import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
-from labelinf_core import auditing
-from labelinf_core.audit.findings import Audit, Word
-from labelinf_core.audit.output_files import read_planted
-from labelinf_core.audit.outputs import audit_outputs
-from labelinf_core.channels.output import Outputs, View
-from labelinf_core.cli.audit_outputs import outputs
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError, LabelinfError
-from labelinf_core.host import Host
+from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_outputs.audit.findings import Audit, Word
+from labelinf_outputs.audit.outputs import audit_outputs
+from labelinf_outputs.audit.planted import read_planted
+from labelinf_outputs.commands import outputs
+from labelinf_outputs.game.output import Outputs, View
+from labelinf_privacy import auditing
 
 BUILDER = Builder(Host.load(strict=True))
 M = 600

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelinf_core import auditing
+from labelinf_core.evaluator.statistics import holm, p_value
+from labelinf_privacy import auditing
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
@@ -21,12 +22,12 @@ def test_the_p_value_is_the_binomial_tail(correct: int, guesses: int, probabilit
 
     expected = stats.binom.sf(correct - 1, guesses, probability)
 
-    assert auditing.p_value(correct, guesses, probability) == pytest.approx(expected, rel=1e-9)
+    assert p_value(correct, guesses, probability) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_p_value_of_nothing_is_one() -> None:
-    assert auditing.p_value(0, 10, 0.5) == 1.0
-    assert auditing.p_value(10, 10, 1.0) == 1.0
+    assert p_value(0, 10, 0.5) == 1.0
+    assert p_value(10, 10, 1.0) == 1.0
 
 
 def naive_holm(p_values: list[float]) -> list[float]:
@@ -50,11 +51,11 @@ def rejected(p_values: list[float], level: float) -> list[float]:
 @given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=7))
 @settings(max_examples=60, deadline=None)
 def test_holm_is_the_step_down_procedure(p_values: list[float]) -> None:
-    assert auditing.holm(p_values) == pytest.approx(naive_holm(p_values))
+    assert holm(p_values) == pytest.approx(naive_holm(p_values))
 
 
 def test_holm_of_no_tests_is_empty() -> None:
-    assert auditing.holm([]) == ()
+    assert holm([]) == ()
 
 
 @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.0, 2), (1.0, 2), (0.7, 5), (3.0, 10)])
@@ -77,7 +78,7 @@ def test_the_bound_is_where_the_p_value_reaches_beta(correct: int, guesses: int,
 
     epsilon = auditing.epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=beta)
 
-    p = auditing.p_value(correct, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
+    p = p_value(correct, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
     assert p == pytest.approx(beta, rel=1e-6) if epsilon > 0 else p >= beta * (1 - 1e-6)
 
 
@@ -208,7 +209,7 @@ def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused
     correct = np.where(told, m, rng.binomial(m, auditing.label_dp_ceiling(epsilon, 2), runs))
 
     ceiling = auditing.label_dp_ceiling(epsilon, 2, delta)
-    alone = np.array([auditing.p_value(int(v), m, ceiling) for v in correct])
+    alone = np.array([p_value(int(v), m, ceiling) for v in correct])
     claim = np.array([auditing.claim_p_value(int(v), m, epsilon, delta=delta, n_canaries=m) for v in correct])
 
     # By simulation: four standard deviations of 4 000 runs are .0063 at .01 and .019 at .1.

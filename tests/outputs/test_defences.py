@@ -9,11 +9,8 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.output import OutputDefence, Outputs
-from labelinf_core.channels.output_channel import OutputChannel
-from labelinf_core.channels.training import Recipe, Trained, TrainingTask, one_hot
-from labelinf_core.components import ABSTAIN, LabelSet, Setting
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.defences.alibi import Alibi
@@ -29,6 +26,9 @@ from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
 from labelinf_outputs.defences.undefended import Undefended
+from labelinf_outputs.game.channel import OutputChannel
+from labelinf_outputs.game.output import OutputDefence, Outputs
+from labelinf_outputs.game.training import Recipe, Trained, TrainingTask, one_hot
 from labelinf_privacy.noise.gaussian import Gaussian
 
 CERTIFIED = [LabelRr(), RrWithPrior(), Lp2st(), Alibi(), Pate(), ResamplingRr()]
@@ -274,7 +274,7 @@ def test_a_parameter_out_of_range_is_refused(cls: Any, parameter: Any, message: 
 
 
 def test_a_defence_of_this_channel_refuses_another_channels_threat() -> None:
-    from labelinf_core.threat import ThreatModel
+    from labelinf_core.contracts.threat import ThreatModel
 
     with pytest.raises(InputError, match="does not belong to this channel"):
         LabelRr().tell(ThreatModel(n_records=3, n_classes=2, prior=(0.5, 0.5)))

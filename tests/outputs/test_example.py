@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_core.audit.findings import Audit, Word
-from labelinf_core.audit.output_files import read_planted
-from labelinf_core.audit.outputs import audit_outputs
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_outputs.audit.findings import Audit, Word
+from labelinf_outputs.audit.outputs import audit_outputs
+from labelinf_outputs.audit.planted import read_planted
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "plant_and_train.py"
 

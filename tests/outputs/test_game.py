@@ -9,8 +9,16 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels import canaries
-from labelinf_core.channels.output import (
+from labelinf_core.contracts.components import ABSTAIN, LabelSet, Outcome, Setting
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_outputs.attacks.loss_inversion import LossInversion
+from labelinf_outputs.attacks.threshold import Threshold
+from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.defences.pate import Pate
+from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
+from labelinf_outputs.game import canaries
+from labelinf_outputs.game.channel import OutputChannel, ranked
+from labelinf_outputs.game.output import (
     LossOracle,
     OutputAttack,
     OutputDefence,
@@ -20,15 +28,7 @@ from labelinf_core.channels.output import (
     OutputThreat,
     View,
 )
-from labelinf_core.channels.output_channel import OutputChannel, ranked
-from labelinf_core.channels.training import Recipe, Trained, TrainingTask
-from labelinf_core.components import ABSTAIN, LabelSet, Outcome, Setting
-from labelinf_core.errors import InputError, QueryRefusedError
-from labelinf_outputs.attacks.loss_inversion import LossInversion
-from labelinf_outputs.attacks.threshold import Threshold
-from labelinf_outputs.defences.label_rr import LabelRr
-from labelinf_outputs.defences.pate import Pate
-from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
+from labelinf_outputs.game.training import Recipe, Trained, TrainingTask
 
 TREE = "sklearn.tree:DecisionTreeClassifier"
 
@@ -41,7 +41,7 @@ def play(data: LabelSet, attack: OutputAttack, *defences: OutputDefence, trial: 
 
 def test_planted_labels_are_uniform_and_follow_nothing(game_of: Any) -> None:
     """300 members of 30 canaries each: each class within 4.5 standard deviations of one half (p < 1e-5)."""
-    _, game = game_of(canaries=0.2, victim="labelinf_core.channels.mlp:Mlp", epochs=1)
+    _, game = game_of(canaries=0.2, victim="labelinf_outputs.game.mlp:Mlp", epochs=1)
     planted = np.array([game.member(index).planted for index in range(300)])
 
     assert abs(planted.mean() - 0.5) < 4.5 * 0.5 / np.sqrt(planted.size)

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
-from labelinf_core.components import LabelSet, LabelSource, Placebo
+from labelinf_core.contracts.components import LabelSet, LabelSource, Placebo
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.placebo import placebo_p_value, void_verdicts
 from labelinf_core.evaluator.plan import make_plan
@@ -22,10 +22,10 @@ from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.guarantees import Verdict
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.report import asides
 from labelinf_core.specs import Builder
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
 
 TREE = "sklearn.tree:DecisionTreeClassifier"
 HERE = f"{__name__}"

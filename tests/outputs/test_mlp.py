@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.mlp import Mlp
+from labelinf_outputs.game.mlp import Mlp
 
 Floats = NDArray[np.float64]
 

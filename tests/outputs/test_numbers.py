@@ -5,12 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core import auditing
-from labelinf_core.channels.canaries import Game
-from labelinf_core.channels.output import LossOracle, OutputAttack, OutputDefence
-from labelinf_core.channels.output_channel import OutputChannel, ranked
-from labelinf_core.components import Setting
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.contracts.components import Setting
+from labelinf_core.evaluator.statistics import clopper_pearson, p_value
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
@@ -19,7 +15,11 @@ from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.resampling_rr import ResamplingRr
+from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.channel import OutputChannel, ranked
+from labelinf_outputs.game.output import LossOracle, OutputAttack, OutputDefence
 from labelinf_outputs.labels.digits_parity import DigitsParity
+from labelinf_privacy import auditing
 
 RNG = np.random.default_rng(0)
 
@@ -57,8 +57,8 @@ def test_honest_attacks_reach_the_ceiling_and_do_not_exceed_it(
 
     assert trained > 0.98
     assert clopper_pearson(correct, n, 0.98).high > ceiling
-    assert auditing.p_value(correct, n, ceiling) > 0.01
-    assert auditing.p_value(sham, n, 0.5) > 0.01
+    assert p_value(correct, n, ceiling) > 0.01
+    assert p_value(sham, n, 0.5) > 0.01
 
 
 @pytest.mark.parametrize("attack", [DeltaMargin(), LossInversion()], ids=lambda item: type(item).__name__)
@@ -67,8 +67,8 @@ def test_attacks_that_read_the_loss_exceed_it_and_are_caught(
 ) -> None:
     correct, n, sham, _ = counts(memorising, attack)
 
-    assert auditing.p_value(correct, n, auditing.label_dp_ceiling(1.0, 2)) < 1e-9
-    assert auditing.p_value(sham, n, 0.5) < 1e-9
+    assert p_value(correct, n, auditing.label_dp_ceiling(1.0, 2)) < 1e-9
+    assert p_value(sham, n, 0.5) < 1e-9
 
 
 def accused(defence: OutputDefence, seeds: int) -> int:

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli.reproduce import reproduce
-from labelinf_core.descriptors import Reference
-from labelinf_core.errors import PluginError, UnknownNameError
-from labelinf_core.host import Host
-from labelinf_core.reproductions import Reproduction
+from labelinf_core.contracts.errors import PluginError, UnknownNameError
+from labelinf_core.plugin.descriptors import Reference
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.reproductions import Reproduction
 
 
 def cli(*arguments: str) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.output_channel import OutputChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.game.channel import OutputChannel
 
 pytest.importorskip("torch")
 

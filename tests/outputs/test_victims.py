@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.training import Recipe, TrainingTask, one_hot
-from labelinf_core.channels.victims import VICTIMS, make_victim
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
+from labelinf_outputs.game.victims import VICTIMS, make_victim
 
 
 def task(labels: list[int], n_classes: int = 2, recipe: Recipe = Recipe(), **targets: Any) -> TrainingTask:  # noqa: B008

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 from labelinf_privacy.noise.analytic_gaussian import AnalyticGaussian
 from labelinf_privacy.noise.chi_square import ChiSquare
 from labelinf_privacy.noise.distribution import Distribution

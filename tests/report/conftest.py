@@ -14,7 +14,7 @@ from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 
 Played = Callable[..., Results]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import attrs
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.report.comparison import as_document, compare_results
 
 Played = Callable[..., Results]

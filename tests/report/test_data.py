@@ -13,10 +13,10 @@ import attrs
 import jsonschema
 import pytest
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results
-from labelinf_core.guarantees import Verdict
 from labelinf_core.report.data import as_csv, as_json, seconds_csv
 from labelinf_core.report.formats import write_all
 

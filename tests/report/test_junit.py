@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import attrs
 import pytest
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results
-from labelinf_core.guarantees import Verdict
 from labelinf_core.report.junit import as_junit
 
 Played = Callable[..., Results]

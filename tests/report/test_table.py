@@ -9,9 +9,9 @@ import attrs
 import pytest
 from rich.console import Console
 
+from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import Results
-from labelinf_core.guarantees import Interval, Verdict
 from labelinf_core.report import words
 from labelinf_core.report.table import print_report
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreAttack, ScoreDefence
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.host import Host
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.game.score import ScoreAttack, ScoreDefence
 
 HOST = Host.load()
 BUILDER = Builder(HOST)

@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreAttack, ScoreDefence
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.play import theory
-from labelinf_core.host import Host
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.game.score import ScoreAttack, ScoreDefence
 
 BUILDER = Builder(Host.load())
 CLIP = "clip(epsilon=0.01)"

@@ -12,15 +12,18 @@ import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientAttack, GradientDefence, GradientOracle, GradientThreat, Guard
-from labelinf_core.channels.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask
 from labelinf_core.cli import main
-from labelinf_core.components import ABSTAIN, Defence, Guess
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.testing import gradient_attacks, gradient_defences, output_attacks, output_defences
+from labelinf_core.contracts.components import ABSTAIN, Defence, Guess
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError, exceeds
-from labelinf_core.threat import ThreatModel
+from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientOracle, GradientThreat, Guard
+from labelinf_gradients.rules import attacks as gradient_attacks
+from labelinf_gradients.rules import defences as gradient_defences
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_outputs.rules import attacks as output_attacks
+from labelinf_outputs.rules import defences as output_defences
 
 Rules = tuple[tuple[str, Callable[[Any], None]], ...]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.output import LossOracle, OutputOracle, OutputThreat, Release, View
 from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, DeltaMargin
+from labelinf_outputs.game.output import LossOracle, OutputOracle, OutputThreat, Release, View
 
 
 def success(attack: DeltaMargin) -> float:

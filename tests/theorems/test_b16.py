@@ -11,10 +11,10 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from labelinf_core.audit.findings import Bout, Finding, Word, judge
-from labelinf_core.auditing import label_dp_ceiling
-from labelinf_core.channels.output import OutputOracle, OutputThreat, Release, View
 from labelinf_outputs.attacks.threshold import Threshold
+from labelinf_outputs.audit.findings import Bout, Finding, Word, judge
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release, View
+from labelinf_privacy.auditing import label_dp_ceiling
 from labelinf_privacy.randomised_response import perturb
 
 

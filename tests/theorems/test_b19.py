@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelinf_core.channels.canaries import Game
-from labelinf_core.channels.output_channel import OutputChannel
-from labelinf_core.components import Setting
+from labelinf_core.contracts.components import Setting
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.threshold import Threshold
+from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.labels.digits_parity import DigitsParity
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.search.loss import label_loss
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.networks import Perceptron
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import label_loss
 

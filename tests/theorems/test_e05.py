@@ -7,8 +7,8 @@ import inspect
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import softmax
 from labelinf_gradients.attacks.variance_search import VarianceSearch
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import label_loss
 from labelinf_gradients.search.secant import Secant

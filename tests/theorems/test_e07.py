@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import Activation, Layer, Perceptron, softmax
+from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion
 
 

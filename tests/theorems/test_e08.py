@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import softmax
 from labelinf_gradients.attacks.idlg import odd_one_out
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import Status
 from labelinf_gradients.recovery.solver import recover

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import Layer, softmax
 from labelinf_gradients.closed_forms import from_last_bias
+from labelinf_gradients.game.networks import Layer, softmax
 
 
 def test_the_worked_quotient() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import Layer, Perceptron, softmax
+from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 
 
 def test_the_worked_gradient() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelinf_core.channels.networks import softmax
 from labelinf_gradients.attacks.idlg import odd_one_out
+from labelinf_gradients.game.networks import softmax
 
 
 def drawn(n: int = 2000, n_classes: int = 7) -> tuple[np.ndarray, np.ndarray]:

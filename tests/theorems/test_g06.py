@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.search.loss import LabelLoss, Target
 
 SLOPES = np.log([1.0, 2.0, 3.0, 4.0])

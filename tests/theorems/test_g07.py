@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
 
 

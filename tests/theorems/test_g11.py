@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.networks import softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.equations import Equations, roots
 
 GRID = np.geomspace(1e-3, 1e3, 4001)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from labelinf_core import Statement, Status
-from labelinf_core.host import Host
+from labelinf_core.plugin.host import Host
 
 ROOT = Path(__file__).parents[2]
 STATEMENTS = Host.load(strict=True).statements()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.log_loss import LogLoss
 
 PRINTED = [[mpq(9, 10), mpq(1, 10)], [mpq(8, 10), mpq(2, 10)]]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.log_loss import LogLoss
 
 NUMBERS = make_arithmetic("exact").at_precision(260)
 

@@ -7,8 +7,8 @@ import itertools
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic.fixed import Fixed
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.arithmetic.fixed import Fixed
 
 
 def every_number(phi: int) -> list[mpq]:

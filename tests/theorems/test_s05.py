@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Curator, ScoreOracle
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.primes import Primes
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 @pytest.mark.parametrize(("attack", "queries"), [(Primes(), 1), (PrimeBlocks(size=2), 3), (PrimeBlocks(size=1), 6)])

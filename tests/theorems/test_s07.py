@@ -10,14 +10,14 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
 from labelinf_scores.constructions.primes import first_primes, prime_predictions, printed_block_size
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def threat(n: int, scorer: str) -> ScoreThreat:

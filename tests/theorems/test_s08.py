@@ -11,13 +11,13 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.primes import first_primes, prime_predictions, printed_block_size
 from labelinf_scores.decoders.exhaustive import all_sums
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def answers(phi: int, m: int, n: int) -> int:

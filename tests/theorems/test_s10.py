@@ -10,15 +10,15 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Curator, ScoreOracle, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.prime_powers import class_block, power_rows, printed_block_rows, row_sums
 from labelinf_scores.constructions.primes import first_primes
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, ScoreOracle, ScoreThreat
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
 
 EXACT = make_arithmetic("exact").at_precision(120)
 

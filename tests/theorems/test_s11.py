@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from labelinf_scores.limits import is_robust
-from labelinf_scores.losses.set_valued import separation
+from labelinf_scores.metrics.set_valued import separation
 
 
 def one_algorithm_exists(scores: list[Fraction], tau: Fraction) -> bool:

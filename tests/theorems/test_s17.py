@@ -10,14 +10,14 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.constructions.powers import printed_labels_per_query
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import largest_loss, power_gaps, printed_labels_per_query
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def affordable(phi: int, n_records: int, tau: float) -> int:

@@ -10,12 +10,12 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreOracle
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreOracle
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.plans.probe import Probe
 
 NUMBERS = make_arithmetic("exact").at_precision(150)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from labelinf_scores.decoders.exhaustive import nearest_labeling
 from labelinf_scores.limits import is_robust
-from labelinf_scores.losses.set_valued import separation
+from labelinf_scores.metrics.set_valued import separation
 
 
 def gaps_at_random(rng: np.random.Generator) -> list[Fraction]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreAttack
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import Outcome, Setting
+from labelinf_core.contracts.components import Outcome, Setting
 from labelinf_data.published import Counts
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreAttack
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def play(attack: ScoreAttack, name: str) -> tuple[bool, Outcome]:

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from labelinf_scores.certificates.separation import separation as separation_of_gaps
-from labelinf_scores.losses.set_valued import every_value, separation
+from labelinf_scores.metrics.set_valued import every_value, separation
 
 
 def weighted(weights: tuple[int, ...]) -> list[int]:

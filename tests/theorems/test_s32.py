@@ -11,7 +11,7 @@ import pytest
 from labelinf_scores.decoders.exhaustive import nearest_labeling
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling as nearest_by_halves
 from labelinf_scores.limits import is_robust
-from labelinf_scores.losses.set_valued import separation
+from labelinf_scores.metrics.set_valued import separation
 
 ALMOST = Fraction(999, 1000)
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.losses import AdditiveLoss
-from labelinf_scores.losses.bregman import Bregman
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.bregman import Bregman
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 LOSSES = [LogLoss(), ItakuraSaito(), SquaredEuclidean(), NormLike(), Bregman(generator="entropy"), SigmoidLogLoss()]

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_scores.losses.bregman import Bregman
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.bregman import Bregman
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 exp = gmpy2.exp

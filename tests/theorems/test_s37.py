@@ -11,15 +11,15 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.set_valued import separation
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.set_valued import separation
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 NUMBERS = make_arithmetic("exact").at_precision(260)
 VECTOR = json.loads((Path(__file__).parent / "vectors.json").read_text())["constr1_KL_N3_tau0.1"]

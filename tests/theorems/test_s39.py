@@ -8,12 +8,12 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.log_primes import closest_ratio, log_prime_gaps
 from labelinf_scores.constructions.primes import first_primes
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 

@@ -11,9 +11,8 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.log_primes import (
     closest_ratio,
@@ -24,7 +23,8 @@ from labelinf_scores.constructions.log_primes import (
 )
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
 NUMBERS = make_arithmetic("exact").at_precision(200)

@@ -9,17 +9,17 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Curator, ScoreOracle
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.losses import AdditiveLoss
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.powers import power_gaps
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 LOSSES = [LogLoss(), SquaredEuclidean(), ItakuraSaito()]
 

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 DOUBLES = make_arithmetic("float64")

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from labelinf_scores.limits import is_robust
-from labelinf_scores.losses.set_valued import every_value, is_monotone, least_increment, separation
+from labelinf_scores.metrics.set_valued import every_value, is_monotone, least_increment, separation
 
 
 def random_monotone(rng: np.random.Generator, n: int) -> list[Fraction]:

@@ -9,8 +9,8 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.log_loss import LogLoss
 
 ROWS = np.array([[gmpy2.mpq(k, 10) for k in (2, 3, 5)], [gmpy2.mpq(k, 31) for k in (7, 11, 13)]], dtype=object)
 

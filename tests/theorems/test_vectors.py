@@ -13,12 +13,11 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_privacy.composition import advanced_epsilon
 from labelinf_privacy.label_dp import pure_accuracy, pure_exact
 from labelinf_privacy.laplace_product import LaplaceProduct
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.attacks.primes import labels_of_score
@@ -33,12 +32,13 @@ from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
+from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.limits import sperner_tau
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.set_valued import separation
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.set_valued import separation
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
 DOUBLES, EXACT = make_arithmetic("float64"), make_arithmetic("exact").at_precision(200)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import ABSTAIN, Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
 
 
 @attrs.frozen(kw_only=True)

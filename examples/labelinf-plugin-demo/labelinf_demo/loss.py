@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.losses import AdditiveLoss
+from labelinf_scores.metrics.additive import AdditiveLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.arithmetic import Arithmetic
+    from labelinf_scores.arithmetic import Arithmetic
 
 
 @attrs.frozen(kw_only=True)

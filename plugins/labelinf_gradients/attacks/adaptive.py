@@ -5,9 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientOracle, LabelFamily
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
 from labelinf_gradients.attacks.bias import LastBias
 from labelinf_gradients.attacks.counts import Dictionary, Llg, Moments
@@ -15,6 +14,7 @@ from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, LabelFamily
 
 __all__ = ["DefenceAware"]
 

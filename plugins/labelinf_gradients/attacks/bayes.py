@@ -14,10 +14,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientAttack, GradientOracle, LabelFamily
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, LabelFamily
 from labelinf_gradients.noisy.filters import likeliest_classes, likeliest_mixtures
 
 __all__ = ["KnownFeatures", "OwnSamples"]

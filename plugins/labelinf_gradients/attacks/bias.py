@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
-from labelinf_core.components import Guess
-from labelinf_core.errors import InputError
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 
 __all__ = ["HiddenBias", "LastBias"]
 

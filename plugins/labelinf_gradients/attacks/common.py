@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientThreat
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_gradients.game.gradient import GradientThreat
 
 __all__ = ["gradient_threat", "one_sample_each", "spread_counts"]
 

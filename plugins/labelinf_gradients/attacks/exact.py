@@ -7,10 +7,10 @@ from collections import Counter
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.recovery.solver import recover
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientOracle
-from labelinf_core.channels.networks import softmax
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, spread_counts
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle
+from labelinf_gradients.game.networks import softmax
 
 __all__ = ["ModelPrediction", "PriorGuess", "UniformGuess"]
 

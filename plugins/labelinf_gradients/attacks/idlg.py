@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientOracle
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle
 from labelinf_gradients.recovery.factor import factor
 
 if TYPE_CHECKING:

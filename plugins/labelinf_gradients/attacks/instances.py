@@ -9,15 +9,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, spread_counts
 from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
 from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import recover_jointly
 from labelinf_gradients.batches.result import Batch
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
 __all__ = ["JointRecovery", "SampleBySample"]
 

@@ -7,10 +7,10 @@ import enum
 import attrs
 import numpy as np
 
-from labelinf_core.channels.gradient import GradientAttack, GradientGuess, GradientOracle
-from labelinf_core.components import Guess
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle
 from labelinf_gradients.noisy.filters import filtered, principal_directions
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.recovery.factor import principal

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linprog, nnls
 
-from labelinf_core.channels.networks import Layer, softmax
+from labelinf_gradients.game.networks import Layer, softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend

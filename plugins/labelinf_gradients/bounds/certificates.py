@@ -6,13 +6,13 @@ import math
 
 import attrs
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
-from labelinf_core.components import Bound, Defence
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound, Defence
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
 from labelinf_gradients.defences.common import HIDDEN_FEATURES
 from labelinf_gradients.defences.noise import GradientNoise
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
 from labelinf_privacy import label_dp
 from labelinf_privacy.noise.gaussian import Gaussian
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.channels.gradient import GradientThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_gradients.game.gradient import GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY, Pattern
 
 __all__ = ["Identifiability"]

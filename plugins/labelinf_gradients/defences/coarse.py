@@ -6,9 +6,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.defences.common import facts
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
 
 __all__ = ["Quantise", "Sign"]
 

@@ -7,10 +7,10 @@ like. So noise is certified behind transparent defences only; what comes after i
 
 from __future__ import annotations
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat
-from labelinf_core.errors import InputError
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat
 
 __all__ = ["HIDDEN_FEATURES", "certified", "facts", "hides_the_clipped"]
 

@@ -10,9 +10,9 @@ import math
 
 import attrs
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, LabelFamily
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.defences.common import facts
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily
 
 __all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup", "Unprotected"]
 

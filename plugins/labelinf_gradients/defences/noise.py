@@ -8,12 +8,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.gradient import GradientDefence, GradientThreat, Guard, Layout
-from labelinf_core.components import NoiseModel
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
 from labelinf_gradients.defences.common import certified, facts
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientNoise"]

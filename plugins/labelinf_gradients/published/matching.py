@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.channels.torch_network import TorchNetwork, import_torch
-from labelinf_core.reproductions import Table
+from labelinf_core.plugin.reproductions import Table
+from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 from labelinf_gradients.published.victims import Victims
 from labelinf_gradients.reconstruction.matching import Distance, LabelMode, Matching
 from labelinf_gradients.reconstruction.quality import psnr

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.channels.networks import Perceptron, softmax
-from labelinf_core.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
+from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.published.matching import matching_table
 from labelinf_gradients.published.victims import Victims, fully_connected
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion

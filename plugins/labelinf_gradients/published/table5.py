@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.networks import Perceptron, softmax
-from labelinf_core.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.recovery.factor import principal

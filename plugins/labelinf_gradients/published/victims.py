@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_core.bundled import load_bunch
-from labelinf_core.channels.clients import train
-from labelinf_core.channels.networks import Perceptron
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.game.clients import train
+from labelinf_gradients.game.networks import Perceptron
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

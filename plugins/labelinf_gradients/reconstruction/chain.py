@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.networks import Perceptron
+    from labelinf_gradients.game.networks import Perceptron
 
 __all__ = ["inputs_by_recursion", "inputs_by_singular_chain"]
 

@@ -2,7 +2,7 @@ r"""The inputs of single samples from the gradients of a fully connected network
 
 Example:
     >>> import numpy as np
-    >>> from labelinf_core.channels.networks import Perceptron
+    >>> from labelinf_gradients.game.networks import Perceptron
     >>> rng = np.random.default_rng(0)
     >>> network = Perceptron.random((6, 32, 24, 10), rng, bias=False)
     >>> x = rng.random((3, 6))
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.channels.networks import Activation, softmax
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.game.networks import Activation, softmax
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.recovery.factor import principal
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.networks import Perceptron
+    from labelinf_gradients.game.networks import Perceptron
 
 __all__ = ["Reconstruction", "reconstruct", "reconstruct_noisy"]
 

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.torch_network import TorchNetwork, import_torch
+from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 
 __all__ = ["Distance", "LabelMode", "Matched", "Matching"]
 

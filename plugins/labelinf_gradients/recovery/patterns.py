@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.channels.gradient import LabelFamily
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.game.gradient import LabelFamily
 
 __all__ = ["AUTO", "BY_FAMILY", "MIXUP", "MIXUP_EQUAL", "ONE_HOT", "SMOOTHING", "Pattern", "patterns_for"]
 

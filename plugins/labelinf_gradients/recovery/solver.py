@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.recovery.answers import Answers
 from labelinf_gradients.recovery.candidates import candidate_scales
 from labelinf_gradients.recovery.decide import decide

@@ -42,7 +42,7 @@ STATEMENTS = (
         "equation 2",
         "one sample's last-layer gradient is (p - y) x': a matrix of rank one whose rows sum to zero",
         worked="w = (0, ln 2, ln 4), x = 1, y = (1, 0, 0): G = (-6/7, 2/7, 4/7)",
-        code=("labelinf_core.channels.networks:Perceptron.gradients", "labelinf_gradients.recovery.factor:factor"),
+        code=("labelinf_gradients.game.networks:Perceptron.gradients", "labelinf_gradients.recovery.factor:factor"),
         tests=("tests/theorems/test_g03.py",),
     ),
     _ok(

@@ -83,7 +83,7 @@ STATEMENTS = (
         "scale invariance",
         "for a bias-free ReLU network the complete gradient of all layers is the same for (s x, y(s)) at every s > 0: there, a prior on labels is necessary",
         worked="s = 1.7: entries differ by less than 1e-14",
-        code=("labelinf_core.channels.networks:Perceptron",),
+        code=("labelinf_gradients.game.networks:Perceptron",),
         tests=(
             "tests/gradients/test_closed_forms.py::test_without_any_bias_the_complete_gradient_is_the_same_for_another_input_and_label",
         ),

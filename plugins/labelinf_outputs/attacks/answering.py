@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputAttack, OutputGuess
-from labelinf_core.components import ABSTAIN
+from labelinf_core.contracts.components import ABSTAIN
+from labelinf_outputs.game.output import OutputAttack, OutputGuess
 
 __all__ = ["AbstainingAttack", "best_class", "lead"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputAttack, OutputGuess, OutputOracle
+from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle
 
 __all__ = ["BlindGuess"]
 

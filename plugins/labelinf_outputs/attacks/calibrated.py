@@ -18,9 +18,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputGuess, OutputOracle, OutputThreat, References
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
+from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
 
 __all__ = ["Calibrated", "balanced_base", "needs_references"]
 

@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from labelinf_core.channels.output import OutputGuess, OutputOracle, OutputThreat
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack
+from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
 
 __all__ = ["CERTAIN_RATIO", "DeltaMargin", "critical_probability", "margin", "scores"]
 

@@ -12,10 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputGuess, OutputOracle, References
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
+from labelinf_outputs.game.output import OutputGuess, OutputOracle, References
 
 __all__ = ["Lira", "log_odds", "log_ratios"]
 

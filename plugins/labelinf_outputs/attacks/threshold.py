@@ -18,8 +18,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputGuess, OutputOracle
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
+from labelinf_outputs.game.output import OutputGuess, OutputOracle
 
 __all__ = ["Level", "Threshold", "threshold"]
 

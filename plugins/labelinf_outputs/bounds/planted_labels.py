@@ -6,11 +6,11 @@ import math
 
 import attrs
 
-from labelinf_core import auditing
-from labelinf_core.channels.output import OutputThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.output import OutputThreat
+from labelinf_privacy import auditing
 from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy, pure_exact
 
 __all__ = ["PlantedLabels"]

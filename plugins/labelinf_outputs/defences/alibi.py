@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask, one_hot
 from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 
 __all__ = ["Alibi", "posterior"]
 

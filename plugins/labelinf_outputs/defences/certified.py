@@ -6,7 +6,7 @@ import math
 
 import attrs
 
-from labelinf_core.channels.output import OutputThreat
+from labelinf_outputs.game.output import OutputThreat
 
 __all__ = ["with_label_dp"]
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask
 from labelinf_outputs.defences.certified import with_label_dp
 from labelinf_outputs.defences.rr_with_prior import best_k, perturb_within_top
 from labelinf_outputs.defences.temperature import tempered
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_privacy.randomised_response import perturb
 
 __all__ = ["Lp2st"]

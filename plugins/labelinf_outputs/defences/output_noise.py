@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["OutputNoise"]

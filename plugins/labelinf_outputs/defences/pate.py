@@ -16,9 +16,9 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask, one_hot
 from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 from labelinf_privacy.profiles import gaussian_mu
 
 __all__ = ["Pate", "vote_noise"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputDefence
-from labelinf_core.channels.training import Train, Trained, TrainingTask
+from labelinf_outputs.game.output import OutputDefence
+from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["EarlyStopping", "TargetSmoothing", "WeightDecay"]
 

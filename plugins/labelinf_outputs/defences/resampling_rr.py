@@ -20,9 +20,9 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask
 from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_privacy.randomised_response import keep_probability
 
 __all__ = ["ResamplingRr", "effective_epsilon"]

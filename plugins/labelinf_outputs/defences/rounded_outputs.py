@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
 
 __all__ = ["RoundedOutputs"]
 

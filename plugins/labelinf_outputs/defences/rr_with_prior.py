@@ -14,10 +14,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputDefence, OutputThreat
-from labelinf_core.channels.training import Train, Trained, TrainingTask
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["RrWithPrior", "best_k", "perturb_within_top"]
 

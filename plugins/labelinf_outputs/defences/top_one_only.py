@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.output import OutputDefence, Outputs, OutputThreat
-from labelinf_core.channels.training import one_hot
+from labelinf_outputs.game.output import OutputDefence, Outputs, OutputThreat
+from labelinf_outputs.game.training import one_hot
 
 __all__ = ["TopOneOnly"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.channels.output import OutputDefence
+from labelinf_outputs.game.output import OutputDefence
 
 __all__ = ["Undefended"]
 

@@ -27,7 +27,8 @@ import attrs
 import numpy as np
 from scipy import special
 
-from labelinf_core import auditing
+from labelinf_core.evaluator.statistics import holm, p_value
+from labelinf_privacy import auditing
 
 __all__ = [
     "Entry",
@@ -116,9 +117,9 @@ def rows() -> tuple[Row, ...]:
 def entries() -> tuple[Entry, ...]:
     """Return all 84 entries with their p-values."""
     bare = [_entry(row, attack) for row in rows() for attack in ("threshold", "delta-margin")]
-    chance = auditing.holm([item.p_chance for item in bare])
+    chance = holm([item.p_chance for item in bare])
     limited = [index for index, item in enumerate(bare) if math.isfinite(item.row.epsilon)]
-    excess = dict(zip(limited, auditing.holm([bare[index].p_ceiling for index in limited]), strict=True))
+    excess = dict(zip(limited, holm([bare[index].p_ceiling for index in limited]), strict=True))
     return tuple(
         attrs.evolve(item, p_chance_holm=chance[index], p_ceiling_holm=excess.get(index, 1.0))
         for index, item in enumerate(bare)
@@ -132,9 +133,9 @@ def _entry(row: Row, attack: str) -> Entry:
         row=row,
         attack=attack,
         correct=correct,
-        p_chance=auditing.p_value(correct, row.canaries, 0.5),
+        p_chance=p_value(correct, row.canaries, 0.5),
         ceiling=ceiling,
-        p_ceiling=auditing.p_value(correct, row.canaries, ceiling),
+        p_ceiling=p_value(correct, row.canaries, ceiling),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from labelinf_core.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
 from labelinf_outputs.defences.resampling_rr import effective_epsilon
 from labelinf_outputs.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
 

@@ -49,7 +49,7 @@ STATEMENTS = (
         counterexample="seven of 84 rates do not exceed 50 %, 47 are not significant at 1 %; Census 262 of 520: p = .45",
         repaired="an exact p-value against 1/K for every rate, with Holm's correction over the table",
         worked="37 of 84 are significant at 1 %, 33 after Holm; Tables 2 and 8 print 52.08 and 52.09 for one rate",
-        code=(f"{_PUBLISHED}:entries", "labelinf_core.auditing:p_value"),
+        code=(f"{_PUBLISHED}:entries", "labelinf_core.evaluator.statistics:p_value"),
         tests=("tests/theorems/test_b14.py",),
     ),
     _false(
@@ -69,7 +69,7 @@ STATEMENTS = (
         repaired="the limit is e^eps / (e^eps + K - 1); success against the label trained on and against the label "
         "protected are two questions, and both are reported",
         worked="eps = 1, K = 2: up to .7311 of the protected labels, all of those trained on",
-        code=("labelinf_core.auditing:label_dp_ceiling", "labelinf_outputs.defences.label_rr:LabelRr"),
+        code=("labelinf_privacy.auditing:label_dp_ceiling", "labelinf_outputs.defences.label_rr:LabelRr"),
         tests=("tests/theorems/test_b16.py",),
     ),
     _repaired(

@@ -13,7 +13,7 @@ STATEMENTS = (
         says="v of r guesses right refute every epsilon with P[Bin(r, e^eps / (e^eps + K - 1)) >= v] <= beta",
         status=Status.OK,
         worked="beta = .05: 300 of 520 prove .1606, 100 of 100 prove 3.4930; K = 10: 731 of 1 000 prove 3.0778",
-        code=("labelinf_core.auditing:epsilon_lower_bound", "labelinf_core.auditing:one_run_epsilon"),
+        code=("labelinf_privacy.auditing:epsilon_lower_bound", "labelinf_privacy.auditing:one_run_epsilon"),
         tests=(
             "tests/theorems/test_bt09.py",
             "tests/outputs/test_auditing.py::test_one_run_covers_whatever_the_ranking",
@@ -27,7 +27,7 @@ STATEMENTS = (
         status=Status.OK,
         worked="eps = 1, .3: .73106, .57444; resampling at a nominal .3 is 1.30826",
         code=(
-            "labelinf_core.auditing:label_dp_ceiling",
+            "labelinf_privacy.auditing:label_dp_ceiling",
             "labelinf_outputs.defences.resampling_rr:effective_epsilon",
         ),
         tests=("tests/theorems/test_bt10.py",),

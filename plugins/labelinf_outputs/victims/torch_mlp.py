@@ -1,4 +1,4 @@
-"""The network of :mod:`labelinf_core.channels.mlp` in PyTorch (``pip install 'labelinf[torch]'``).
+"""The network of :mod:`labelinf_outputs.game.mlp` in PyTorch (``pip install 'labelinf[torch]'``).
 
 An example of somebody's own model: any class with ``fit`` and ``predict_proba`` can stand in its place.
 

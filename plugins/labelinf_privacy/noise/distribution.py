@@ -11,7 +11,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import NDArray
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 from labelinf_privacy.noise.quantiles import central_bound
 
 __all__ = ["Distribution"]

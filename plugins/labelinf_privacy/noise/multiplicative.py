@@ -24,7 +24,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Multiplicative", "labels_per_query", "labels_with_large_steps", "printed_labels_per_query"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["PrivateNoise"]
 

@@ -19,7 +19,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Quantiles", "central_bound", "robustness_needed"]
 

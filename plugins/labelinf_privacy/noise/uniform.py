@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Uniform"]
 

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.powers_design import PowersDesign, no_powers
-from labelinf_scores.attacks.sizing import score_threat, typical_error
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
+from labelinf_scores.plans.powers_design import PowersDesign, no_powers
+from labelinf_scores.plans.sizing import score_threat, typical_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

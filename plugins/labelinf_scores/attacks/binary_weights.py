@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
 from labelinf_scores.attacks.block_attack import BlockAttack
 from labelinf_scores.constructions.weights import Code, Superincreasing
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["BinaryWeights"]
 

@@ -13,17 +13,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.block_plan import Block, BlockPlanner, decode_blocks
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
-from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.constructions.weights import Code
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.block_plan import Block, BlockPlanner, decode_blocks
+from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["BlockAttack"]
 

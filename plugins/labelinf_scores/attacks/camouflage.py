@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.sizing import score_threat, typical_error
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
 from labelinf_scores.defences.placing import takes_probabilities
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.sizing import score_threat, typical_error
 from labelinf_scores.seen_through import averaged_records, expected_costs
 
 if TYPE_CHECKING:

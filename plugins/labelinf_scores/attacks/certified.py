@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from labelinf_core.guarantees import Promise
-from labelinf_scores.attacks.sizing import intact
+from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import disturbance
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.certificates.summation import adds_pairwise
+from labelinf_scores.plans.sizing import intact
 
 if TYPE_CHECKING:
-    from labelinf_core.channels.score import ScoreThreat
     from labelinf_scores.certificates.interval import Reading
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["evidence_of", "mismatch", "promise_of"]
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.attacks.sizing import reach, score_threat, tells_nothing
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.plans.probe import Probe
+from labelinf_scores.plans.sizing import reach, score_threat, tells_nothing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
 from labelinf_scores.attacks.block_attack import BlockAttack
 from labelinf_scores.constructions.conway_guy import ConwayGuy
 from labelinf_scores.constructions.weights import Code, Superincreasing
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["ConwayGuyWeights"]
 

@@ -17,16 +17,16 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_core.arithmetic.exact import Exact
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.sizing import expected_error, intact, score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.binary_weights import binary_bits, binary_digits, binary_gaps
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.sizing import expected_error, intact, score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.channels.score import ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_scores.attacks.prime_design import prime_queries, promise_of, unplayable
-from labelinf_scores.attacks.prime_query import ROUNDING
-from labelinf_scores.attacks.sizing import intact
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.prime_powers import row_sums
 from labelinf_scores.constructions.primes import first_primes, prime_product, rounding_margin
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreOracle, ScoreThreat
+from labelinf_scores.plans.prime_design import prime_queries, promise_of, unplayable
+from labelinf_scores.plans.prime_query import ROUNDING
+from labelinf_scores.plans.sizing import intact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,18 +21,18 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.sign_plan import SignPlan
-from labelinf_scores.attacks.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-from labelinf_scores.attacks.sizing import intact, score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.message_passing import posterior_logits
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.sign_plan import SignPlan
+from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
+from labelinf_scores.plans.sizing import intact, score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

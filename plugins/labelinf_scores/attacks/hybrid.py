@@ -20,17 +20,17 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
-from labelinf_scores.attacks.hybrid_group import Group, HybridQuery
-from labelinf_scores.attacks.hybrid_plan import HybridPlanner
-from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.hybrid_group import Group, HybridQuery
+from labelinf_scores.plans.hybrid_plan import HybridPlanner
+from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["Hybrid"]
 

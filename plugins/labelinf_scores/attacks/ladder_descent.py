@@ -1,7 +1,7 @@
 """Against the Ladder: every query is lowered until its answer must say something.
 
 A Ladder answers a score only when it is lower than the best one by a step. So every query is offset
-(:mod:`~labelinf_scores.attacks.ladder_offsets`) to lie below the last answer, whatever the labels asked about. There
+(:mod:`~labelinf_scores.plans.ladder_offsets`) to lie below the last answer, whatever the labels asked about. There
 are two ways to read an answer:
 
 * **rungs**: the gaps of a block are whole steps, doubling from row to row. Every labelling then has a rung of its own:
@@ -29,15 +29,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.ladder_offsets import FreeOffset, Laid
-from labelinf_scores.attacks.ladder_plan import SAFE, LadderPlan
-from labelinf_scores.attacks.sizing import intact, score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.ladder_offsets import FreeOffset, Laid
+from labelinf_scores.plans.ladder_plan import SAFE, LadderPlan
+from labelinf_scores.plans.sizing import intact, score_threat
 
 __all__ = ["LadderDescent"]
 

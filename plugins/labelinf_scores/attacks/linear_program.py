@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-from labelinf_scores.attacks.sizing import score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
+from labelinf_scores.plans.sizing import score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

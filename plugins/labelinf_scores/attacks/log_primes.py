@@ -21,18 +21,18 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_core.arithmetic.exact import Exact
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.prime_design import most_labels, promise_of, unplayable
-from labelinf_scores.attacks.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, recover
-from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.attacks.sizing import reach, score_threat, tells_nothing
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.constructions.log_primes import log_prime_gaps, printed_scale, separation
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.prime_design import most_labels, promise_of, unplayable
+from labelinf_scores.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, recover
+from labelinf_scores.plans.probe import Probe
+from labelinf_scores.plans.sizing import reach, score_threat, tells_nothing
 
 __all__ = ["LogPrimes", "log_prime_query"]
 

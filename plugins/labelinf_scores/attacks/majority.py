@@ -9,8 +9,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import Guess
+from labelinf_core.contracts.components import Guess
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
 
 __all__ = ["Majority"]
 

@@ -19,15 +19,15 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.powers_design import PowersDesign, no_powers
-from labelinf_scores.attacks.sizing import score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
+from labelinf_scores.plans.powers_design import PowersDesign, no_powers
+from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["PowersBlocks"]
 

@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.powers_design import PowersDesign, no_powers
-from labelinf_scores.attacks.sizing import score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.powers_design import PowersDesign, no_powers
+from labelinf_scores.plans.sizing import score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

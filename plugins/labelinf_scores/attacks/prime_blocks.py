@@ -21,14 +21,14 @@ import functools
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat, needed_queries
-from labelinf_core.components import Guess
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.prime_design import most_labels, prime_queries, promise_of, unplayable
-from labelinf_scores.attacks.prime_query import NEAREST, ROUNDING, PrimeQuery, recover
-from labelinf_scores.attacks.sizing import score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, needed_queries
+from labelinf_scores.plans.prime_design import most_labels, prime_queries, promise_of, unplayable
+from labelinf_scores.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, recover
+from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["PrimeBlocks"]
 

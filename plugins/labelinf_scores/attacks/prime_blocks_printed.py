@@ -11,13 +11,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import Guess
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
-from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.constructions.primes import printed_block_size
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["PrimeBlocksPrinted"]
 

@@ -17,15 +17,15 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import Guess
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.exact_query import ask_once, exact_promise, exact_refusal
-from labelinf_scores.attacks.sizing import score_threat
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
 from labelinf_scores.decoders.divisibility import divisors
 from labelinf_scores.decoders.rounding import spelled_integer
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.plans.sizing import score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -22,15 +22,15 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.components import Guess
-from labelinf_core.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.threat import ThreatModel
-from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.attacks.sizing import reach, score_threat
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.interval import last_place
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.probe import Probe
+from labelinf_scores.plans.sizing import reach, score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["INDEPENDENT", "REAL_NOISE", "counts_allowance", "score_threat"]
 

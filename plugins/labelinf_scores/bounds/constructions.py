@@ -24,14 +24,14 @@ from collections.abc import Iterator
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence
 from labelinf_scores.constructions.powers import units
 from labelinf_scores.constructions.primes import first_primes, prime_product
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = [
     "ConstructionNoise",

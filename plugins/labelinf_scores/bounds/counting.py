@@ -13,14 +13,14 @@ import math
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.beside_ladder import beside_ladder
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.bounds.entropy import fano_accuracy, label_bits
 from labelinf_scores.certificates.error import present_error
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 

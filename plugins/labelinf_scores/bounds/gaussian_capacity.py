@@ -10,9 +10,9 @@ import math
 
 import attrs
 
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_scores.bounds.common import INDEPENDENT, score_threat
 from labelinf_scores.bounds.entropy import fano_accuracy, gaussian_bits, label_bits

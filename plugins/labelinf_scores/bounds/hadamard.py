@@ -12,12 +12,12 @@ from statistics import NormalDist
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.constructions.hadamard_matrix import largest_order, smallest_order
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["HadamardNoise", "hadamard_std"]
 

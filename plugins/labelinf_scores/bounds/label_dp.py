@@ -6,9 +6,9 @@ import math
 
 import attrs
 
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy, pure_exact
 from labelinf_scores.bounds.common import INDEPENDENT, counts_allowance
 from labelinf_scores.bounds.entropy import counts_probability

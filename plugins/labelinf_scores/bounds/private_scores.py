@@ -14,10 +14,9 @@ from collections.abc import Iterator
 import attrs
 import scipy.optimize
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
@@ -25,6 +24,7 @@ from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.profiles import GaussianProfile, Profile
 from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, counts_allowance, score_threat
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["PrivateScores"]
 

@@ -10,9 +10,9 @@ import math
 
 import attrs
 
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import sensitivity
 from labelinf_scores.bounds.common import score_threat
 

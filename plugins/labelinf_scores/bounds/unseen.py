@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import attrs
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.bounds.entropy import label_bits
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["Unseen", "unseen_accuracy"]
 

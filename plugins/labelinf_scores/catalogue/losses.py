@@ -17,7 +17,7 @@ def _loss(name: str, summary: str, work: str, statement: str, target: str) -> De
         channel="score",
         summary=summary,
         reference=Reference(work=work, statement=statement),
-        target=f"labelinf_scores.losses.{target}",
+        target=f"labelinf_scores.metrics.{target}",
     )
 
 

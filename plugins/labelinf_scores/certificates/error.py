@@ -31,7 +31,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = [
     "SIGNIFICANT_BITS",

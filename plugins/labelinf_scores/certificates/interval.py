@@ -31,8 +31,8 @@ from labelinf_scores.certificates.summation import FRACTION_BITS, Spread, Spread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import ScoreThreat
     from labelinf_scores.certificates.row_costs import CostedRow
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["Reading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
 

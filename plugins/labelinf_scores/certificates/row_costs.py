@@ -5,7 +5,7 @@ than half a unit in the last place (the GNU C library: 0.52 in double precision,
 one of at most two floats, and mostly one.
 
 Losses other than the log-loss, and formats that only this package computes in, are taken at the costs that
-:class:`~labelinf_core.losses.AdditiveLoss` computes.
+:class:`~labelinf_scores.metrics.additive.AdditiveLoss` computes.
 
 Example:
     >>> low, high = possible_costs(0.5, bits=53, error=0.75)
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import gmpy2
 
-from labelinf_core.arithmetic import make_arithmetic
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.summation import FRACTION_BITS, Spread
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["LOG_ERROR", "ROW_BITS", "SMALL", "CostedRow", "adds_known_floats", "costed_row", "possible_costs"]
 

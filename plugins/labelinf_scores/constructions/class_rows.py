@@ -5,8 +5,8 @@ the same for every label (Aggarwal et al., AISTATS 2022, Theorem 3, equation 13)
 are the negative costs themselves (equation 14; any constant may be added, erratum A-18).
 
 Example:
-    >>> from labelinf_core.arithmetic import make_arithmetic
-    >>> from labelinf_scores.losses.log_loss import LogLoss
+    >>> from labelinf_scores.arithmetic import make_arithmetic
+    >>> from labelinf_scores.metrics.log_loss import LogLoss
     >>> numbers = make_arithmetic("float64")
     >>> class_rows(LogLoss(), np.log([[1.0, 2.0, 5.0]]), numbers).round(4).tolist()
     [[0.5882, 0.2941, 0.1176]]
@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.arithmetic import Arithmetic
-    from labelinf_core.losses import AdditiveLoss
+    from labelinf_scores.arithmetic import Arithmetic
+    from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["class_rows", "has_class_rows"]
 

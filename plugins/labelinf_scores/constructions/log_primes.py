@@ -36,7 +36,7 @@ from labelinf_scores.constructions.primes import prime_product
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.arithmetic import Arithmetic
+    from labelinf_scores.arithmetic import Arithmetic
 
 __all__ = ["closest_ratio", "log_prime_gaps", "printed_scale", "separation", "separation_floor", "small_scale"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.arithmetic import Arithmetic, make_arithmetic
+from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.certificates.error import widest_summed
 from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, SMALL, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
@@ -24,7 +24,7 @@ from labelinf_scores.constructions.class_rows import class_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_core.channels.score import ScoreThreat
+    from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["LossRows", "Rows", "format_of", "normalised", "room_of_proper_rows", "row_sum", "smallest_probability"]
 

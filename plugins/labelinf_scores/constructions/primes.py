@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import gmpy2
 import numpy as np
 
-from labelinf_core.arithmetic.exact import product
+from labelinf_scores.arithmetic.exact import product
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

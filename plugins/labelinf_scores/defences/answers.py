@@ -11,7 +11,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer
+from labelinf_scores.game.score import Answer
 
 __all__ = ["add", "combined", "is_float", "precise", "rounded", "scaled", "to_step"]
 

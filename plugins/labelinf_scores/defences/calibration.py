@@ -10,8 +10,8 @@ import math
 
 import attrs
 
-from labelinf_core.channels.score import ScoreDefence, ScoreThreat
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.game.score import ScoreDefence, ScoreThreat
 
 __all__ = ["budgeted", "finite_sensitivity", "granted", "resolve"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreThreat
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["label_gaps", "outweighing_rows"]
 

@@ -11,11 +11,11 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
 from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
 
 __all__ = ["GaussianDp"]
 

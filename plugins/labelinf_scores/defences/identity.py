@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
 
 __all__ = ["Identity"]
 

@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.components import Knob
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import to_step
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["Ladder"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
-from labelinf_core.components import Knob
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
 from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
 
 __all__ = ["LaplaceDp"]
 

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["PermuteLabels"]
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.game.score import ScoreThreat
 
 __all__ = ["need_nothing_random_nearer", "need_probabilities", "takes_probabilities"]
 

@@ -11,10 +11,10 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_scores.defences.calibration import budgeted
+from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
 
 __all__ = ["PrivacyBudget"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Guard, ScoreDefence, ScoreThreat
-from labelinf_core.components import Knob
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.calibration import granted
+from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
 
 __all__ = ["QueryLimit"]
 

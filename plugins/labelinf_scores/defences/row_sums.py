@@ -12,10 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.errors import QueryRefusedError
+from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.answers import precise
 from labelinf_scores.defences.placing import need_probabilities
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["EnforceRowSums", "RowAction"]
 

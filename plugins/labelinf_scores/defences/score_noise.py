@@ -15,14 +15,14 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import AddedNoise, Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.components import Knob, NoiseModel
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Knob, NoiseModel
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.defences.answers import add, scaled
 from labelinf_scores.defences.placing import takes_probabilities
-from labelinf_scores.losses.shapes import columns
+from labelinf_scores.game.score import AddedNoise, Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.shapes import columns
 
 __all__ = ["ScoreNoise"]
 

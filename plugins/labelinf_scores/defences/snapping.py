@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.errors import InputError
 from labelinf_scores.defences.calibration import finite_sensitivity, resolve
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["Snapping"]
 

@@ -12,10 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.defences.answers import add
 from labelinf_scores.defences.placing import need_nothing_random_nearer
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["Thresholdout"]
 

@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 from labelinf_scores.bounds.worst_case import hideable, hiding_noise
 from labelinf_scores.defences.answers import combined, to_step
 from labelinf_scores.defences.placing import need_nothing_random_nearer
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 __all__ = ["WorstCaseNoise"]
 

@@ -24,7 +24,7 @@ STATEMENTS = (
         "f is tau-separable iff two distinct labellings differ by at least tau in f; 0+-separable iff they differ at all",
         worked="f = <sigma, (1, 2, 4)>: separation 1",
         code=(
-            "labelinf_scores.losses.set_valued:separation",
+            "labelinf_scores.metrics.set_valued:separation",
             "labelinf_scores.certificates.separation:separation",
         ),
         tests=("tests/theorems/test_s30.py",),
@@ -54,7 +54,7 @@ STATEMENTS = (
         "a linearly decomposable loss is h(theta) + sum_i sigma_i g(theta_i); only solvability of g = y is needed, not a "
         "global inverse, and theta in (0, 1) where a loss is infinite at the ends",
         worked="log-loss, theta = .2: gap ln 4 = 1.386294",
-        code=("labelinf_core.losses:AdditiveLoss",),
+        code=("labelinf_scores.metrics.additive:AdditiveLoss",),
         tests=("tests/theorems/test_s33.py",),
     ),
     _ok(
@@ -63,11 +63,11 @@ STATEMENTS = (
         "g-linear losses have the gap d(theta) = g(theta) - g(1 - theta), scaled by 1/N",
         worked="squared error, theta = .2: gap .6",
         code=(
-            "labelinf_scores.losses.binary:BinaryLoss",
-            "labelinf_scores.losses.log_loss:LogLoss",
-            "labelinf_scores.losses.itakura_saito:ItakuraSaito",
-            "labelinf_scores.losses.squared_euclidean:SquaredEuclidean",
-            "labelinf_scores.losses.norm_like:NormLike",
+            "labelinf_scores.metrics.binary:BinaryLoss",
+            "labelinf_scores.metrics.log_loss:LogLoss",
+            "labelinf_scores.metrics.itakura_saito:ItakuraSaito",
+            "labelinf_scores.metrics.squared_euclidean:SquaredEuclidean",
+            "labelinf_scores.metrics.norm_like:NormLike",
         ),
         tests=("tests/theorems/test_s34.py",),
     ),
@@ -79,7 +79,7 @@ STATEMENTS = (
         counterexample="F = x^2 + y^2, theta = 1/4: the true gap is 1, the proof's formula gives -1",
         repaired="g(theta) = (phi(1) - phi(0) - phi'(theta)) / N with phi(x) = F(x, 1 - x); F finite at the corners",
         worked="F = e^x + e^(2y), theta = .25: gap 3.00858 (printed formula -1.76496)",
-        code=("labelinf_scores.losses.bregman:Bregman",),
+        code=("labelinf_scores.metrics.bregman:Bregman",),
         tests=("tests/theorems/test_s35.py",),
     ),
     _repaired(
@@ -91,10 +91,10 @@ STATEMENTS = (
         repaired="the constant is -1",
         worked="spans for theta in [.01, .99]: 4.595120, 94.394779, .98, 2.94 (alpha = 3)",
         code=(
-            "labelinf_scores.losses.log_loss:LogLoss",
-            "labelinf_scores.losses.itakura_saito:ItakuraSaito",
-            "labelinf_scores.losses.squared_euclidean:SquaredEuclidean",
-            "labelinf_scores.losses.norm_like:NormLike",
+            "labelinf_scores.metrics.log_loss:LogLoss",
+            "labelinf_scores.metrics.itakura_saito:ItakuraSaito",
+            "labelinf_scores.metrics.squared_euclidean:SquaredEuclidean",
+            "labelinf_scores.metrics.norm_like:NormLike",
         ),
         tests=("tests/theorems/test_s36.py",),
     ),
@@ -119,7 +119,7 @@ STATEMENTS = (
         erratum="A-2",
         worked="N = 1, tau = .01: separation 1.0987891 * 2 tau",
         code=(
-            "labelinf_scores.losses.itakura_saito:ItakuraSaito",
+            "labelinf_scores.metrics.itakura_saito:ItakuraSaito",
             "labelinf_scores.constructions.powers:power_gaps",
         ),
         tests=("tests/theorems/test_s38.py",),
@@ -174,7 +174,7 @@ STATEMENTS = (
         worked="N = 6, M = 3: two queries with the same three weights",
         code=(
             "labelinf_scores.attacks.log_primes:LogPrimes",
-            "labelinf_scores.attacks.prime_query:recover",
+            "labelinf_scores.plans.prime_query:recover",
         ),
         tests=("tests/theorems/test_s42.py",),
     ),
@@ -202,8 +202,8 @@ STATEMENTS = (
         repaired="theta' = ln theta + c; logits need fewer bits than probabilities",
         worked="N = 10, K = 2, tau = 1: 23 bits for logits, 8.31e6 for the smallest probability",
         code=(
-            "labelinf_scores.losses.softmax_log_loss:SoftmaxLogLoss",
-            "labelinf_scores.losses.sigmoid_log_loss:SigmoidLogLoss",
+            "labelinf_scores.metrics.softmax_log_loss:SoftmaxLogLoss",
+            "labelinf_scores.metrics.sigmoid_log_loss:SigmoidLogLoss",
         ),
         tests=("tests/theorems/test_s44.py",),
     ),
@@ -247,8 +247,8 @@ STATEMENTS = (
         repaired="|separation(rounded f) - separation(f)| <= 2 E, E the evaluation and rounding error",
         worked="tau = 1.1, f = {.07, 1.17}, phi = 7: rounded gap 1.0",
         code=(
-            "labelinf_core.arithmetic.fixed:Fixed",
-            "labelinf_scores.losses.set_valued:separation",
+            "labelinf_scores.arithmetic.fixed:Fixed",
+            "labelinf_scores.metrics.set_valued:separation",
         ),
         tests=("tests/theorems/test_s47.py",),
     ),
@@ -260,7 +260,7 @@ STATEMENTS = (
         counterexample="N = 1: separation 1",
         repaired="for N >= 2; there are N labellings at distance 1",
         worked="N = 2: labellings 10 and 01 are both at distance 1 from 00",
-        code=("labelinf_scores.losses.set_valued:discrete_lp",),
+        code=("labelinf_scores.metrics.set_valued:discrete_lp",),
         tests=("tests/theorems/test_s48.py",),
     ),
     _repaired(
@@ -271,7 +271,7 @@ STATEMENTS = (
         counterexample="N = 1, f = (0, 1): separation 1, half the increment is 1/2",
         repaired="beyond the least increment for tau-separability; half of it for tau-robust inference",
         worked="f = (0, 1, 2, 3): separation 1 = least increment",
-        code=("labelinf_scores.losses.set_valued:least_increment",),
+        code=("labelinf_scores.metrics.set_valued:least_increment",),
         tests=("tests/theorems/test_s49.py",),
     ),
     _ok(
@@ -303,7 +303,7 @@ STATEMENTS = (
         "Appendix D, example",
         "rows (2, 3, 5)/10 and (7, 11, 13)/31: distinct primes give nine distinct scores",
         worked="labels (0, 2): -(1/2) ln(26/310); labels (1, 0): -(1/2) ln(21/310)",
-        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        code=("labelinf_scores.metrics.log_loss:LogLoss",),
         tests=("tests/theorems/test_s52.py",),
     ),
 )

@@ -29,7 +29,7 @@ STATEMENTS = (
         counterexample="the printed condition sums a column: u = [[.9, .1], [.8, .2]] has columns 1.7 and .3",
         repaired="sum_k u[i, k] = 1 for each row i",
         worked="u = [[.9, .1], [.8, .2]], labels (0, 1): (ln(1/.9) + ln(1/.2)) / 2 = 0.857399",
-        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        code=("labelinf_scores.metrics.log_loss:LogLoss",),
         tests=("tests/theorems/test_s01.py",),
     ),
     _ok(
@@ -37,7 +37,7 @@ STATEMENTS = (
         "Definition 2",
         "the binary log-loss is -(1/N) sum_i ln(u_i if sigma_i = 1 else 1 - u_i)",
         worked="u = (1/2, 1/2): ln 2 = 0.693147 whatever the labels",
-        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        code=("labelinf_scores.metrics.log_loss:LogLoss",),
         tests=("tests/theorems/test_s02.py",),
     ),
     _ok(
@@ -45,7 +45,7 @@ STATEMENTS = (
         "equations 1 and 2",
         "with u = v / (1 + v) the loss is (1/N) (sum_i ln(1 + v_i) - sum over labels 1 of ln v_i)",
         worked="v = (2, 3), labels (1, 0): (ln 3 + ln 4 - ln 2) / 2 = 0.895880",
-        code=("labelinf_scores.losses.log_loss:LogLoss",),
+        code=("labelinf_scores.metrics.log_loss:LogLoss",),
         tests=("tests/theorems/test_s03.py",),
     ),
     _repaired(
@@ -56,7 +56,7 @@ STATEMENTS = (
         counterexample="called floating point; the step does not scale with the number",
         repaired="it is fixed point with (phi - 1)/2 fraction bits",
         worked="phi = 9: step 1/16, so ln 2 is held as 11/16",
-        code=("labelinf_core.arithmetic.fixed:Fixed",),
+        code=("labelinf_scores.arithmetic.fixed:Fixed",),
         tests=("tests/theorems/test_s04.py",),
     ),
     _ok(
@@ -109,7 +109,7 @@ STATEMENTS = (
         "m ~ b, so Theta(1 + N/b) queries",
         worked="the gap of neighbouring u is smallest inside the list, not at its top: 1/84 at (11, 13), 1/63 at (13, 17)",
         code=(
-            "labelinf_scores.attacks.prime_design:most_labels",
+            "labelinf_scores.plans.prime_design:most_labels",
             "labelinf_scores.constructions.primes:printed_block_size",
         ),
         tests=("tests/theorems/test_s08.py",),
@@ -159,8 +159,8 @@ STATEMENTS = (
         erratum="I-3",
         worked="v = (e, e^2), N = 2: subset sums 0, 1, 2, 3, separation 1/2",
         code=(
-            "labelinf_scores.losses.set_valued:separation",
-            "labelinf_scores.losses.log_loss:LogLoss",
+            "labelinf_scores.metrics.set_valued:separation",
+            "labelinf_scores.metrics.log_loss:LogLoss",
         ),
         tests=("tests/theorems/test_s12.py",),
     ),
@@ -256,7 +256,7 @@ STATEMENTS = (
         "with v = 1 outside the first M rows the loss depends on those rows and the constant "
         "((N - M) ln 2 + sum ln(1 + v_j)) / N",
         worked="N = 4, M = 1, v_1 = 3: the constant is (3 ln 2 + ln 4) / 4 = 0.866434",
-        code=("labelinf_scores.attacks.probe:Probe",),
+        code=("labelinf_scores.plans.probe:Probe",),
         tests=("tests/theorems/test_s20.py",),
     ),
     _ok(

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.host import Host
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.binary_weights import BinaryWeights
-from labelinf_scores.attacks.block_plan import Block, BlockPlanner, decode_blocks
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.plans.block_plan import Block, BlockPlanner, decode_blocks
 
 BUILDER = Builder(Host.load())
 

@@ -12,14 +12,10 @@ import pytest
 from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.losses import AdditiveLoss
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.block_attack import BlockAttack
-from labelinf_scores.attacks.block_plan import Block, BlockPlanner
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
 from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.attacks.hybrid import Hybrid
@@ -30,10 +26,14 @@ from labelinf_scores.certificates.summation import to_fixed
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.row_sums import EnforceRowSums
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.plans.block_plan import Block, BlockPlanner
 
 Answer = Callable[[np.ndarray, np.ndarray], Any]
 

@@ -12,11 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.guarantees import Promise
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.constructions.detecting_matrix import (
     detecting_matrix,
@@ -27,7 +25,9 @@ from labelinf_scores.constructions.detecting_matrix import (
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 ATTACK = DetectingMatrix()
 SPAN = math.log((1 - 2**-52) / 2**-52)

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Query, ScoreThreat
-from labelinf_core.channels.scorers import make_scorer
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.certificates.error import (
     arithmetic_error,
     assumed_disturbance,
@@ -21,7 +19,9 @@ from labelinf_scores.certificates.error import (
     disturbance,
     present_error,
 )
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def threat_of(scorer: str, n: int, **more: object) -> ScoreThreat:

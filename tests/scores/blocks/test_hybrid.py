@@ -9,22 +9,22 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
-from labelinf_core.errors import QueriesExhaustedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.losses import AdditiveLoss
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.hybrid import Hybrid
-from labelinf_scores.attacks.hybrid_group import Group, HybridQuery, Weighing
 from labelinf_scores.certificates.interval import Reading
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.plans.hybrid_group import Group, HybridQuery, Weighing
 
 ATTACK = Hybrid()
 UNIT = to_fixed(0.5)

@@ -12,18 +12,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import xlogy
 
-from labelinf_core.channels.score import Query, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.losses import AdditiveLoss
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR, costed_row, possible_costs
 from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed, to_float
 from labelinf_scores.constructions.rows import FreeRows, LossRows, ProperRows, rows_for
 from labelinf_scores.defences.clip import Clip
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 BITS = {"float64": 53, "float32": 24}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.arithmetic.small import BFLOAT16, FLOAT16, SmallFloat
+from labelinf_scores.arithmetic.small import BFLOAT16, FLOAT16, SmallFloat
 from labelinf_scores.certificates.summation import (
     Spread,
     SpreadSum,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Query, ScoreThreat
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.bounds.counting import Counting, answer_bits, ladder_bits, transcript_bits
 from labelinf_scores.bounds.entropy import counts_probability, fano_accuracy, gaussian_bits, label_bits
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
@@ -23,8 +22,9 @@ from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Threat = Callable[..., ScoreThreat]
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import ScoreThreat
-from labelinf_core.guarantees import Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.guarantees import Direction
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds import constructions as floors
 from labelinf_scores.bounds.hadamard import HadamardNoise, hadamard_std
 from labelinf_scores.bounds.one_query import OneQuery
@@ -22,8 +21,9 @@ from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise as Hiding
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Threat = Callable[..., ScoreThreat]
 FULL = 36.04365338911715

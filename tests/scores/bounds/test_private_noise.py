@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import ScoreDefence, ScoreThreat
-from labelinf_core.components import NoiseModel
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -37,7 +36,8 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.score import ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 Threat = Callable[..., ScoreThreat]
 SPAN = math.log(99)

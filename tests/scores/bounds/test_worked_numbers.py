@@ -10,7 +10,6 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Query, ScoreThreat
 from labelinf_privacy.label_dp import accuracy, gaussian_accuracy, pure_accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_scores.bounds.entropy import gaussian_bits
@@ -18,6 +17,7 @@ from labelinf_scores.bounds.hadamard import hadamard_std
 from labelinf_scores.bounds.worst_case import hideable
 from labelinf_scores.decoders.least_squares import sign_accuracy, wrong_signs
 from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.game.score import Query, ScoreThreat
 
 EVEN = (0.5, 0.5)
 

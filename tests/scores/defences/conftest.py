@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Curator, Query, ScoreDefence, ScoreOracle, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.losses import AdditiveLoss
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 @attrs.frozen(kw_only=True)

@@ -15,17 +15,15 @@ import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import Query, ScoreAttack, ScoreDefence
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.errors import InputError, QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_privacy.profiles import GaussianProfile
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.exact_binary import ExactBinary
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.attacks.primes import Primes
@@ -48,10 +46,12 @@ from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
 P = np.array([0.1, 0.7, 0.6, 0.4, 0.9, 0.2, 0.35, 0.55])

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import ScoreAttack, ScoreDefence
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.attacks.camouflage import Camouflage
 from labelinf_scores.attacks.hybrid import Hybrid
@@ -18,9 +16,11 @@ from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 
 def setting(n: int, *defences: ScoreDefence, n_classes: int = 2, attack: ScoreAttack | None = None) -> Setting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelinf_core.descriptors import Kind
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.testing import Check, checks_of
 
 KINDS = (Kind.DEFENCE, Kind.NOISE, Kind.BOUND)

@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.guarantees import Ceiling, Interval, Verdict, judge
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
 from labelinf_privacy.noise.laplace import Laplace
@@ -41,7 +39,9 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 BOUNDS = (LabelDp(), PrivateScores(), Counting(), GaussianCapacity(), Unseen())
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")

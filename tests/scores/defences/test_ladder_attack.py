@@ -10,14 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Query, ScoreDefence
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
-from labelinf_core.guarantees import Promise
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.guarantees import Promise
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.ladder_descent import LadderDescent
-from labelinf_scores.attacks.ladder_offsets import CountedOffset, FreeOffset, Offset
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.permute_labels import PermuteLabels
@@ -28,8 +25,11 @@ from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreDefence
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.plans.ladder_offsets import CountedOffset, FreeOffset, Offset
 
 LADDER = Ladder(step=0.01)
 NARROW = Clip(epsilon=0.01)

@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_core.channels.score import Guard
+from labelinf_scores.game.score import Guard
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.defences.laplace_dp import LaplaceDp

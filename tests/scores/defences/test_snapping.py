@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.channels.scoring import Query
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.errors import InputError
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.snapping import Snapping
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.metrics.log_loss import LogLoss
 
 N = 1000
 DATA = LabelSet(labels=np.arange(N) % 2, class_names=("0", "1"), title="made", provenance="made")

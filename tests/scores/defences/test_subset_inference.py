@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Query, ScoreDefence
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.attacks.averaging import Averaging
 from labelinf_scores.attacks.subset_inference import LEFT_OUT, OutcomeRows, SubsetInference, outcome_gaps
@@ -23,7 +21,9 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Query, ScoreDefence
+from labelinf_scores.metrics.log_loss import LogLoss
 
 INFER = SubsetInference()
 

@@ -14,17 +14,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from labelinf_core.channels.score import Curator, Guard, ScoreOracle
-from labelinf_core.channels.score_channel import ScoreChannel
 from labelinf_core.cli import main
-from labelinf_core.components import LabelSet, Setting
-from labelinf_core.descriptors import Kind
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.host import Host
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, Guard, ScoreOracle
+from labelinf_scores.metrics.log_loss import LogLoss
 
-(TABLE,) = tomllib.loads((files("labelinf_core") / "suites" / "defences.toml").read_text(encoding="utf-8"))["matrix"]
+(TABLE,) = tomllib.loads((files("labelinf_scores.suites") / "defences.toml").read_text(encoding="utf-8"))["matrix"]
 BUILDER = Builder(Host.load())
 
 

@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.channels.score import Guard, Query, ScoreAttack, ScoreDefence, ScoreThreat
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.components import LabelSet, Outcome, Setting
-from labelinf_core.errors import QueryRefusedError
-from labelinf_core.guarantees import Promise
-from labelinf_core.losses import AdditiveLoss
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Guard, Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 
 
 @attrs.frozen(kw_only=True)

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.components import LabelSet
-from labelinf_core.losses import AdditiveLoss
+from labelinf_core.contracts.components import LabelSet
 from labelinf_scores.attacks.exact_binary import ExactBinary
 from labelinf_scores.constructions.binary_weights import binary_bits, binary_digits, binary_gaps
 from labelinf_scores.constructions.primes import first_primes, needed_bits
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
 

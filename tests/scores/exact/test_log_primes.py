@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelinf_core.losses import AdditiveLoss
 from labelinf_scores.attacks.log_primes import LogPrimes, log_prime_query
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
 LOSSES = [LogLoss(), ItakuraSaito(), SquaredEuclidean(), SigmoidLogLoss()]

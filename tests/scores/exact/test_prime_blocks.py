@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.channels.score import Curator, ScoreOracle
-from labelinf_core.channels.score_channel import ScoreChannel
-from labelinf_core.channels.scorers import make_scorer
-from labelinf_core.components import LabelSet, Setting
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.arithmetic import make_arithmetic
-from labelinf_core.channels.score import ScoreOracle
-from labelinf_core.components import LabelSet
-from labelinf_core.errors import QueryRefusedError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.prime_powers import PrimePowers, classes_of_score
 from labelinf_scores.attacks.primes import Primes, labels_of_score
 from labelinf_scores.constructions.prime_powers import all_classes, power_rows
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.score import ScoreOracle
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 
 def exact_score(labels: np.ndarray[Any, Any], predictions: np.ndarray[Any, Any], bits: int) -> Any:

@@ -13,8 +13,8 @@ from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.subset import Subset
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 SPAN = math.log((1 - 2**-52) / 2**-52)
 FAST = (Clip(epsilon=2**-52),)  # before a float64 scorer: what scikit-learn does, at a tenth of its time

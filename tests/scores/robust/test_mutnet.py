@@ -8,10 +8,10 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.losses.log_loss import LogLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.mutnet import batch_head, for_any_sign, interpolating, published, to_torch
 
 NUMBERS = make_arithmetic("float64")

@@ -15,7 +15,7 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 FAST = (Clip(epsilon=2**-52),)  # before a float64 scorer: what scikit-learn does, at a tenth of its time
 SKEWED = np.array([0] * 20 + [1] * 50 + [2] * 30)

@@ -15,10 +15,10 @@ from labelinf_scores.attacks.powers_exhaustive import PowersExhaustive
 from labelinf_scores.constructions.powers import largest_tau
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.norm_like import NormLike
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.norm_like import NormLike
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 SPAN = math.log((1 - 2**-52) / 2**-52)
 

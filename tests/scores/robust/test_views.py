@@ -8,16 +8,16 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.arithmetic import make_arithmetic
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.majority import Majority
-from labelinf_scores.attacks.probe import Probe
-from labelinf_scores.attacks.sizing import expected_error, reach, score_threat, typical_error
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.losses.itakura_saito import ItakuraSaito
-from labelinf_scores.losses.log_loss import LogLoss
-from labelinf_scores.losses.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.losses.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.plans.probe import Probe
+from labelinf_scores.plans.sizing import expected_error, reach, score_threat, typical_error
 from labelinf_scores.seen_through import averaged_records, expected_costs, kept_when_read
 
 NUMBERS = make_arithmetic("float64")
@@ -94,7 +94,7 @@ def test_a_loss_without_free_costs_is_an_error() -> None:
 
 
 def test_another_channels_threat_is_an_error(threat_of) -> None:
-    from labelinf_core.threat import ThreatModel
+    from labelinf_core.contracts.threat import ThreatModel
 
     with pytest.raises(TypeError, match="must be a ScoreThreat"):
         score_threat(ThreatModel(n_records=1, n_classes=2, prior=(0.5, 0.5)))

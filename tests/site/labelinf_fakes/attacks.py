@@ -9,10 +9,10 @@ import time
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import ScoreAttack, ScoreOracle
-from labelinf_core.components import Guess
-from labelinf_core.guarantees import Promise
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
 
 
 def _promise(survives: float) -> Promise:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import attrs
 
-from labelinf_core.components import Bound
-from labelinf_core.guarantees import BoundValue, Direction
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.threat import ThreatModel
 
 
 @attrs.frozen(kw_only=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.channels.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
-from labelinf_core.guarantees import Ceiling
-from labelinf_core.threat import ThreatModel
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
 
 
 @attrs.frozen(kw_only=True)

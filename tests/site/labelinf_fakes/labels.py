@@ -7,7 +7,7 @@ from typing import Literal
 import attrs
 import numpy as np
 
-from labelinf_core.components import LabelSet, LabelSource
+from labelinf_core.contracts.components import LabelSet, LabelSource
 
 
 @attrs.frozen(kw_only=True)

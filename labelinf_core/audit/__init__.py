@@ -1,1 +1,0 @@
-"""Auditing somebody's own system: what it gives away, learnt from its answers alone."""

@@ -1,1 +1,0 @@
-"""What each curator releases, and the adversary's whole view of it."""

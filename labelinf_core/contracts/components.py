@@ -1,0 +1,366 @@
+"""The contracts of the kinds of component, shared by every channel.
+
+A component is a frozen, keyword-only attrs class. Its fields are its parameters: typed, validated, with a default
+wherever one makes sense and units in the docstring. Suites, the command line, ``labelinf plugins show`` and the run
+record all read them from the class.
+
+A channel refines :class:`Attack` and :class:`Defence` with what its adversary sees and what its curator does; see
+:mod:`labelinf_scores.game.score`.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
+    from labelinf_core.contracts.threat import ThreatModel
+
+__all__ = [
+    "ABSTAIN",
+    "BASES",
+    "Attack",
+    "Bound",
+    "Channel",
+    "Defence",
+    "Guess",
+    "Knob",
+    "LabelSet",
+    "LabelSource",
+    "Loss",
+    "Measure",
+    "NoiseModel",
+    "Outcome",
+    "Placebo",
+    "Rule",
+    "Setting",
+    "of_channel",
+]
+
+T = TypeVar("T")
+
+Rule = tuple[str, Callable[[Any], None]]  #: a name, and what raises AssertionError when a component breaks the rule
+
+ABSTAIN = -1  #: a guess that declines to name a label
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class LabelSet:
+    """Private labels and where they come from.
+
+    Attributes:
+        labels: Integers 0..K-1, shape ``(n_records,)``.
+        class_names: The user's own name of every class, length K.
+        title: What a report calls it.
+        provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or ``"made"``.
+        features: Real features, shape ``(n_records, n_features)``, where there are any.
+    """
+
+    labels: NDArray[np.intp]
+    class_names: tuple[str, ...]
+    title: str
+    provenance: str
+    features: NDArray[np.float64] | None = None
+
+    @property
+    def n_records(self) -> int:
+        """N, the number of labels."""
+        return int(self.labels.size)
+
+    @property
+    def n_classes(self) -> int:
+        """K, the number of classes."""
+        return len(self.class_names)
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        """Share of every class, length K."""
+        counts = [int((self.labels == k).sum()) for k in range(self.n_classes)]
+        return tuple(count / self.n_records for count in counts)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Guess:
+    """What an attack answers.
+
+    Attributes:
+        labels: Guessed classes 0..K-1 or :data:`ABSTAIN`, shape ``(n_records,)``.
+        evidence: What the attack can say for itself, as plain numbers and strings (labels per query, margin, ...).
+    """
+
+    labels: NDArray[np.intp]
+    evidence: Mapping[str, Any] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Placebo:
+    """How an attack fares on labels that nothing it was shown depends on, but for its declared view.
+
+    Attributes:
+        n_correct: Redrawn labels guessed correctly.
+        n_records: Labels there were to guess.
+        chance: Probability that a guess is correct when the view says nothing about the labels.
+        declared: Whether the threat model declares that the view contains the labels.
+    """
+
+    n_correct: int
+    n_records: int
+    chance: float
+    declared: bool = False
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Outcome:
+    """One trial of one cell, as the evaluator records it.
+
+    Attributes:
+        n_correct: Labels guessed correctly.
+        n_records: Labels there were to guess.
+        queries: Queries spent (score channel), or releases observed.
+        evidence: What the attack said for itself.
+        guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
+        truth: The labels that were to be guessed, in the same order.
+        placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
+    """
+
+    n_correct: int
+    n_records: int
+    queries: int
+    evidence: Mapping[str, Any] = attrs.field(factory=dict)
+    guess: NDArray[np.intp] | None = None
+    truth: NDArray[np.intp] | None = None
+    placebo: Placebo | None = None
+
+
+class Loss:
+    """What a curator's score adds up. Refined by :class:`labelinf_scores.metrics.additive.AdditiveLoss`."""
+
+
+class NoiseModel(abc.ABC):
+    """A distribution of noise, with what the adversary may know of it.
+
+    Additive by default. A multiplicative model (``multiplicative = True``) draws factors instead of terms.
+    """
+
+    multiplicative: bool = False
+
+    @abc.abstractmethod
+    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
+        """Draw ``size`` independent values, shape ``(size,)``."""
+
+    @property
+    @abc.abstractmethod
+    def bound(self) -> float:
+        """Largest absolute value (of the factor minus one, when multiplicative); infinity when unbounded."""
+
+    @property
+    @abc.abstractmethod
+    def std(self) -> float:
+        """Standard deviation; infinity when it does not exist."""
+
+    @abc.abstractmethod
+    def tail(self, delta: float) -> float:
+        """A tau with P(abs(noise) > tau) <= ``delta``, for 0 < ``delta`` < 1 (ICML 2021, Definition 6)."""
+
+
+class Attack:
+    """Recovers labels from what a channel's oracle shows. Refined by every channel."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """Why this attack cannot be played under ``threat``, as a short clause; empty when it can."""
+        return ""
+
+    def promise(self, threat: ThreatModel) -> Promise | None:
+        """What is certain before playing; None when this attack never promises anything."""
+        return None
+
+
+@attrs.frozen(kw_only=True)
+class Knob:
+    """One strength of a defence that can be turned, for ``labelinf advise``.
+
+    Attributes:
+        title: What is turned, with its symbol and unit: ``"Gaussian noise, standard deviation s of the score"``.
+        template: The defence's spec with ``{}`` where the strength stands.
+        weakest: A strength that hardly protects.
+        strongest: A strength beyond which nobody would go; below ``weakest`` when less is stronger.
+        integer: Whether strengths are whole numbers.
+    """
+
+    title: str
+    template: str
+    weakest: float
+    strongest: float
+    integer: bool = False
+
+    def spec(self, strength: float) -> str:
+        """Return the defence turned to ``strength``."""
+        return self.template.format(int(strength) if self.integer else repr(float(strength)))
+
+
+class Defence:
+    """Stands between a curator and the world. Refined by every channel.
+
+    By Kerckhoffs' principle the adversary knows the defence and its parameters, never its random draws.
+    """
+
+    def tell(self, threat: ThreatModel) -> ThreatModel:
+        """Return ``threat`` with what this defence changes in it: noise, clipping, budget, privacy."""
+        return threat
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """Return what this defence denies to every attack, with its conditions."""
+        return ()
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return the strengths that advice may turn when there is nothing else between; none by default."""
+        return ()
+
+
+class Bound(abc.ABC):
+    """A statement that puts a number on a threat model without playing anything."""
+
+    @abc.abstractmethod
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        """Return the lines this statement contributes; none when it does not apply."""
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """Return what this statement denies to every attack under ``threat``."""
+        return ()
+
+
+class LabelSource(abc.ABC):
+    """Where private labels come from."""
+
+    @abc.abstractmethod
+    def load(self) -> LabelSet:
+        """Return the labels.
+
+        Raises:
+            InputError: A user's file cannot be used as it is.
+        """
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Setting:
+    """Everything a channel needs to play one trial.
+
+    Attributes:
+        data: The private labels.
+        attack: The adversary; None when only the threat model is asked for.
+        defences: What stands between, from the curator outward.
+    """
+
+    data: LabelSet
+    attack: Attack | None = None
+    defences: tuple[Defence, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Measure:
+    """Something that a channel measures beside the share of labels recovered: a column of its own in every report.
+
+    Attributes:
+        key: Name of the number in what :meth:`Channel.utility` returns, or in a trial's evidence.
+        title: Heading of the column, short.
+        of: ``"defences"``: what a pipeline costs honest users, measured once; ``"trial"``: what every trial shows.
+        better: Which way is better for whoever defends.
+        unit: ``"share"`` for what is shown in percent, otherwise the unit's name or empty.
+    """
+
+    key: str
+    title: str
+    of: Literal["defences", "trial"] = "defences"
+    better: Literal["higher", "lower"] = "higher"
+    unit: str = ""
+
+
+class Channel(abc.ABC):
+    """A game between a curator and an adversary. Its fields are the game's settings (loss, scorer, budget, ...).
+
+    Attributes:
+        needs_features: Whether it can be played on labels that come with features only.
+        default_labels: Label source that the command line plays on when the user names none.
+    """
+
+    needs_features: ClassVar[bool] = False
+    default_labels: ClassVar[str] = ""
+
+    @classmethod
+    def strongest(cls) -> tuple[str, ...]:
+        """Return the attacks to play when a user names none, as specs; none by default."""
+        return ()
+
+    @classmethod
+    def measures(cls) -> tuple[Measure, ...]:
+        """Return what a report shows beside the share of labels recovered; nothing by default."""
+        return ()
+
+    @classmethod
+    def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
+        """Return the contract of this channel's components, rule by rule, for ``labelinf plugins check``."""
+        return {}
+
+    @abc.abstractmethod
+    def threat(self, setting: Setting) -> ThreatModel:
+        """Return what the adversary of ``setting`` knows and may spend.
+
+        Raises:
+            InputError: The settings, the labels and the components do not fit together.
+        """
+
+    def check(self, data: LabelSet) -> None:  # noqa: B027
+        """Try what the user plugged into this channel (a scorer, a model) before anything is played.
+
+        Raises:
+            InputError: It does not work.
+        """
+
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return what ``defences`` cost those they are not meant for, as named numbers; nothing by default."""
+        return {}
+
+    @abc.abstractmethod
+    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+        """Play one trial. The attack sees its oracle and ``attack_rng``, nothing else."""
+
+
+def of_channel(value: object, expected: type[T], role: str, channel: str) -> T:
+    """Return ``value``, which is of the channel that asks for it.
+
+    Args:
+        value: A component or a threat model.
+        expected: The channel's own class.
+        role: How a sentence names it: ``"attack"``.
+        channel: Name of the channel.
+
+    Raises:
+        InputError: It belongs to another channel.
+    """
+    if not isinstance(value, expected):
+        raise InputError(
+            f"{role} {type(value).__name__} does not belong to the {channel} channel (it is no {expected.__name__})."
+        )
+    return value
+
+
+BASES: dict[Kind, type[Any]] = {
+    Kind.LOSS: Loss,
+    Kind.ATTACK: Attack,
+    Kind.NOISE: NoiseModel,
+    Kind.DEFENCE: Defence,
+    Kind.BOUND: Bound,
+    Kind.LABELS: LabelSource,
+    Kind.CHANNEL: Channel,
+}  #: the class every component of a kind derives from

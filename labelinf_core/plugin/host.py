@@ -1,0 +1,350 @@
+"""Finds plugins, checks them, names conflicts, and answers lookups by kind and name.
+
+pluggy's own ``load_setuptools_entrypoints`` stops at the first plugin that fails to import and lets a second
+distribution silently replace an entry point of the same name. This host does neither: a faulty plugin is reported
+and left out, two distributions under one entry-point name both stay out, and a component that two plugins provide
+belongs to neither. Choosing one silently would change which code a result came from.
+"""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import importlib
+import itertools
+import os
+from importlib.metadata import Distribution, EntryPoint, entry_points, version
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
+import pluggy
+
+from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
+from labelinf_core.plugin import hookspecs
+from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
+from labelinf_core.plugin.reproductions import Reproduction
+from labelinf_core.plugin.statements import Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+__all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered"]
+
+T = TypeVar("T")
+
+BLOCK_VARIABLE = "LABELINF_BLOCK"  #: environment variable: comma-separated plugin names that must not be imported
+
+
+class PluginStatus(enum.Enum):
+    """What became of an installed plugin."""
+
+    LOADED = "loaded"
+    BLOCKED = "blocked"
+    FAILED = "failed"
+
+
+@attrs.frozen(kw_only=True)
+class PluginRecord:
+    """One installed plugin: where it came from and what became of it."""
+
+    name: str
+    distribution: str
+    version: str
+    status: PluginStatus
+    provides: tuple[Descriptor, ...] = ()
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} of {self.distribution} {self.version}"
+
+
+@attrs.frozen(kw_only=True)
+class Registered:
+    """A component that can be used, and the plugin that provides it."""
+
+    descriptor: Descriptor
+    plugin: PluginRecord
+
+    def load(self) -> type[Any]:
+        """Import and return the component's class.
+
+        Raises:
+            PluginError: It cannot be imported, or is not what its descriptor says.
+        """
+        from labelinf_core.contracts.components import BASES
+
+        module_name, _, class_name = self.descriptor.target.partition(":")
+        try:
+            loaded = getattr(importlib.import_module(module_name), class_name)
+        # A plugin's module may raise anything at all; SystemExit and KeyboardInterrupt still pass.
+        except Exception as error:
+            raise PluginError(
+                f"{self.descriptor} of {self.plugin} cannot be imported from {self.descriptor.target!r}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+        base = BASES[self.descriptor.kind]
+        if not (isinstance(loaded, type) and issubclass(loaded, base) and attrs.has(loaded)):
+            raise PluginError(
+                f"{self.descriptor} of {self.plugin}: {self.descriptor.target!r} must be an attrs class that "
+                f"derives from {base.__module__}.{base.__name__}."
+            )
+        return loaded
+
+
+@attrs.define
+class Host:
+    """The loaded plugins and everything they provide.
+
+    Attributes:
+        records: Every installed plugin by entry-point name, faulty and blocked ones included.
+        blocked: Names that were not imported; workers of a run block the same ones.
+    """
+
+    strict: bool = False
+    blocked: frozenset[str] = frozenset()
+    records: dict[str, PluginRecord] = attrs.field(factory=dict)
+    _plugins: dict[str, object] = attrs.field(factory=dict)
+    _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
+
+    @classmethod
+    def load(cls, *, blocked: Collection[str] = (), strict: bool = False) -> Host:
+        """Load every installed plugin, in order of entry-point name.
+
+        Args:
+            blocked: Names of plugins that must not even be imported, beside those in ``LABELINF_BLOCK``.
+            strict: Raise on the first faulty plugin instead of recording it.
+
+        Raises:
+            PluginError: A plugin is faulty and ``strict`` is set.
+            UnknownNameError: A blocked name is not installed.
+        """
+        unwanted = frozenset(blocked) | _blocked_by_environment()
+        host = cls(strict=strict, blocked=unwanted)
+        found = sorted(entry_points(group=hookspecs.PROJECT), key=lambda point: point.name)
+        installed = {point.name for point in found}
+        if missing := sorted(unwanted - installed):
+            raise UnknownNameError(
+                f"cannot block plugin {missing[0]!r}: it is not installed. "
+                f"Installed are {', '.join(sorted(installed))}."
+            )
+        for name, sharing in itertools.groupby(found, key=lambda point: point.name):
+            candidates = list(sharing)
+            if name in unwanted:
+                host._note(candidates[0], PluginStatus.BLOCKED)
+            elif len(candidates) > 1:
+                host._fail(candidates[0], _shared(candidates))
+            else:
+                host._load_one(candidates[0])
+        return host
+
+    def find(self, kind: Kind, name: str) -> Registered:
+        """Return the component of ``kind`` called ``name``.
+
+        Raises:
+            NameConflictError: More than one plugin provides it. The message names them all.
+            UnknownNameError: No loaded plugin provides it. The message suggests near names and lists the plugins that
+                failed or are blocked.
+        """
+        owners = self._components.get((kind, name), [])
+        if len(owners) == 1:
+            return owners[0]
+        if owners:
+            raise NameConflictError(
+                f"{kind.noun} {name!r} is provided by {' and by '.join(str(o.plugin) for o in owners)}. "
+                f"Block one of them with -p no:NAME, or uninstall it."
+            )
+        raise UnknownNameError(self._explain_missing(kind, name))
+
+    def catalogue(self, kind: Kind | None = None) -> Iterator[Registered]:
+        """Yield every component that is not contested, sorted by kind and name."""
+        for key in sorted(self._components, key=lambda item: (item[0].value, item[1])):
+            owners = self._components[key]
+            if kind in (None, key[0]) and len(owners) == 1:
+                yield owners[0]
+
+    def contested(self) -> Iterator[str]:
+        """Yield one sentence for every component name that several plugins claim."""
+        for (kind, name), owners in sorted(self._components.items(), key=lambda item: (item[0][0].value, item[0][1])):
+            if len(owners) > 1:
+                who = " and by ".join(str(owner.plugin) for owner in owners)
+                yield f"{kind.noun} {name!r} is provided by {who}; neither is used"
+
+    def problems(self) -> Iterator[str]:
+        """Yield one sentence for every plugin that was left out for a fault, and every contested name."""
+        for record in self.records.values():
+            if record.status is PluginStatus.FAILED:
+                yield f"{record} was left out: {record.problem}"
+        yield from self.contested()
+
+    def statements(self) -> tuple[Statement, ...]:
+        """Return every published statement that the loaded plugins implement, sorted by key.
+
+        Raises:
+            PluginError: A plugin's hook raised or yielded something else.
+        """
+        return tuple(sorted(self._yielded("labelinf_statements", Statement), key=lambda item: _natural(item.key)))
+
+    def reproductions(self) -> tuple[Reproduction, ...]:
+        """Return every published table that the loaded plugins compute again, sorted by name.
+
+        Raises:
+            PluginError: A plugin's hook raised or yielded something else.
+        """
+        return tuple(sorted(self._yielded("labelinf_reproductions", Reproduction), key=lambda item: item.name))
+
+    def commands(self) -> tuple[Command, ...]:
+        """Return every command that the loaded plugins add, sorted by group and name.
+
+        Raises:
+            PluginError: A plugin's hook raised or yielded something else.
+        """
+        return tuple(sorted(self._yielded("labelinf_commands", Command), key=lambda item: (item.group, item.name)))
+
+    def suites(self) -> tuple[SuitePart, ...]:
+        """Return the parts of every suite that the loaded plugins offer, sorted by suite and rank.
+
+        Raises:
+            PluginError: A plugin's hook raised or yielded something else.
+        """
+        return tuple(sorted(self._yielded("labelinf_suites", SuitePart), key=lambda item: (item.suite, item.rank)))
+
+    def _yielded(self, hook: str, expected: type[T]) -> Iterator[T]:
+        """Call a hook of one plugin after another, so that a fault names its plugin."""
+        for name, plugin in self._plugins.items():
+            manager = _new_manager()
+            manager.register(plugin, name=name)
+            try:
+                items = [item for results in getattr(manager.hook, hook)() for item in results]
+            except Exception as error:
+                raise PluginError(f"{self.records[name]}: {hook} raised {error!r}") from error
+            for item in items:
+                if not isinstance(item, expected):
+                    got = type(item).__name__
+                    raise PluginError(f"{self.records[name]}: {hook} must yield {expected.__name__} objects, got {got}")
+                yield item
+
+    def _load_one(self, entry_point: EntryPoint) -> None:
+        try:
+            plugin = entry_point.load()
+            provided = _try_alone(plugin, entry_point.name)
+            if any(plugin is other for other in self._plugins.values()):
+                raise TypeError("the same module is already registered under another name")
+        # A plugin that calls sys.exit on import must not take the host with it.
+        except (Exception, SystemExit) as error:
+            self._fail(entry_point, error)
+            return
+        self._plugins[entry_point.name] = plugin
+        record = self._note(entry_point, PluginStatus.LOADED, provides=provided)
+        for descriptor in provided:
+            owners = self._components.setdefault((descriptor.kind, descriptor.name), [])
+            owners.append(Registered(descriptor=descriptor, plugin=record))
+            if self.strict and len(owners) > 1:
+                raise NameConflictError(next(self.contested()))
+
+    def _fail(self, entry_point: EntryPoint, error: BaseException) -> None:
+        problem = f"{type(error).__name__}: {error}{_version_hint(entry_point.dist)}"
+        record = self._note(entry_point, PluginStatus.FAILED, problem=problem)
+        if self.strict:
+            raise PluginError(f"{record} failed: {problem}") from error
+
+    def _note(
+        self,
+        entry_point: EntryPoint,
+        status: PluginStatus,
+        *,
+        provides: tuple[Descriptor, ...] = (),
+        problem: str = "",
+    ) -> PluginRecord:
+        record = PluginRecord(
+            name=entry_point.name,
+            distribution=entry_point.dist.name if entry_point.dist else "an unknown distribution",
+            version=entry_point.dist.version if entry_point.dist else "?",
+            status=status,
+            provides=provides,
+            problem=problem,
+        )
+        self.records[entry_point.name] = record
+        return record
+
+    def _explain_missing(self, kind: Kind, name: str) -> str:
+        known = [item.descriptor.name for item in self.catalogue(kind)]
+        near = difflib.get_close_matches(name, known, n=3)
+        sentences = [f"no {kind.noun} is called {name!r}."]
+        if near:
+            sentences.append(f"Did you mean {' or '.join(map(repr, near))}?")
+        else:
+            sentences.append(f"Known {kind.plural}: {', '.join(known) or 'none'}.")
+        for record in self.records.values():
+            if record.status is PluginStatus.FAILED:
+                sentences.append(f"({record} failed: {record.problem})")
+            elif record.status is PluginStatus.BLOCKED:
+                sentences.append(f"({record} is blocked)")
+        return " ".join(sentences)
+
+
+def _blocked_by_environment() -> frozenset[str]:
+    return frozenset(filter(None, os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")))
+
+
+def _new_manager() -> pluggy.PluginManager:
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs.Specs)
+    return manager
+
+
+def _try_alone(plugin: object, name: str) -> tuple[Descriptor, ...]:
+    """Validate a plugin in a manager of its own, so that its faults touch nothing shared."""
+    declared = getattr(plugin, "labelinf_contract", None)
+    if declared != hookspecs.CONTRACT:
+        raise TypeError(
+            f"it declares labelinf_contract = {declared!r}, this host speaks {hookspecs.CONTRACT}; "
+            f"a plugin written for it says labelinf_contract = {hookspecs.CONTRACT}"
+        )
+    manager = _new_manager()
+    manager.register(plugin, name=name)
+    manager.check_pending()
+    if not manager.get_hookcallers(plugin):
+        raise TypeError("it implements no hook; mark its functions with labelinf_core.hookimpl")
+    provided: list[Descriptor] = []
+    for kind in Kind:
+        for results in getattr(manager.hook, kind.hook)():
+            for item in results:
+                provided.append(_checked(item, kind, provided))
+    return tuple(sorted(provided, key=lambda item: (item.kind.value, item.name)))
+
+
+def _checked(item: object, kind: Kind, before: list[Descriptor]) -> Descriptor:
+    if not isinstance(item, Descriptor):
+        raise TypeError(f"{kind.hook} must yield Descriptor objects, got {type(item).__name__}")
+    if item.kind is not kind:
+        raise TypeError(f"{kind.hook} yielded {item}, which is not of kind {kind.value!r}")
+    if any((item.kind, item.name) == (other.kind, other.name) for other in before):
+        raise TypeError(f"{kind.hook} yields {item} twice")
+    return item
+
+
+def _shared(candidates: list[EntryPoint]) -> NameConflictError:
+    owners = " and by ".join(
+        f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution" for point in candidates
+    )
+    return NameConflictError(f"entry point {candidates[0].name!r} is declared by {owners}. Uninstall one of them.")
+
+
+def _natural(key: str) -> tuple[str, int, str]:
+    head = key.rstrip("0123456789")
+    digits = key[len(head) :]
+    return head, int(digits) if digits else -1, key
+
+
+def _version_hint(dist: Distribution | None) -> str:
+    """Say so when the plugin's own metadata excludes the running labelinf."""
+    if dist is None or dist.name == hookspecs.PROJECT:
+        return ""
+    from packaging.requirements import Requirement
+
+    for text in dist.requires or ():
+        requirement = Requirement(text)
+        ours = version(hookspecs.PROJECT)
+        if requirement.name == hookspecs.PROJECT and not requirement.specifier.contains(ours, True):
+            return f" (it requires {requirement}, and labelinf {ours} is installed)"
+    return ""

@@ -1,0 +1,22 @@
+"""How a user writes a component down, and how it becomes an object.
+
+A component is written as a call, on the command line as in a suite file:
+
+    round(decimals=4)
+    score-noise(model=uniform(tau=0.01))
+
+or as a TOML table ``{ name = "round", decimals = 4 }``. A list where one value is expected is a **grid**:
+``round(decimals=[3, 4])`` stands for two components. Values are TOML's and Python's literals; nothing is evaluated.
+
+Data flow: text or table -> :class:`Spec` -> grid expansion -> component, with every fault named by its place.
+
+Example:
+    >>> print(parse("score-noise(model=uniform(tau=0.010))", "example"))
+    score-noise(model=uniform(tau=0.01))
+"""
+
+from labelinf_core.specs.build import Builder, Parameter, parameters
+from labelinf_core.specs.faults import faults, strict_converter
+from labelinf_core.specs.text import Spec, parse
+
+__all__ = ["Builder", "Parameter", "Spec", "faults", "parameters", "parse", "strict_converter"]

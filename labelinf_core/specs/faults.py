@@ -1,0 +1,89 @@
+"""What cattrs found wrong, as sentences with their places; and the converter that finds it."""
+
+from __future__ import annotations
+
+import difflib
+import enum
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import cattrs
+from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
+
+from labelinf_core.contracts.errors import LabelinfError
+from labelinf_core.specs.text import Spec
+
+__all__ = ["derives_from", "faults", "strict_converter"]
+
+_EMPTY = re.compile(r"Length of '(\w+)' must be >= 1: 0")
+_COMPARISON = re.compile(r"'(\w+)' must be ([<>]=? \S+): (.+)")
+
+
+def strict_converter() -> cattrs.Converter:
+    """Return a converter that forbids unknown keys and silent conversions ("7" into 7, 3.7 into 3)."""
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    for scalar in (int, float, str, bool):
+        converter.register_structure_hook(scalar, functools.partial(_strict, scalar))
+    converter.register_structure_hook_func(lambda kind: derives_from(enum.Enum, kind), _choice)
+    return converter
+
+
+def _choice(value: Any, expected: type[enum.Enum]) -> enum.Enum:
+    """Return the member that a word names; on the command line a bare word arrives as a component's name."""
+    word = value.name if isinstance(value, Spec) and not value.params else value
+    known = {member.value: member for member in expected}
+    if not isinstance(word, str) or word not in known:
+        raise ValueError(f"{str(value)!r} must be one of {', '.join(map(str, known))}")
+    return known[word]
+
+
+def faults(error: BaseException, place: str) -> Iterator[str]:
+    """Yield every fault that cattrs found, one sentence each, with its place."""
+    if not isinstance(error, ClassValidationError | IterableValidationError):
+        yield f"{place}: {_say(error)}"
+        return
+    noted, bare = error.group_exceptions()
+    for inner, note in noted:
+        step = f".{note.name}" if hasattr(note, "name") else f"[{note.index}]"
+        yield from faults(inner, place + step)
+    for inner in bare:
+        yield from faults(inner, place)
+
+
+def _say(error: BaseException) -> str:
+    if isinstance(error, ForbiddenExtraKeysError):
+        known = [field.name for field in attrs.fields(error.cl) if field.init]
+        return "; ".join(_unknown(key, known) for key in sorted(error.extra_fields))
+    if isinstance(error, KeyError):
+        return "is missing."
+    text = str(error.args[0]) if error.args else repr(error)
+    if match := _COMPARISON.fullmatch(text):  # attrs's own wording of a value out of range
+        text = f"{match[1]}={match[3]} must be {match[2]}"
+    elif match := _EMPTY.fullmatch(text):
+        text = f"{match[1]} must not be empty"
+    return text if isinstance(error, LabelinfError | TypeError | ValueError) else f"{type(error).__name__}: {text}"
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known parameters are {', '.join(known) or 'none'}."
+    return f"unknown parameter {key!r}; {hint}"
+
+
+def _strict(expected: type, value: Any, _: type) -> Any:
+    if type(value) is expected:
+        return value
+    if expected is float and type(value) is int:
+        return float(value)
+    if expected is str and isinstance(value, Spec) and not value.params:
+        return value.name
+    shown = str(value) if isinstance(value, Spec) else repr(value)
+    raise TypeError(f"expected {expected.__name__}, got {shown}")
+
+
+def derives_from(base: type, candidate: Any) -> bool:
+    """Return whether ``candidate`` is a class derived from ``base``."""
+    return isinstance(candidate, type) and issubclass(candidate, base)

@@ -1,0 +1,248 @@
+"""The game of the gradient channel: real features, a really trained network, one release per batch.
+
+What is not modelled: batch normalisation with the batch's own statistics and dropout (modules run in evaluation mode),
+momentum and other local optimisers (local steps of federated averaging are plain gradient descent on the whole batch),
+and clients that take part several times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import (
+    ABSTAIN,
+    Channel,
+    Defence,
+    Guess,
+    LabelSet,
+    Measure,
+    Outcome,
+    Rule,
+    Setting,
+    of_channel,
+)
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_gradients.game.clients import Client, Federation, Samples, scaled
+from labelinf_gradients.game.gradient import (
+    GradientAttack,
+    GradientDefence,
+    GradientGuess,
+    GradientOracle,
+    GradientThreat,
+    LabelFamily,
+    Shared,
+)
+from labelinf_gradients.game.networks import Activation
+
+__all__ = ["GradientChannel", "cosine", "matched"]
+
+_at_least_one = attrs.validators.ge(1)
+_not_negative = attrs.validators.ge(0)
+
+
+@attrs.frozen(kw_only=True)
+class GradientChannel(Channel):
+    """Clients release gradients of samples whose labels are private.
+
+    The label set's features, scaled to [0, 1], are split in halves: the network is trained on one, and the attacked
+    samples are drawn afresh in every trial from the other.
+
+    Attributes:
+        network: ``mlp``, our perceptron in NumPy, or ``module:function``, called as ``function(n_inputs, n_classes)``
+            and returning a PyTorch module that ends in a linear layer; it stays as it was made, trained or not, and
+            ``hidden``, ``activation`` and ``epochs`` are for the perceptron alone.
+        hidden: Widths of the perceptron's hidden layers.
+        activation: After every hidden layer.
+        bias: Whether layers have biases.
+        epochs: Training before the attack, in passes over the data; 0 is an untrained network.
+        samples: Samples attacked per trial.
+        batch: Samples per released gradient.
+        targets: What clients do to their labels: ``one-hot``, ``smoothing`` or ``mixup``.
+        smoothing: Largest smoothing factor; every sample draws its own.
+        shared: Layers whose gradients are released: ``last`` or ``all``.
+        members: Attack samples that the network was trained on, instead of held-out ones.
+        features_public: The adversary knows the samples' features and guesses labels only.
+        auxiliary: Labelled samples that the adversary holds.
+        precision: ``float32`` or ``float64``.
+    """
+
+    default_labels: ClassVar[str] = "digits"
+
+    needs_features: ClassVar[bool] = True
+
+    network: str = "mlp"
+    hidden: tuple[int, ...] = attrs.field(
+        default=(64,), validator=attrs.validators.deep_iterable(attrs.validators.ge(1))
+    )
+    activation: Activation = Activation.RELU
+    bias: bool = False
+    epochs: int = attrs.field(default=3, validator=_not_negative)
+    samples: int = attrs.field(default=64, validator=_at_least_one)
+    batch: int = attrs.field(default=1, validator=_at_least_one)
+    targets: LabelFamily = LabelFamily.ONE_HOT
+    smoothing: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
+    shared: Shared = Shared.LAST
+    members: bool = False
+    features_public: bool = False
+    auxiliary: int = attrs.field(default=200, validator=_not_negative)
+    precision: str = attrs.field(default="float32", validator=attrs.validators.in_(("float32", "float64")))
+
+    @classmethod
+    def measures(cls) -> tuple[Measure, ...]:
+        """Return how much of the gradient's direction is left for training."""
+        return (Measure(key="gradient cosine", title="gradient cosine"),)
+
+    @classmethod
+    def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
+        """Return the contract of this channel's components."""
+        from labelinf_gradients.rules import RULES
+
+        return RULES
+
+    def threat(self, setting: Setting) -> GradientThreat:
+        """Return what the adversary of ``setting`` knows.
+
+        Raises:
+            InputError: A component belongs to another channel, or a batch needs more samples.
+        """
+        data = setting.data
+        if setting.attack is not None:
+            of_channel(setting.attack, GradientAttack, "attack", "gradient")
+        defences = tuple(of_channel(item, GradientDefence, "defence", "gradient") for item in setting.defences)
+        threat: ThreatModel = GradientThreat(
+            n_records=self.samples,
+            n_classes=data.n_classes,
+            prior=data.prior,
+            batch=self.batch,
+            family=self.targets,
+            smoothing=self.smoothing,
+            shared=self.shared,
+            has_bias=self.bias,
+            bias_shared=self.bias,
+            features_public=self.features_public,
+            auxiliary=self.auxiliary,
+            precision=self.precision,
+            defences=defences,
+        )
+        for defence in defences:
+            threat = defence.tell(threat)
+        told = of_channel(threat, GradientThreat, "threat model", "gradient")
+        if told.batch > self.samples:
+            raise InputError(f"samples={self.samples} must be >= the batch of {told.batch}.")
+        return attrs.evolve(told, n_records=self.samples - self.samples % told.batch)
+
+    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+        """Play one trial on freshly drawn samples and one of the networks."""
+        attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
+        threat = self.threat(setting)
+        federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
+        oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
+        guess = attack.run(oracle, attack_rng)
+        classes = samples.classes
+        guessed = np.asarray(guess.labels)
+        if guessed.shape != classes.shape:
+            raise InputError(f"the attack guessed an array of shape {guessed.shape}, expected {classes.shape}.")
+        guessed = matched(guessed, classes, threat.batch)
+        return Outcome(
+            n_correct=int(np.count_nonzero(guessed == classes)),
+            n_records=threat.n_records,
+            queries=len(samples.labels),
+            evidence={**guess.evidence, **_soft_evidence(guess, samples)},
+            guess=guessed,
+            truth=classes,
+        )
+
+    def check(self, data: LabelSet) -> None:
+        """Look at the features and at the user's network before anything is played.
+
+        Raises:
+            InputError: There are no features, or the network cannot be used.
+        """
+        scaled(data)
+        if self.network != "mlp":
+            names = self._federation(data, 0).network.classifier_names
+            if self.bias and len(names) == 1:
+                raise InputError(f"bias=true, but the last layer of network {self.network!r} has none.")
+
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return what the defences leave of a gradient: the mean cosine of what is released with what was computed.
+
+        Raises:
+            InputError: As :meth:`threat` and :meth:`check`.
+        """
+        threat = self.threat(Setting(data=data, defences=defences))
+        federation = self._federation(data, int(rng.integers(2**32)))
+        x, classes = scaled(data), data.labels
+        samples = Samples.draw(x[federation.held_out], classes[federation.held_out], threat, rng)
+        client = Client.start(federation.network, threat, rng)
+        return {"gradient cosine": cosine(client.clean(samples), client.releases(samples))}
+
+    def _federation(self, data: LabelSet, seed: int) -> Federation:
+        return Federation.start(
+            data,
+            network=self.network,
+            hidden=self.hidden,
+            activation=self.activation,
+            bias=self.bias,
+            epochs=self.epochs,
+            precision=self.precision,
+            seed=seed,
+        )
+
+    def _deal(
+        self, data: LabelSet, threat: GradientThreat, federation: Federation, rng: np.random.Generator
+    ) -> tuple[GradientOracle, Samples]:
+        x, classes = scaled(data), data.labels
+        held_out = rng.permutation(federation.held_out)
+        if threat.auxiliary >= len(held_out):
+            raise InputError(f"auxiliary={threat.auxiliary} must be < {len(held_out)}, the records kept from training.")
+        known, rest = held_out[: threat.auxiliary], held_out[threat.auxiliary :]
+        pool = federation.trained_on if self.members else rest
+        samples = Samples.draw(x[pool], classes[pool], threat, rng)
+        client = Client.start(federation.network, threat, rng)
+        oracle = GradientOracle(
+            threat,
+            federation.network,
+            client.releases(samples),
+            auxiliary=(x[known], classes[known]) if threat.auxiliary else None,
+            inputs=samples.inputs if threat.features_public else None,
+        )
+        return oracle, samples
+
+
+def matched(guessed: NDArray[np.intp], truth: NDArray[np.intp], batch: int) -> NDArray[np.intp]:
+    """Return the guesses, reordered within every batch so that as many as possible stand beside their equals.
+
+    The order within a batch carries nothing: what is scored is the overlap of two multisets of labels.
+    """
+    result = guessed.copy()
+    if batch == 1:
+        return result
+    for start in range(0, len(truth), batch):
+        pool = guessed[start : start + batch].tolist()
+        placed = [pool.pop(pool.index(label)) if label in pool else None for label in truth[start : start + batch]]
+        result[start : start + batch] = [pool.pop(0) if label is None else label for label in placed]
+    return result
+
+
+def _soft_evidence(guess: Guess, samples: Samples) -> dict[str, Any]:
+    """Say how close soft labels of single samples are; within a batch there is no order to compare them in."""
+    if not isinstance(guess, GradientGuess) or guess.soft is None or samples.labels.shape[1] > 1:
+        return {}
+    error = np.abs(guess.soft - samples.labels[:, 0]).sum(axis=1)
+    error = np.where(np.asarray(guess.labels) == ABSTAIN, np.inf, error)
+    return {"soft labels within 1e-3": float(np.mean(error < 1e-3)), "median L1": float(np.median(error))}
+
+
+def cosine(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArray[Any]]) -> float:
+    """Return the mean cosine of releases with the same parameters; 0 where one of them is zero."""
+    a, b = (np.concatenate([part.reshape(len(part), -1) for part in item.values()], axis=1) for item in (one, other))
+    sizes = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+    return float(np.mean(np.einsum("nd,nd->n", a, b) / np.where(sizes > 0, sizes, np.inf)))

@@ -1,0 +1,1 @@
+"""A user's own model, audited from its predictions."""

@@ -1,0 +1,1 @@
+"""The game of the model-output channel: planted labels, victims, views."""

@@ -1,0 +1,231 @@
+"""The game of the model-output channel: real features, a really trained victim, planted labels, a placebo."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import (
+    ABSTAIN,
+    Channel,
+    Defence,
+    LabelSet,
+    Measure,
+    Outcome,
+    Placebo,
+    Rule,
+    Setting,
+    of_channel,
+)
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_outputs.game.canaries import Game, Member, TrainingPlan, prepared
+from labelinf_outputs.game.output import (
+    LossOracle,
+    OutputAttack,
+    OutputDefence,
+    OutputGuess,
+    Outputs,
+    OutputThreat,
+    View,
+)
+from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
+from labelinf_outputs.game.victims import make_victim
+from labelinf_privacy import auditing
+
+__all__ = ["OutputChannel", "ranked"]
+
+_TRIED = 64  # records that a victim is tried on before anything is played
+_VICTIMS = 3  # whose accuracy is averaged
+
+
+@attrs.frozen(kw_only=True)
+class OutputChannel(Channel):
+    """A model is trained on labels, some of them planted, and its outputs on those records are shown.
+
+    Every trial splits the records anew, plants labels anew and trains anew; all attacks of one trial meet the same
+    victims.
+
+    Attributes:
+        victim: What is trained: ``mlp`` (our network in NumPy), ``logistic``, ``forest``, ``neighbours``, or
+            ``module:factory`` for any class with ``fit`` and ``predict_proba``.
+        epochs: Passes over the training records; 0 leaves it to the victim.
+        canaries: Share of the training records whose labels are planted, in (0, 1).
+        test: Share of the records kept for measuring accuracy, in (0, 1).
+        outputs: What is shown of every canary: ``probabilities``, ``logits`` or ``top-1``.
+        loss: Whether losses are shown: ``none``, ``planted`` (computed with the label to be inferred) or ``trained``.
+        references: Models of the same pipeline that the adversary may train itself.
+        features: Show the canaries' features.
+    """
+
+    default_labels: ClassVar[str] = "breast-cancer"
+
+    needs_features: ClassVar[bool] = True
+
+    victim: str = "mlp"
+    epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    canaries: float = attrs.field(default=0.2, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+    test: float = attrs.field(default=0.25, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+    outputs: Outputs = Outputs.PROBABILITIES
+    loss: LossOracle = LossOracle.NONE
+    references: int = attrs.field(default=8, validator=attrs.validators.ge(0))
+    features: bool = False
+
+    @classmethod
+    def measures(cls) -> tuple[Measure, ...]:
+        """Return the accuracy that is left, and what a trial shows beside the labels recovered."""
+        return (
+            Measure(key="test_accuracy", title="test accuracy"),
+            Measure(key="training_label_accuracy", title="trained", of="trial", better="lower", unit="share"),
+            Measure(key="placebo_accuracy", title="placebo", of="trial", better="lower", unit="share"),
+            Measure(key="epsilon_at_least", title="epsilon proved", of="trial", better="lower"),
+        )
+
+    @classmethod
+    def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
+        """Return the contract of this channel's components."""
+        from labelinf_outputs.rules import RULES
+
+        return RULES
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """What is trained."""
+        recipe = Recipe(epochs=self.epochs or None)
+        return TrainingPlan(victim=self.victim, recipe=recipe, canaries=self.canaries, test=self.test)
+
+    def threat(self, setting: Setting) -> OutputThreat:
+        """Return what the adversary of ``setting`` knows.
+
+        A loss that is computed with the planted label passes by every mechanism: no label-DP is left then.
+
+        Raises:
+            InputError: There are no features or too few records, or a component belongs to another channel.
+        """
+        data = setting.data
+        if setting.attack is not None:
+            of_channel(setting.attack, OutputAttack, "attack", "output")
+        defences = _defences(setting)
+        n_training, n_canaries = self.plan.sizes(data.n_records)
+        threat: ThreatModel = OutputThreat(
+            n_records=n_canaries,
+            n_classes=data.n_classes,
+            prior=(1 / data.n_classes,) * data.n_classes,
+            view=View(outputs=self.outputs, loss=self.loss, references=self.references, features=self.features),
+            n_training=n_training,
+            victim=self.victim,
+            defences=defences,
+        )
+        for defence in defences:
+            threat = defence.tell(threat)
+        told = of_channel(threat, OutputThreat, "threat model", "output")
+        if told.view.loss is LossOracle.PLANTED:
+            return attrs.evolve(told, label_epsilon=float("inf"), label_delta=0.0)
+        return told
+
+    def check(self, data: LabelSet) -> None:
+        """Train the victim on a few records and look at what it predicts.
+
+        Raises:
+            InputError: There are no features, or the victim cannot be trained or predicts no probabilities.
+        """
+        if data.features is None:
+            raise InputError(f"labels {data.title!r} come without features; the output channel trains on features.")
+        first = [int(np.argmax(data.labels == k)) for k in range(data.n_classes)]
+        rows = np.unique([*first, *range(min(_TRIED, data.n_records))])
+        targets = one_hot(data.labels[rows], data.n_classes)
+        task = TrainingTask(features=data.features[rows], targets=targets, recipe=self.plan.recipe)
+        trained = make_victim(self.victim).train(task, np.random.default_rng(0))
+        trained.model.log_probabilities(data.features[rows])
+
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return the share of unseen records that the released top class gets right, over a few victims.
+
+        Raises:
+            InputError: As :meth:`threat` and :meth:`check`.
+        """
+        game = self.game(Setting(data=data, defences=defences), rng)
+        return {"test_accuracy": float(np.mean([game.member(index).test_accuracy for index in range(_VICTIMS)]))}
+
+    def game(self, setting: Setting, rng: np.random.Generator) -> Game:
+        """Return the game of one trial; the same one whenever ``rng`` is in the same state."""
+        seed = int.from_bytes(rng.bytes(16))
+        return prepared(self.plan, setting.data, _defences(setting), seed)
+
+    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+        """Play one trial, and the same attack on the placebo."""
+        attack = of_channel(setting.attack, OutputAttack, "attack", "output")
+        threat = self.threat(setting)
+        game = self.game(setting, curator_rng)
+        guess = _checked(attack.run(game.oracle(threat), attack_rng), threat)
+        sham, redrawn = game.placebo(threat)
+        n_placebo = int(np.count_nonzero(_checked(attack.run(sham, attack_rng), threat).labels == redrawn))
+        victim = game.member(0)
+        return Outcome(
+            n_correct=int(np.count_nonzero(guess.labels == victim.planted)),
+            n_records=threat.n_records,
+            queries=1,
+            evidence={
+                **guess.evidence,
+                **_evidence(guess, victim, threat),
+                "placebo_accuracy": n_placebo / threat.n_records,
+            },
+            guess=guess.labels,
+            truth=victim.planted,
+            placebo=Placebo(
+                n_correct=n_placebo,
+                n_records=threat.n_records,
+                chance=1 / threat.n_classes,
+                declared=threat.view.reveals_label,
+            ),
+        )
+
+
+def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Return whether each guess is correct, most confident first, abstentions left out."""
+    confidence = np.zeros(truth.size) if guess.confidence is None else guess.confidence
+    order = np.argsort(-confidence, kind="stable")
+    made = order[guess.labels[order] != ABSTAIN]
+    correct: NDArray[np.bool_] = guess.labels[made] == truth[made]
+    return correct
+
+
+def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
+    """Say what a trial shows beside the share of correct guesses.
+
+    Against an (epsilon, delta) certificate the bound is of that form, for two classes; it is not proved for more.
+    """
+    delta = threat.label_delta if threat.n_classes == 2 else 0.0
+    bound = auditing.one_run_epsilon(
+        ranked(guess, victim.planted), n_canaries=threat.n_records, n_classes=threat.n_classes, delta=delta
+    )
+    trained = victim.trained != ABSTAIN
+    memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
+    return {
+        "epsilon_at_least": bound.epsilon,
+        "epsilon_at_delta": delta,
+        "epsilon_provable": bound.provable,
+        "training_label_accuracy": memorised,
+        "test_accuracy": victim.test_accuracy,
+        "train_accuracy": victim.train_accuracy,
+        "certificate": threat.certificate,
+        "view": str(threat.view),
+    }
+
+
+def _checked(guess: OutputGuess, threat: OutputThreat) -> OutputGuess:
+    shapes = {np.shape(guess.labels)} | ({np.shape(guess.confidence)} if guess.confidence is not None else set())
+    if shapes != {(threat.n_records,)}:
+        raise InputError(
+            f"the attack answered arrays of shape {sorted(shapes)}, expected ({threat.n_records},): a guess per canary."
+        )
+    return guess
+
+
+def _defences(setting: Setting) -> tuple[OutputDefence, ...]:
+    return tuple(of_channel(item, OutputDefence, "defence", "output") for item in setting.defences)

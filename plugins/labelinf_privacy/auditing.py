@@ -1,0 +1,221 @@
+"""Statistics of an audit with planted labels: pure functions, nothing is trained or played here.
+
+An auditor plants labels drawn uniformly from K classes, lets somebody guess them, and counts. Three questions:
+
+* **Is it better than chance?** Planted labels are independent of everything else, so the number of correct guesses of
+  whoever has not seen them is Binomial(n, 1/K), however the guesses hang together: an exact p-value, with Holm's
+  correction (Scand. J. Statist. 1979) over a table.
+* **Is it more than label-DP allows?** Under (eps, delta)-label-DP no attack expects more than
+  ``(e^eps + (K - 1) delta) / (e^eps + K - 1)``, and for delta = 0 the number of correct guesses is stochastically
+  smaller than a binomial with that probability: given the output and all other labels, the posterior odds of two
+  classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
+* **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
+  and Jagielski, NeurIPS 2023, Theorems 5.1 and 5.2). The guesser may abstain: only the most confident guesses count,
+  for four shares fixed in advance, each at a quarter of the error probability.
+
+Example:
+    >>> round(label_dp_ceiling(1.0, n_classes=2), 5)
+    0.73106
+    >>> round(epsilon_lower_bound(446, 500), 4)
+    1.8696
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from labelinf_core.evaluator.statistics import p_value
+
+__all__ = [
+    "BETA",
+    "GUESS_SHARES",
+    "EpsilonBound",
+    "claim_p_value",
+    "epsilon_lower_bound",
+    "guess_counts",
+    "label_dp_ceiling",
+    "one_run_epsilon",
+    "provable_epsilon",
+]
+
+BETA = 0.05  #: error probability of every epsilon bound that is printed
+GUESS_SHARES = (1.0, 0.5, 0.25, 0.1)  #: shares of the canaries that the guesser of an audit commits itself to
+_TOLERANCE = 1e-9
+_LARGEST_EPSILON = 64.0
+
+
+def label_dp_ceiling(epsilon: float, n_classes: int, delta: float = 0.0) -> float:
+    """Return the largest share of uniform labels that any attack can expect to guess under label-DP.
+
+    Summing the K (K - 1) inequalities ``P[guess k | k] <= e^eps P[guess k | j] + delta`` gives the formula.
+
+    Guarantees:
+        Held by exact enumeration of randomised response (``tests/theorems/test_bt10.py``).
+    """
+    others = (n_classes - 1) * math.exp(-epsilon)
+    return min((1 + others * delta) / (1 + others), 1.0)
+
+
+def claim_p_value(
+    correct: int, guesses: int, epsilon: float, *, n_classes: int = 2, delta: float = 0.0, n_canaries: int = 0
+) -> float:
+    """Return a p-value of the claim of (eps, delta)-label-DP: small when so many correct guesses refute it.
+
+    For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
+    mechanism may reveal everything with probability delta), so it is the upper bound of Steinke, Nasr and Jagielski's
+    Theorem 5.2.
+
+    Args:
+        correct: Correct guesses.
+        guesses: Guesses made; canaries on which the guesser abstained do not count.
+        epsilon: What is claimed; infinity claims nothing.
+        n_classes: K, which must be 2 for delta > 0.
+        delta: The delta that goes with it.
+        n_canaries: As of :func:`epsilon_lower_bound`.
+
+    Raises:
+        ValueError: As :func:`epsilon_lower_bound`.
+
+    Guarantees:
+        At most alpha with probability at most alpha (``tests/outputs/test_auditing.py``, by simulation).
+
+    Example:
+        >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
+        0.1937
+    """
+    if delta == 0 or math.isinf(epsilon):
+        return p_value(correct, guesses, label_dp_ceiling(epsilon, n_classes))
+    if n_classes > 2:
+        raise ValueError(f"delta={delta} must be 0 for n_classes={n_classes}: the bound is proved for two classes.")
+    return min(_p_value_delta(correct, guesses, epsilon, delta, n_canaries), 1.0) if correct else 1.0
+
+
+def epsilon_lower_bound(
+    correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, delta: float = 0.0, n_canaries: int = 0
+) -> float:
+    """Return the epsilon that so many correct guesses prove, at error probability ``beta``; 0 when they prove none.
+
+    For delta = 0 it is the epsilon whose ceiling equals the lower confidence limit of Clopper and Pearson.
+
+    Args:
+        correct: Correct guesses.
+        guesses: Guesses made; canaries on which the guesser abstained do not count.
+        n_classes: K. The bound for delta > 0 is proved for K = 2 only.
+        beta: Error probability.
+        delta: The delta of the (eps, delta) that is refuted.
+        n_canaries: All canaries, abstentions included; needed for delta > 0 only.
+
+    Raises:
+        ValueError: ``delta`` is given with K > 2.
+
+    Guarantees:
+        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_auditing.py``, by simulation).
+    """
+    if guesses == 0 or correct == 0:
+        return 0.0
+    if delta > 0:
+        if n_classes > 2:
+            raise ValueError(f"delta={delta} must be 0 for n_classes={n_classes}: the bound is proved for two classes.")
+        return _refuted(lambda epsilon: _p_value_delta(correct, guesses, epsilon, delta, n_canaries), beta)
+    share = float(special.betaincinv(correct, guesses - correct + 1, beta))
+    return max(math.log(share * (n_classes - 1) / (1 - share)), 0.0)
+
+
+def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, n_canaries: int) -> float:
+    """Return the p-value of Steinke, Nasr and Jagielski's Theorem 5.2; ``correct`` is above 0."""
+    keep = label_dp_ceiling(epsilon, 2)
+    steps = np.arange(1, correct + 1)
+    tail = special.betainc(correct, guesses - correct + 1, keep)
+    wider = np.ones(correct)
+    wider[:-1] = special.betainc(correct - steps[:-1], guesses - correct + steps[:-1] + 1, keep)
+    alpha = float(np.max(2 * (wider - tail) / steps))
+    return float(tail) + alpha * n_canaries * delta
+
+
+def _refuted(p: Callable[[float], float], beta: float) -> float:
+    """Return the largest epsilon with ``p(epsilon) <= beta``, by bisection from below."""
+    low, high = 0.0, _LARGEST_EPSILON
+    if p(low) > beta:
+        return 0.0
+    while high - low > _TOLERANCE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if p(middle) <= beta else (low, middle)
+    return low
+
+
+def provable_epsilon(n_canaries: int, n_classes: int = 2, beta: float = BETA, delta: float = 0.0) -> float:
+    """Return the most that an audit of ``n_canaries`` can prove, were every guess correct.
+
+    An audit that finds no violation says nothing beyond this.
+
+    Args:
+        n_canaries: Planted labels.
+        n_classes: K.
+        beta: Error probability, split evenly over the guess counts.
+        delta: See :func:`epsilon_lower_bound`.
+    """
+    share = beta / len(GUESS_SHARES)
+    return max(
+        epsilon_lower_bound(r, r, n_classes=n_classes, beta=share, delta=delta, n_canaries=n_canaries)
+        for r in guess_counts(n_canaries)
+    )
+
+
+def guess_counts(n_canaries: int) -> tuple[int, ...]:
+    """Return how many of the most confident guesses an audit of ``n_canaries`` looks at, most first."""
+    return tuple(dict.fromkeys(max(round(share * n_canaries), 1) for share in GUESS_SHARES))
+
+
+@attrs.frozen(kw_only=True)
+class EpsilonBound:
+    """What one run proves.
+
+    Attributes:
+        epsilon: Lower bound of epsilon at error probability ``beta``.
+        guesses: How many of the most confident guesses prove it.
+        correct: How many of those are correct.
+        provable: The most that so many canaries could have proved.
+        beta: Error probability, over the choice of ``guesses`` too.
+    """
+
+    epsilon: float
+    guesses: int
+    correct: int
+    provable: float
+    beta: float
+
+
+def one_run_epsilon(
+    ranked: NDArray[np.bool_], *, n_canaries: int, n_classes: int = 2, beta: float = BETA, delta: float = 0.0
+) -> EpsilonBound:
+    """Return the epsilon that one run proves, with an abstaining guesser.
+
+    Args:
+        ranked: Whether each guess is correct, most confident first, abstentions left out.
+        n_canaries: All canaries, abstentions included.
+        n_classes: K.
+        beta: Error probability, split evenly over the guess counts (Bonferroni).
+        delta: See :func:`epsilon_lower_bound`.
+    """
+    found = []
+    for count in guess_counts(n_canaries):
+        guesses = min(count, ranked.size)
+        correct = int(ranked[:guesses].sum())
+        epsilon = epsilon_lower_bound(
+            correct,
+            guesses,
+            n_classes=n_classes,
+            beta=beta / len(GUESS_SHARES),
+            delta=delta,
+            n_canaries=n_canaries,
+        )
+        found.append((epsilon, guesses, correct))
+    epsilon, guesses, correct = max(found, key=lambda item: item[0])
+    provable = provable_epsilon(n_canaries, n_classes, beta, delta)
+    return EpsilonBound(epsilon=epsilon, guesses=guesses, correct=correct, provable=provable, beta=beta)

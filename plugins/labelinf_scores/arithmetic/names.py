@@ -1,0 +1,49 @@
+"""Number formats by the name that a suite, a scorer or a threat model gives them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from labelinf_core.contracts.errors import InputError
+
+if TYPE_CHECKING:
+    from labelinf_scores.arithmetic.base import Arithmetic
+
+__all__ = ["NAMES", "make_arithmetic"]
+
+NAMES = ("exact", "float64", "float32", "bfloat16", "float16", "fpa:PHI")  #: every name that is understood
+
+_FPA = re.compile(r"fpa:(\d{1,5})")
+
+
+def make_arithmetic(name: str) -> Arithmetic:
+    """Return the number format called ``name``. Each format's module is imported when it is first asked for.
+
+    Args:
+        name: One of :data:`NAMES`, with a number of bits in place of ``PHI``.
+
+    Raises:
+        InputError: There is no such format.
+
+    Example:
+        >>> make_arithmetic("fpa:9").name
+        'fpa:9'
+    """
+    if name == "float64" or name == "float32":
+        from labelinf_scores.arithmetic.ieee import Ieee
+
+        return Ieee(name=name)
+    if name == "exact":
+        from labelinf_scores.arithmetic.exact import Exact
+
+        return Exact()
+    if name in ("bfloat16", "float16"):
+        from labelinf_scores.arithmetic.small import BFLOAT16, FLOAT16
+
+        return BFLOAT16 if name == "bfloat16" else FLOAT16
+    if match := _FPA.fullmatch(name):
+        from labelinf_scores.arithmetic.fixed import Fixed
+
+        return Fixed.of_bits(int(match.group(1)))
+    raise InputError(f"there is no arithmetic {name!r}; choose one of {', '.join(NAMES)} (PHI: an odd number of bits).")

@@ -1,0 +1,103 @@
+"""The 16-bit floating-point formats, emulated by gmpy2 contexts: every operation is rounded to nearest, ties to even.
+
+A context with the format's precision and exponent range, and gradual underflow, rounds each ``+ - * /``, logarithm and
+exponential exactly once. Sums run from the first record to the last, as a loop on such a machine does.
+
+Example:
+    >>> with BFLOAT16.context():
+    ...     print(float(BFLOAT16.total(BFLOAT16.convert([1.0, 0.001]))))
+    1.0
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import gmpy2
+import numpy as np
+
+from labelinf_scores.arithmetic.objects import as_objects
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["BFLOAT16", "FLOAT16", "SmallFloat"]
+
+_round = np.frompyfunc(gmpy2.mpfr, 1, 1)
+_log = np.frompyfunc(gmpy2.log, 1, 1)
+_exp = np.frompyfunc(gmpy2.exp, 1, 1)
+
+
+@attrs.frozen(kw_only=True)
+class SmallFloat:
+    """A binary floating-point format with subnormal numbers.
+
+    Attributes:
+        name: As in a suite.
+        digits: Significant bits, the hidden one included.
+        emax: Every finite number is below ``2**emax``.
+    """
+
+    name: str
+    digits: int
+    emax: int
+
+    @property
+    def summation(self) -> str:
+        """From first to last."""
+        return "sequential"
+
+    def at_precision(self, bits: int | None) -> SmallFloat:
+        """Return itself: the format fixes its precision."""
+        return self
+
+    def context(self) -> AbstractContextManager[object]:
+        """Return the gmpy2 context that rounds to this format.
+
+        The smallest subnormal number is ``2**(3 - emax - digits)``; gmpy2 calls its exponent, plus one, ``emin``.
+        """
+        context: AbstractContextManager[object] = gmpy2.context(
+            precision=self.digits, emax=self.emax, emin=4 - self.emax - self.digits, subnormalize=True
+        )
+        return context
+
+    def convert(self, values: Any) -> NDArray[Any]:
+        """Round floats, integers or gmpy2 numbers to nearest."""
+        with self.context():
+            return np.asarray(_round(as_objects(values)))
+
+    def log(self, values: Any) -> Any:
+        """Natural logarithm, rounded to nearest."""
+        with self.context():
+            return _log(values)
+
+    def exp(self, values: Any) -> Any:
+        """Exponential, rounded to nearest."""
+        with self.context():
+            return _exp(values)
+
+    def total(self, values: NDArray[Any]) -> Any:
+        """Sum from first to last, rounded at every step."""
+        with self.context():
+            return functools.reduce(operator.add, values.tolist(), gmpy2.mpfr(0))
+
+    def mean(self, values: NDArray[Any]) -> Any:
+        """Sum from first to last, divided by the length."""
+        with self.context():
+            return self.total(values) / len(values)
+
+    def total_log(self, values: NDArray[Any]) -> Any:
+        """Sum of the rounded logarithms."""
+        return self.total(self.log(values))
+
+    def release(self, value: Any) -> float:
+        """Return the double that equals ``value``."""
+        return float(value)
+
+
+FLOAT16 = SmallFloat(name="float16", digits=11, emax=16)  #: IEEE 754 binary16
+BFLOAT16 = SmallFloat(name="bfloat16", digits=8, emax=128)  #: the upper half of an IEEE single

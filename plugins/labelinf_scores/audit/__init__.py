@@ -1,0 +1,1 @@
+"""A user's own scorer: probed, attacked, advised on."""

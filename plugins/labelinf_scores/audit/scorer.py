@@ -1,0 +1,193 @@
+"""How many labels a query a scoring function gives away: the strongest attacks, played against it.
+
+First :mod:`labelinf_scores.audit.probe` learns what the function does; then every attack is told that much and
+plays within the budget. The attacks never see the labels. The auditor, who owns them, counts afterwards.
+
+What the probe learnt is a guess from a few answers, so nothing here is certified. Where theory implies all labels *if
+the probe is right*, that is what is expected; an attack that then falls short shows that the probe was wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import Guess, LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.evaluator.play import said
+from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.specs import Builder
+from labelinf_scores.audit.probe import ScorerFindings, probe
+from labelinf_scores.game.score import Curator, Query, ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.scoring import Scorer
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["Leak", "audit_scorer", "findings_of", "strongest"]
+
+
+@attrs.frozen(kw_only=True)
+class Leak:
+    """What one attack got out of a scorer.
+
+    Attributes:
+        attack: Its spec.
+        refusal: Why it was not played; empty when it was.
+        failure: What went wrong while it played; empty when nothing did.
+        accuracy: Share of labels guessed correctly, with its interval; None unless it was played to its end. There is
+            one game, so the labels are taken for independent.
+        baseline: Share that the majority guess has.
+        exact: Whether every label was guessed.
+        queries: Queries spent.
+        labels_per_query: Chance-corrected: the share of what a majority guess leaves open, times N, a query.
+        expected: Whether theory implies all labels, if the probe is right; never more than an expectation.
+        seconds: Time it took, the scorer's included.
+        evidence: What the attack said for itself, "expected" where it said "certified".
+    """
+
+    attack: str
+    refusal: str = ""
+    failure: str = ""
+    accuracy: Interval | None = None
+    baseline: float = 0.0
+    exact: bool = False
+    queries: int = 0
+    labels_per_query: float = 0.0
+    expected: bool = False
+    seconds: float = 0.0
+    evidence: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether it fell short of what the probe made theory expect, so that the probe must have been wrong."""
+        return self.expected and self.accuracy is not None and not self.exact
+
+
+def strongest() -> dict[str, list[str]]:
+    """Return the shipped lists: ``attacks`` to play and ``losses`` to recognise."""
+    return tomllib.loads((files("labelinf_scores.audit") / "strongest.toml").read_text(encoding="utf-8"))
+
+
+def findings_of(
+    scorer: Scorer, data: LabelSet, losses: Mapping[str, AdditiveLoss], rng: np.random.Generator
+) -> ScorerFindings:
+    """Probe ``scorer``.
+
+    Raises:
+        InputError: It cannot score honest predictions.
+    """
+
+    def ask(predictions: Any) -> float:
+        return float(scorer.score(data.labels, Query(predictions=predictions)))
+
+    return probe(ask, n_records=data.n_records, n_classes=data.n_classes, losses=losses, rng=rng)
+
+
+def audit_scorer(
+    scorer: Scorer,
+    data: LabelSet,
+    *,
+    builder: Builder,
+    attacks: Sequence[str],
+    findings: ScorerFindings,
+    loss: AdditiveLoss,
+    queries: int,
+    rng: np.random.Generator,
+    progress: Callable[[str], None] = lambda attack: None,
+) -> Iterator[Leak]:
+    """Play every attack against ``scorer`` and yield what it got.
+
+    Args:
+        scorer: What is audited.
+        data: The private labels; each attack meets them in the same fresh random order.
+        builder: Builds the attacks.
+        attacks: Their specs; all are built before any plays.
+        findings: What the probe learnt; this, and the class shares, is all that an attack is told.
+        loss: The loss that explains the scorer.
+        queries: The budget; 0 is unlimited.
+        rng: For the order, and for each attack.
+        progress: Called with each attack's spec before it plays.
+
+    Raises:
+        InputError: One of the attacks belongs to another channel. What an attack raises when it plays is its own
+            failure, and ends nobody else's game.
+    """
+    built = [_built(builder, spec) for spec in attacks]
+    threat = _told(scorer, data, findings, loss, queries)
+    labels = data.labels[rng.permutation(data.n_records)]
+    curator = Curator.start(labels, threat, scorer, rng)
+    for spec, attack, attack_rng in zip(attacks, built, rng.spawn(len(attacks)), strict=True):
+        progress(spec)
+        yield _play(spec, attack, ScoreOracle(threat, curator.answer), labels, attack_rng)
+
+
+def _built(builder: Builder, spec: str) -> ScoreAttack:
+    attack = builder.build(Kind.ATTACK, spec, "audit")
+    if not isinstance(attack, ScoreAttack):
+        raise InputError(f"attack {spec!r} does not belong to the score channel.")
+    return attack
+
+
+def _told(scorer: Scorer, data: LabelSet, findings: ScorerFindings, loss: AdditiveLoss, queries: int) -> ScoreThreat:
+    half_step = 0.0 if findings.decimals is None else 0.5 * 10.0**-findings.decimals
+    noisy = findings.noise_std > 0
+    return ScoreThreat(
+        n_records=data.n_records,
+        n_classes=data.n_classes,
+        prior=data.prior,
+        loss=loss,
+        arithmetic="float32" if findings.single_precision else scorer.facts.arithmetic,
+        summation=scorer.facts.summation,
+        # Rows just inside the clip cost what they say, however well the clip is known.
+        clip=findings.clip * (1 + 2 * findings.clip_error),
+        normalised=findings.normalised,
+        decimals=findings.decimals,
+        noise_bound=math.inf if noisy else half_step,
+        noise_std=findings.noise_std,
+        noise_fresh=noisy,
+        query_budget=queries or None,
+    )
+
+
+def _play(
+    spec: str, attack: ScoreAttack, oracle: ScoreOracle, labels: NDArray[np.intp], rng: np.random.Generator
+) -> Leak:
+    start = time.perf_counter()
+    try:
+        if refusal := attack.refusal(oracle.threat):
+            return Leak(attack=spec, refusal=refusal)
+        promise = attack.promise(oracle.threat)
+        guess = attack.run(oracle, rng)
+        accuracy = _accuracy(guess, labels)
+    except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
+        return Leak(attack=spec, failure=said(error), queries=oracle.spent, seconds=time.perf_counter() - start)
+    baseline = oracle.threat.baseline
+    gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * len(labels) if baseline < 1 else 0.0
+    return Leak(
+        attack=spec,
+        accuracy=accuracy,
+        baseline=baseline,
+        exact=accuracy.value == 1.0,
+        queries=oracle.spent,
+        labels_per_query=gained / oracle.spent if oracle.spent else 0.0,
+        expected=promise is not None and promise.certified,
+        seconds=time.perf_counter() - start,
+        # What an attack calls certain is so on the probe's word only.
+        evidence={key: "expected" if value == "certified" else value for key, value in guess.evidence.items()},
+    )
+
+
+def _accuracy(guess: Guess, labels: NDArray[np.intp]) -> Interval:
+    guessed = np.asarray(guess.labels)
+    if guessed.shape != labels.shape:
+        raise InputError(f"it guessed labels of shape {guessed.shape} where there are {labels.shape[0]}.")
+    return clopper_pearson(int((guessed == labels).sum()), labels.size)

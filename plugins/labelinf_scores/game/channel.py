@@ -1,0 +1,157 @@
+"""The game of the score channel: one curator, one adversary, the labels in a fresh random order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import (
+    Channel,
+    Defence,
+    LabelSet,
+    Loss,
+    Measure,
+    Outcome,
+    Rule,
+    Setting,
+    of_channel,
+)
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_scores.game.score import Curator, ScoreAttack, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["ScoreChannel"]
+
+
+@attrs.frozen(kw_only=True)
+class ScoreChannel(Channel):
+    """A curator that answers prediction vectors with a loss.
+
+    Every trial scores the same labels in a fresh random order: attacks of this channel see no features, so the order
+    carries nothing, and repeated trials show how an attack fares on the label *set*.
+
+    Attributes:
+        loss: What the score averages.
+        scorer: What computes it: ``exact``, ``float64``, ``float32``, ``bfloat16``, ``float16``, ``fpa:PHI`` (the
+            loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
+            ``module:function``, called as ``function(labels, predictions)``.
+        queries: The adversary's budget; 0 means unlimited.
+    """
+
+    default_labels: ClassVar[str] = "breast-cancer"
+
+    loss: Loss
+    scorer: str = "sklearn"
+    queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    @classmethod
+    def strongest(cls) -> tuple[str, ...]:
+        """Return the shipped list."""
+        from labelinf_scores.audit.scorer import strongest
+
+        return tuple(strongest()["attacks"])
+
+    @classmethod
+    def measures(cls) -> tuple[Measure, ...]:
+        """Return what defences cost honest participants of a leaderboard."""
+        return (
+            Measure(key="mean_error", title="honest score error", better="lower"),
+            Measure(key="rank_correlation", title="honest rank corr."),
+            Measure(key="top_flips", title="top 3 flips", better="lower"),
+        )
+
+    @classmethod
+    def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
+        """Return the contract of this channel's components."""
+        from labelinf_scores.rules import RULES
+
+        return RULES
+
+    def threat(self, setting: Setting) -> ScoreThreat:
+        """Return what the adversary of ``setting`` knows.
+
+        Raises:
+            InputError: The loss is not additive, the scorer does not exist or does not compute this loss, or a
+                component belongs to another channel.
+        """
+        data = setting.data
+        loss = of_channel(self.loss, AdditiveLoss, "loss", "score")
+        if setting.attack is not None:
+            of_channel(setting.attack, ScoreAttack, "attack", "score")
+        defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
+        facts = make_scorer(self.scorer, loss, data.n_classes).facts
+        threat: ThreatModel = ScoreThreat(
+            n_records=data.n_records,
+            n_classes=data.n_classes,
+            prior=data.prior,
+            loss=loss,
+            arithmetic=facts.arithmetic,
+            summation=facts.summation,
+            input_format=facts.input_format,
+            clip=facts.clip,
+            query_budget=self.queries or None,
+            defences=defences,
+        )
+        for defence in defences:
+            threat = defence.tell(threat)
+        return of_channel(threat, ScoreThreat, "threat model", "score")
+
+    def check(self, data: LabelSet) -> None:
+        """Ask the scorer for one score, of a prediction that says nothing.
+
+        Raises:
+            InputError: It does not exist, raises, or does not return one finite number.
+        """
+        loss = of_channel(self.loss, AdditiveLoss, "loss", "score")
+        shape = (data.n_records,) if data.n_classes == 2 else (data.n_records, data.n_classes)
+        blank = Query(predictions=np.full(shape, 1 / data.n_classes))
+        make_scorer(self.scorer, loss, data.n_classes).score(data.labels, blank)
+
+    def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
+        """Start a curator for ``labels``."""
+        scorer = make_scorer(self.scorer, threat.loss, threat.n_classes)
+        return Curator.start(labels, threat, scorer, rng)
+
+    def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
+        """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.
+
+        Its records are drawn anew until there are as many as in ``data``.
+        """
+        from labelinf_scores.game.utility import honest_panel, utility
+
+        panel = {2: "breast-cancer", 10: "digits"}.get(data.n_classes)
+        return (
+            {}
+            if panel is None
+            else attrs.asdict(utility(self, defences, honest_panel(panel).resized(data.n_records), rng))
+        )
+
+    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+        """Play one trial on the labels in a fresh random order."""
+        attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
+        threat = self.threat(setting)
+        order = curator_rng.permutation(threat.n_records)
+        labels = setting.data.labels[order]
+        oracle = ScoreOracle(threat, self.curator(labels, threat, curator_rng).answer)
+        guess = attack.run(oracle, attack_rng)
+        labels_guessed = np.asarray(guess.labels)
+        if labels_guessed.shape != labels.shape:
+            raise InputError(f"the attack guessed an array of shape {labels_guessed.shape}, expected {labels.shape}.")
+        restored = np.empty_like(labels)
+        restored[order] = labels_guessed
+        return Outcome(
+            n_correct=int(np.count_nonzero(labels_guessed == labels)),
+            n_records=threat.n_records,
+            queries=oracle.spent,
+            evidence=guess.evidence,
+            guess=restored,
+            truth=setting.data.labels,
+        )

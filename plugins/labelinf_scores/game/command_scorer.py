@@ -1,0 +1,91 @@
+"""A scorer in any language: a program that reads and writes JSON lines.
+
+The program is started once. For every query it reads one line and must answer with one line::
+
+    {"labels": [0, 1, 1], "predictions": [[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]}
+    {"score": 0.34}
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import math
+import shlex
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from labelinf_core.contracts.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_scores.game.scoring import Query, ScorerFacts
+
+__all__ = ["CommandScorer"]
+
+
+_SHORT = 40  # characters
+
+
+@attrs.frozen(kw_only=True)
+class CommandScorer:
+    """A program that scores JSON lines.
+
+    Attributes:
+        command: The command line, split as a shell splits words; no shell is started.
+        facts: What is public about it.
+    """
+
+    command: str
+    facts: ScorerFacts
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return the program's answer.
+
+        Raises:
+            InputError: It cannot be started, has ended, or answers something else than one finite number.
+        """
+        predictions = np.asarray(query.predictions, dtype=np.float64)
+        request = {"labels": labels.tolist(), "predictions": predictions.tolist()}
+        line = _exchange(_process(self.command), json.dumps(request))
+        try:
+            value = float(json.loads(line)["score"])
+        except (ValueError, KeyError, TypeError) as error:
+            said = _quoted(line) if line else "has ended"
+            raise InputError(
+                f"scorer 'cmd:{self.command}' {said}; it must answer every line with one such as {{\"score\": 0.69}}."
+            ) from error
+        if not math.isfinite(value):
+            raise InputError(f"scorer 'cmd:{self.command}' answered {value}, expected a finite number.")
+        return value
+
+
+def _quoted(line: str) -> str:
+    """Quote a short answer; a long one may repeat the private labels, which no message or log must show."""
+    return f"answered {line!r}" if len(line) <= _SHORT else f"answered a line of {len(line)} characters"
+
+
+@functools.cache
+def _process(command: str) -> subprocess.Popen[str]:
+    try:
+        process = subprocess.Popen(
+            shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+    except (OSError, ValueError) as error:
+        raise InputError(f"scorer 'cmd:{command}' cannot be started: {error}.") from error
+    atexit.register(process.kill)
+    return process
+
+
+def _exchange(process: subprocess.Popen[str], request: str) -> str:
+    """Send one line and return the answer; nothing when the program has ended."""
+    try:
+        print(request, file=process.stdin, flush=True)
+    except OSError:
+        return ""
+    return process.stdout.readline() if process.stdout else ""

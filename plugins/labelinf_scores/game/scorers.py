@@ -1,0 +1,199 @@
+"""What computes the curator's score: the loss itself in a chosen arithmetic, or somebody's real scorer."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import math
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
+from labelinf_scores.arithmetic.names import NAMES
+from labelinf_scores.game.command_scorer import CommandScorer
+from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["ImportedScorer", "LossScorer", "SklearnScorer", "make_scorer"]
+
+
+_DOUBLES = ScorerFacts(
+    arithmetic="float64",
+    clip=float(np.finfo(np.float64).eps),
+    summation="unknown",
+    input_format="float64",
+)
+
+
+@attrs.frozen(kw_only=True)
+class LossScorer:
+    """The loss itself, computed in one arithmetic."""
+
+    loss: AdditiveLoss
+    numbers: Arithmetic
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """What is public about it: it never clips."""
+        name = self.numbers.name
+        return ScorerFacts(arithmetic=name, clip=0.0, summation=self.numbers.summation, input_format=name)
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return the mean loss, rounded as the arithmetic rounds.
+
+        Raises:
+            QueryRefusedError: A number is beyond the range of the arithmetic.
+        """
+        numbers = self.numbers.at_precision(query.precision)
+        try:
+            with numbers.context():
+                return numbers.release(self.loss.score(labels, query.predictions, numbers))
+        except InputError as error:
+            raise QueryRefusedError(str(error)) from error
+
+
+@attrs.frozen(kw_only=True)
+class SklearnScorer:
+    """``sklearn.metrics.log_loss`` itself.
+
+    Attributes:
+        n_classes: K; passed as ``labels=`` so that an absent class is no error (the error would itself be a leak).
+        dtype: The curator converts predictions to this type first.
+    """
+
+    n_classes: int
+    dtype: str = "float64"
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """What is public about it: scikit-learn clips at the machine epsilon of the predictions' type."""
+        return ScorerFacts(
+            arithmetic=_sklearn_arithmetic(self.dtype),
+            clip=float(np.finfo(self.dtype).eps),
+            summation="numpy",
+            input_format=self.dtype,
+        )
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return scikit-learn's score; its warning about rows that do not sum to one is not repeated."""
+        from sklearn.metrics import log_loss
+
+        predictions = make_arithmetic(self.dtype).convert(query.predictions)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return log_loss(labels, predictions, labels=np.arange(self.n_classes))
+
+
+@functools.cache
+def _sklearn_arithmetic(dtype: str) -> str:
+    """Return the arithmetic in which scikit-learn adds up the losses of predictions of type ``dtype``.
+
+    Before version 1.9 it multiplies the logarithms by integer indicators, which turns single precision into double.
+    Asking it settles the matter for any version.
+    """
+    from sklearn.metrics import log_loss
+
+    answer = log_loss([0, 1], np.array([0.1, 0.3], dtype=dtype))
+    return "float32" if float(np.float32(answer)) == answer else "float64"
+
+
+@attrs.frozen(kw_only=True)
+class ImportedScorer:
+    """A function the user names, called as ``function(labels, predictions)``.
+
+    Attributes:
+        target: ``module:function``.
+        function: The function itself.
+        clip: What the user says of its clipping; the machine epsilon unless told.
+    """
+
+    target: str
+    function: Callable[..., Any] = attrs.field(repr=False)
+    clip: float = float(np.finfo(np.float64).eps)
+
+    @classmethod
+    def load(cls, target: str) -> ImportedScorer:
+        """Import ``module:function``.
+
+        Raises:
+            InputError: It cannot be imported or is not callable.
+        """
+        module, _, name = target.partition(":")
+        try:
+            function = importlib.import_module(module)
+            for part in name.split("."):
+                function = getattr(function, part)
+        # The user's module may raise anything when it is imported.
+        except Exception as error:
+            raise InputError(f"scorer {target!r} cannot be imported: {type(error).__name__}: {error}.") from error
+        if not callable(function):
+            raise InputError(f"scorer {target!r} is not a function.")
+        return cls(target=target, function=function)
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """What is public about it: taken for doubles, summed in an order nobody promised."""
+        return attrs.evolve(_DOUBLES, clip=self.clip)
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return the function's answer.
+
+        Raises:
+            InputError: It raises, or returns something else than one finite number.
+        """
+        predictions = np.asarray(query.predictions, dtype=np.float64)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answer = self.function(labels.copy(), predictions.copy())
+        except Exception as error:
+            raise InputError(f"scorer {self.target!r} raised {type(error).__name__}: {error}.") from error
+        try:
+            value = float(answer)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"scorer {self.target!r} returned {answer!r}, expected one number.") from error
+        if not math.isfinite(value):
+            raise InputError(f"scorer {self.target!r} returned {value}, expected a finite number.")
+        return value
+
+
+def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
+    """Return the scorer that a suite names.
+
+    Args:
+        name: ``sklearn``, ``sklearn:float32``, ``module:function``, ``cmd:PROGRAM ARGUMENT ...`` or the name of an
+            arithmetic.
+        loss: What it must compute.
+        n_classes: K.
+
+    Raises:
+        InputError: There is no such scorer, or it computes another loss.
+    """
+    if name in ("sklearn", "sklearn:float32"):
+        if not loss.is_log_loss:
+            raise InputError(
+                f"scorer {name!r} computes the log-loss, not {type(loss).__name__}; use float64, float32, exact, "
+                f"fpa:PHI or your own module:function."
+            )
+        return SklearnScorer(n_classes=n_classes, dtype="float32" if name.endswith("32") else "float64")
+    if name.startswith("cmd:"):
+        return CommandScorer(command=name.removeprefix("cmd:"), facts=_DOUBLES)
+    if ":" in name and not name.startswith("fpa:"):
+        return ImportedScorer.load(name)
+    try:
+        numbers = make_arithmetic(name)
+    except InputError as error:
+        raise InputError(
+            f"there is no scorer {name!r}; choose sklearn, sklearn:float32, an arithmetic ({', '.join(NAMES)}), "
+            f"your own module:function or cmd:PROGRAM."
+        ) from error
+    return LossScorer(loss=loss, numbers=numbers)

@@ -1,1 +1,0 @@
-"""Losses of the score channel, each written once for every arithmetic."""

@@ -1,0 +1,1 @@
+"""How attacks lay out their blocks, batches and designs."""

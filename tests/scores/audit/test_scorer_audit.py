@@ -1,0 +1,263 @@
+"""``labelinf audit scorer`` on a user's own scorer: what it finds, what it says, and how it exits."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from labelinf_core.advise.search import Advice
+from labelinf_core.cli import main
+from labelinf_core.contracts.components import Guess, Knob
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_scores.audit.scorer import audit_scorer, findings_of, strongest
+from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.scorers import make_scorer
+
+BOARD = """
+import hashlib
+import numpy as np
+from sklearn.metrics import log_loss
+
+def score(labels, predictions, decimals=4):
+    return round(log_loss(labels, np.clip(predictions, 1e-15, 1 - 1e-15), labels=[0, 1]), decimals)
+
+def five(labels, predictions):
+    return score(labels, predictions, 5)
+
+def constant(labels, predictions):
+    return 0.5
+
+def sticky(labels, predictions):
+    # Noise far too small for the probe, the same for the same query.
+    digest = hashlib.blake2b(np.asarray(predictions, dtype=float).tobytes(), digest_size=8).digest()
+    noise = int.from_bytes(digest, "big") / 2**64 - 0.5
+    return log_loss(labels, predictions, labels=[0, 1]) + 8e-10 * noise
+
+asked = 0
+
+def dies(labels, predictions):
+    # Answers the probe, and a few queries more.
+    global asked
+    asked += 1
+    if asked > 45:
+        raise RuntimeError("out of disk")
+    return log_loss(labels, predictions, labels=[0, 1])
+"""
+
+CHANGES = "changes that stop exact recovery if the findings are right"
+
+PROGRAM = """
+import json, sys
+from ownboard import score
+import numpy as np
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"score": score(np.array(asked["labels"]), np.array(asked["predictions"]))}), flush=True)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder: a scorer, and 306 labels."""
+    (tmp_path / "ownboard.py").write_text(BOARD)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    write_labels(tmp_path / "private.csv", 306)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "ownboard", raising=False)
+    return tmp_path
+
+
+def write_labels(path: Path, n: int) -> None:
+    labels = np.random.default_rng(n).integers(0, 2, n)
+    path.write_text("label\n" + "\n".join(map(str, labels)) + "\n")
+
+
+def audit(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["audit", "scorer", *arguments], catch_exceptions=False)
+
+
+def test_four_decimals_give_more_than_eleven_labels_a_query(folder: Path) -> None:
+    run = audit("ownboard:score", "--labels", "private.csv", "--queries", "200", "--attack", "hybrid", "--json")
+
+    assert run.exit_code == 1
+    report = json.loads(run.stdout)
+    (leak,) = report["attacks"]
+    assert (report["findings"]["loss"], report["findings"]["decimals"]) == ("log-loss", 4)
+    assert leak["exact"]
+    assert leak["expected"]
+    assert "certified" not in run.stdout
+    assert leak["labels_per_query"] >= 11
+    changes = {change["defence"].partition("(")[0] for change in report[CHANGES]}
+    assert {"randomised-response", "query-limit"} <= changes
+    assert all(change["costs"] for change in report[CHANGES])
+
+
+def test_a_program_in_any_language_is_audited_alike_and_a_gate_of_ones_own_decides(folder: Path) -> None:
+    program = f"cmd:{sys.executable} program.py"
+    run = audit(
+        program, "--labels", "private.csv", "--queries", "60", "--attack", "hybrid", "--max-labels-per-query", "50"
+    )
+
+    assert run.exit_code == 0
+    assert "found by probing" in run.stdout
+    assert "all 306 labels in 24 queries, by hybrid" in run.stdout
+    assert "Smallest changes that are proved to stop exact recovery" in run.stdout
+    assert "query-limit(queries=" in run.stdout
+    assert "costs honest models" in run.stdout
+
+
+def test_what_was_probed_is_never_called_certain_and_a_broken_expectation_voids_the_probe(folder: Path) -> None:
+    arguments = ("ownboard:sticky", "--labels", "private.csv", "--attack", "binary-weights", "--also", "hadamard")
+    shown, machine = audit(*arguments), json.loads(audit(*arguments, "--json").stdout)
+
+    assert "certified" not in shown.stdout
+    assert "(all labels expected, " in shown.stdout
+    assert "The probe must have been wrong: if it were right, all labels would have come out by binary-weights." in (
+        shown.stdout
+    )
+    assert "Smallest changes" not in shown.stdout
+    assert machine["attacks that contradict the findings"] == ["binary-weights"]
+    assert machine[CHANGES] == []
+    short, exact = machine["attacks"]
+    assert (short["expected"], short["exact"], exact["exact"]) == (True, False, True)
+
+
+def test_every_share_stands_with_its_interval_and_its_baseline(folder: Path) -> None:
+    shown = audit("ownboard:sticky", "--labels", "private.csv", "--attack", "binary-weights").stdout
+
+    share = r"\d+\.\d+% \[\d+\.\d%, \d+\.\d%\] of labels"
+    assert re.search(rf"binary-weights +{share} \(majority guess 5\d\.\d%\), 8 queries", shown)
+    assert re.search(rf"labels a query: {share} in 8 queries \(the majority guess has 5\d\.\d%\), by", shown)
+
+
+def test_a_scorer_that_dies_fails_the_attacks_and_does_not_pass_the_gate(folder: Path) -> None:
+    run = audit("ownboard:dies", "--labels", "private.csv", "--attack", "hadamard", "--attack", "camouflage")
+
+    assert run.exit_code == 2
+    for attack in ("hadamard", "camouflage"):
+        assert re.search(rf"{attack} +failed after \d+ queries: .*raised RuntimeError: out of disk", run.stdout)
+    assert "no attack could be played within any number of queries; that is not a proof of safety" in run.stdout
+
+
+def test_an_attack_of_another_channel_and_a_slip_in_a_name_are_one_sentence_before_anything_plays(folder: Path) -> None:
+    for spec, said in (("calibrated", "does not belong to the score channel"), ("hadamrd", "hadamrd")):
+        run = audit("ownboard:score", "--labels", "private.csv", "--attack", "hybrid", "--also", spec)
+        assert run.exit_code == 2
+        assert said in run.stderr
+        assert "labels a query" not in run.stdout
+
+
+class Fails(ScoreAttack):
+    """Somebody's attack that breaks in some way."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def refusal(self, threat: ThreatModel) -> str:
+        if self.how == "refusal":
+            raise ZeroDivisionError("no refusal")
+        return ""
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        if self.how == "exit":
+            raise SystemExit(3)
+        if self.how == "shape":
+            return Guess(labels=np.zeros(1, dtype=np.intp))
+        raise KeyError("lost")
+
+
+class Workshop:
+    """Builds what is broken by its own name, and the rest as ever."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def build(self, kind: Kind, spec: str, where: str) -> object:
+        return Fails(spec) if spec in ("refusal", "exit", "shape", "run") else self.builder.build(kind, spec, where)
+
+
+def test_one_attacks_crash_ends_nobody_elses_game() -> None:
+    builder = Builder(Host.load())
+    loss = builder.build(Kind.LOSS, "log-loss", "test")
+    data = builder.build(Kind.LABELS, "made(n_records=60, n_classes=2, seed=0)", "test").load()
+    scorer = make_scorer("sklearn", loss, 2)
+    rng = np.random.default_rng(0)
+    found = list(
+        audit_scorer(
+            scorer,
+            data,
+            builder=Workshop(builder),  # type: ignore[arg-type]
+            attacks=["refusal", "exit", "shape", "run", "hybrid"],
+            findings=findings_of(scorer, data, {"log-loss": loss}, rng),
+            loss=loss,
+            queries=0,
+            rng=rng,
+        )
+    )
+
+    assert [leak.failure for leak in found] == [
+        "ZeroDivisionError: no refusal",
+        "SystemExit: 3",
+        "InputError: it guessed labels of shape (1,) where there are 60.",
+        "KeyError: 'lost'",
+        "",
+    ]
+    assert [leak.accuracy is None for leak in found] == [True] * 4 + [False]
+    assert found[-1].exact
+
+
+def test_the_shipped_list_can_be_built_and_has_every_strong_attack() -> None:
+    builder = Builder(Host.load())
+    names = [spec.partition("(")[0] for spec in strongest()["attacks"]]
+
+    assert {"adaptive-weights", "averaging", "camouflage", "class-counts", "hadamard", "hybrid"} <= set(names)
+    assert all(isinstance(builder.build(Kind.ATTACK, spec, "test"), ScoreAttack) for spec in strongest()["attacks"])
+
+
+def test_a_scorer_that_is_no_known_loss_is_one_sentence(folder: Path) -> None:
+    run = audit("ownboard:constant", "--labels", "private.csv")
+    assert run.exit_code == 2
+    assert "is no mean over records of a loss that is known here" in run.stderr
+    missing = audit("ownboard:nothing", "--labels", "private.csv")
+    assert missing.exit_code == 2
+    assert "cannot be imported" in missing.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_five_decimals_and_25000_labels_give_more_than_twelve_labels_a_query(folder: Path) -> None:
+    write_labels(folder / "large.csv", 25_000)
+    run = audit("ownboard:five", "--labels", "large.csv", "--queries", "2500", "--attack", "hybrid", "--json")
+
+    (leak,) = json.loads(run.stdout)["attacks"]
+    assert leak["exact"]
+    assert leak["queries"] <= 1989
+    assert leak["labels_per_query"] >= 12
+
+
+@pytest.mark.parametrize(
+    ("strength", "weakest", "strongest", "written"),
+    [
+        (0.130261, 0.0, 9.0, "0.1303"),
+        (3.9089, 20.0, 0.1, "3.908"),
+        (0.0, 15.0, 0.0, "0"),
+        (0.00123411, 0, 1, "0.001235"),
+    ],
+)
+def test_a_setting_is_rounded_to_the_stronger_side(
+    strength: float, weakest: float, strongest: float, written: str
+) -> None:
+    knob = Knob(title="k", template="k({})", weakest=weakest, strongest=strongest, integer=strength == 0)
+    assert Advice(knob=knob, certified=strength).setting == f"k({written})"
+    with pytest.raises(ValueError, match="no strength is certified"):
+        Advice(knob=knob).setting  # noqa: B018
