@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import attrs
 
+from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 
@@ -213,6 +214,18 @@ class Defence:
 
     By Kerckhoffs' principle the adversary knows the defence and its parameters, never its random draws.
     """
+
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
+        """Return what this defence does, from the curator outward.
+
+        Args:
+            threat: What is public, with the effects of the stages nearer to the curator.
+
+        Returns:
+            Effects of the channel; ``()`` says that nothing is changed. By default :class:`Unknown`: no promise and no
+            certificate holds behind a stage that does not say what it does.
+        """
+        return (Unknown(stage=type(self).__name__),)
 
     def tell(self, threat: ThreatModel) -> ThreatModel:
         """Return ``threat`` with what this defence changes in it: noise, clipping, budget, privacy."""
