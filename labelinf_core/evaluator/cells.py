@@ -14,6 +14,7 @@ import attrs
 
 from labelinf_core.contracts.components import LabelSet, Measure
 from labelinf_core.evaluator.records import to_json
+from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 __all__ = ["Cell", "LabelFacts", "Plan", "Shown", "digest_of"]
 
@@ -37,7 +38,7 @@ class Shown:
     @property
     def pipeline(self) -> str:
         """The defences as one text; ``none`` when there is none."""
-        return " + ".join(self.defences) or "none"
+        return " + ".join(self.defences) or NO_DEFENCE
 
 
 @attrs.frozen(kw_only=True)
@@ -63,9 +64,14 @@ class Cell:
     shown: Shown = attrs.field(eq=False)
 
     @property
+    def written(self) -> tuple[str, ...]:
+        """The defences as records write them: the empty pipeline has a name too."""
+        return self.defences or (NO_DEFENCE,)
+
+    @property
     def game(self) -> tuple[str, ...]:
         """What is played, whatever version plays it: all randomness of the attack is derived from this."""
-        return (self.channel, self.digest, self.attack, *self.defences)
+        return (self.channel, self.digest, self.attack, *self.written)
 
     @property
     def id(self) -> str:

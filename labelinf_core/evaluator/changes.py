@@ -15,7 +15,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
-from labelinf_core.specs import Builder, parse
+from labelinf_core.specs import Builder, parse, stages
 
 __all__ = ["with_component", "with_labels", "with_setting"]
 
@@ -26,12 +26,13 @@ def with_component(suite: Suite, host: Host, kind: Kind, written: str) -> Suite:
     Raises:
         LabelinfError: There is no such component, or no table of its channel.
     """
-    home = host.find(kind, parse(written, f"--{kind.value}").name).descriptor.channel
+    named = stages(written, f"--{kind.value}")  # none for the empty pipeline, which stands in every table
+    home = host.find(kind, parse(written, f"--{kind.value}").name).descriptor.channel if named else None
     field = f"{kind.value}s"
 
     def add(table: Matrix) -> Matrix | None:
         changed: dict[str, Any] = {field: [*getattr(table, field), written]}
-        return attrs.evolve(table, **changed) if home in (None, table.channel) else None
+        return attrs.evolve(table, **changed) if home in (None, table.home(host)) else None
 
     return _wherever(suite, add, f"--{kind.value} {written}: the suite plays nothing on the {home} channel.")
 
@@ -44,7 +45,7 @@ def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
     """
 
     def change(table: Matrix) -> Matrix | None:
-        known = {field.name for field in attrs.fields(host.find(Kind.CHANNEL, table.channel).load())}
+        known = {field.name for field in attrs.fields(host.find(Kind.CHANNEL, table.home(host)).load())}
         return attrs.evolve(table, settings={**table.settings, name: value}) if name in known else None
 
     return _wherever(suite, change, f"--{name}: no channel that the suite plays on has it.")
@@ -62,10 +63,10 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
     data = Builder(host).build(Kind.LABELS, labels, "--labels").load()
 
     def playable(table: Matrix) -> bool:
-        return data.features is not None or not host.find(Kind.CHANNEL, table.channel).load().needs_features
+        return data.features is not None or not host.find(Kind.CHANNEL, table.home(host)).load().needs_features
 
     tables = [attrs.evolve(table, labels=[labels]) for table in suite.matrix if playable(table)]
-    left_out = dict.fromkeys(table.channel for table in suite.matrix if not playable(table))
+    left_out = dict.fromkeys(table.home(host) for table in suite.matrix if not playable(table))
     if not tables:
         raise InputError(
             f"labels {data.title!r} come without features, which the {' and '.join(left_out)} channel trains on; name "

@@ -11,12 +11,12 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import LabelSet, Measure
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.specs import Builder, Spec, parse
+from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
+from labelinf_core.specs import Builder, Spec, parse, stages
 
 __all__ = ["make_plan", "only"]
 
@@ -48,12 +48,8 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
         environment=_environment(),
-        measures={name: builder.host.find(Kind.CHANNEL, name).load().measures() for name in _channels(suite)},
+        measures=planner.measures,
     )
-
-
-def _channels(suite: Suite) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(matrix.channel for matrix in suite.matrix))
 
 
 def only(plan: Plan, patterns: Sequence[str]) -> Plan:
@@ -68,7 +64,9 @@ def only(plan: Plan, patterns: Sequence[str]) -> Plan:
     """
     kept = tuple(cell for cell in plan.cells if any(_matches(cell, pattern) for pattern in patterns))
     if not kept:
-        names = dict.fromkeys(itertools.chain.from_iterable((c.shown.attack, *c.shown.defences) for c in plan.cells))
+        names = dict.fromkeys(
+            itertools.chain.from_iterable((c.shown.attack, *(c.shown.defences or [NO_DEFENCE])) for c in plan.cells)
+        )
         raise InputError(f"no cell matches {' or '.join(map(repr, patterns))}; the suite has {', '.join(names)}.")
     used = {cell.digest for cell in kept}
     return attrs.evolve(plan, cells=kept, labels=tuple(item for item in plan.labels if item.digest in used))
@@ -81,18 +79,32 @@ class _Planner:
     builder: Builder
     faults: list[str] = attrs.field(factory=list)
     labels: dict[str, LabelFacts] = attrs.field(factory=dict)
+    measures: dict[str, tuple[Measure, ...]] = attrs.field(factory=dict)
 
     def cells(self, matrix: Matrix, where: str) -> Iterator[Cell]:
-        channel = Spec(matrix.channel, _parsed(matrix.settings))
-        channels = self._points(Kind.CHANNEL, channel, f"{where}.channel")
+        home = self._home(matrix, where)
+        channels = self._points(Kind.CHANNEL, Spec(home, _parsed(matrix.settings)), f"{where}.channel") if home else []
         sources = self._each(Kind.LABELS, matrix.labels, f"{where}.labels")
-        attacks = self._each(Kind.ATTACK, matrix.attacks, f"{where}.attacks", matrix.channel)
-        pipelines = list(self._pipelines(matrix, f"{where}.defences"))
+        attacks = self._each(Kind.ATTACK, matrix.attacks, f"{where}.attacks", home)
+        pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
         digests = [(source, self._load(source, f"{where}.labels")) for source in sources]
         if self.faults:
             return
         for chosen, (source, digest), pipeline, attack in itertools.product(channels, digests, pipelines, attacks):
             yield self._cell(chosen, source, digest, attack, pipeline)
+
+    def _home(self, matrix: Matrix, where: str) -> str:
+        """Return the channel of a table and remember it; empty, and a fault, when it cannot be told."""
+        try:
+            home = matrix.home(self.builder.host)
+            self.measures[home] = self.builder.host.find(Kind.CHANNEL, home).load().measures()
+        except InputError as error:
+            self.faults.append(f"{where}: {error}")
+        except LabelinfError:
+            return matrix.channel  # found again, with its place, where the channel is built
+        else:
+            return home
+        return ""
 
     def _each(self, kind: Kind, items: list[Any], where: str, channel: str | None = None) -> list[Spec]:
         return [
@@ -101,12 +113,15 @@ class _Planner:
             for point in self._points(kind, item, f"{where}[{index}]", channel)
         ]
 
-    def _pipelines(self, matrix: Matrix, where: str) -> Iterator[tuple[Spec, ...]]:
+    def _pipelines(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Spec, ...]]:
         for index, item in enumerate(matrix.defences):
-            stages = item if isinstance(item, list) else [item]
-            yield from itertools.product(
-                *(self._points(Kind.DEFENCE, stage, f"{where}[{index}]", matrix.channel) for stage in stages)
-            )
+            place = f"{where}[{index}]"
+            try:
+                written = stages(item, place)
+            except InputError as error:
+                self.faults.append(str(error))
+                continue
+            yield from itertools.product(*(self._points(Kind.DEFENCE, stage, place, home) for stage in written))
 
     def _points(self, kind: Kind, written: object, where: str, channel: str | None = None) -> list[Spec]:
         """Return the points of a grid that can be built."""

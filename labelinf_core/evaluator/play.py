@@ -125,7 +125,7 @@ class Bench:
 
     def _cost(self, cell: Cell, channel: Channel, setting: Setting) -> Mapping[str, float]:
         """Return what the cell's defences cost honest users; the same for every attack."""
-        key = (cell.channel, *cell.defences)
+        key = (cell.channel, *cell.written)
         if key not in self._utility:
             found = channel.utility(setting.data, setting.defences, _stream("utility", key))
             self._utility[key] = plain(found)

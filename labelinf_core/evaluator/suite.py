@@ -5,15 +5,14 @@
     seed = 0
 
     [[matrix]]
-    channel = "score"
     labels = "breast-cancer"
     attacks = ["majority", "prime-blocks"]
     defences = ["none", "round(decimals=[3, 4])", ["clip(epsilon=0.01)", "round(decimals=4)"]]
     loss = "log-loss"
     scorer = ["sklearn", "float32"]
 
-A defence that is itself a list is a pipeline, from the curator outward; an empty one is no defence. Keys that are not
-listed in :class:`Matrix` are settings of the channel. A list where one value is expected is a grid.
+A defence that is itself a list is a pipeline, from the curator outward; the empty one, no defence, is written ``none``.
+Keys that are not listed in :class:`Matrix` are settings of the channel. A list where one value is expected is a grid.
 """
 
 from __future__ import annotations
@@ -27,8 +26,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from cattrs.errors import ClassValidationError
 
-from labelinf_core.contracts.errors import InputError, PluginError
-from labelinf_core.specs import faults, strict_converter
+from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.specs import faults, parse, strict_converter
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
@@ -44,15 +44,40 @@ class Matrix:
         labels: Label sources.
         attacks: Attacks.
         defences: Defences; an item that is a list is a pipeline, from the curator outward.
-        channel: Name of the channel.
+        channel: Name of the channel; empty for the one that the attacks and defences belong to.
         settings: Fields of the channel (loss, scorer, queries, ...).
     """
 
     labels: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
     attacks: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
     defences: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
-    channel: str = "score"
+    channel: str = ""
     settings: dict[str, Any] = attrs.field(factory=dict)
+
+    def home(self, host: Host) -> str:
+        """Return the channel the table is played on: the one it names, or the only one its components belong to.
+
+        Raises:
+            InputError: It names none, and they belong to none or to several.
+        """
+        if self.channel:
+            return self.channel
+        defences = [stage for item in self.defences for stage in (item if isinstance(item, list) else [item])]
+        parts = [*((Kind.ATTACK, item) for item in self.attacks), *((Kind.DEFENCE, item) for item in defences)]
+        homes = [home for kind, item in parts if (home := _home(host, kind, item))]
+        if len(set(homes)) == 1:
+            return homes[0]
+        known = ", ".join(item.descriptor.name for item in host.catalogue(Kind.CHANNEL)) or "none at all"
+        belong = f"belong to several ({', '.join(dict.fromkeys(homes))})" if homes else "do not tell"
+        raise InputError(f"say which channel is played: its attacks and defences {belong}. Known channels: {known}.")
+
+
+def _home(host: Host, kind: Kind, written: object) -> str | None:
+    """Return the channel of a component; None for one of all channels, and for one that nobody provides."""
+    try:
+        return host.find(kind, parse(written, kind.value).name).descriptor.channel
+    except LabelinfError:
+        return None
 
 
 @attrs.frozen(kw_only=True)

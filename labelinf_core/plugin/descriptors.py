@@ -25,7 +25,9 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Command", "Descriptor", "Kind", "Reference", "SuitePart"]
+__all__ = ["NO_DEFENCE", "Command", "Descriptor", "Kind", "Reference", "SuitePart"]
+
+NO_DEFENCE = "none"  #: how the empty pipeline of defences is written; no defence can be called so
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
@@ -107,15 +109,19 @@ class Descriptor:
         channel: Name of the channel it belongs to, or None when it serves all of them.
 
     Raises:
-        ValueError: ``name`` or ``target`` is malformed.
+        ValueError: ``name`` or ``target`` is malformed, or the name is taken by what has none.
     """
 
     kind: Kind = attrs.field(validator=attrs.validators.instance_of(Kind))
-    name: str = attrs.field(validator=_matches(_NAME, "lower-case words joined by '-', for example 'prime-blocks'"))
+    name: str = attrs.field(validator=_matches(_NAME, "lower-case words joined by '-', for example 'label-flip'"))
     summary: str = attrs.field(validator=attrs.validators.min_len(1))
     reference: Reference = attrs.field(validator=attrs.validators.instance_of(Reference))
     target: str = attrs.field(validator=_matches(_TARGET, "'module:Class', for example 'mypackage.attacks:MyAttack'"))
     channel: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self.kind is Kind.DEFENCE and self.name == NO_DEFENCE:
+            raise ValueError(f"no defence can be called {NO_DEFENCE!r}: it is how suites write that there is none.")
 
     def __str__(self) -> str:
         return f"{self.kind.noun} {self.name!r}"

@@ -64,7 +64,7 @@ def _document(results: Results) -> dict[str, Any]:
 def _situation(result: CellResult) -> str:
     """Name the threat model that a cell shares with every attack on the same defences."""
     cell = result.cell
-    return " | ".join((cell.channel, cell.digest[:12], *cell.defences))
+    return " | ".join((cell.channel, cell.digest[:12], *cell.written))
 
 
 def _threats(results: Results) -> Iterator[dict[str, Any]]:
@@ -90,7 +90,7 @@ def _cell(result: CellResult, threat: str) -> dict[str, Any]:
         "labels": cell.digest,
         "attack": cell.attack,
         "reference": cell.shown.reference,
-        "defences": cell.defences,
+        "defences": cell.written,
         "versions": dict(sorted(cell.versions.items())),
         "threat": threat,
         "status": status.value,
@@ -142,7 +142,7 @@ def _row(result: CellResult) -> dict[str, Any]:
         "channel": cell.channel,
         "labels": result.labels.title,
         "attack": cell.attack,
-        "defences": " + ".join(cell.defences),
+        "defences": " + ".join(cell.written),
         "status": status.value,
         "trials_played": len(result.played),
         "baseline": result.implied.baseline,

@@ -17,6 +17,6 @@ Example:
 
 from labelinf_core.specs.build import Builder, Parameter, parameters
 from labelinf_core.specs.faults import faults, strict_converter
-from labelinf_core.specs.text import Spec, parse
+from labelinf_core.specs.text import Spec, parse, stages
 
-__all__ = ["Builder", "Parameter", "Spec", "faults", "parameters", "parse", "strict_converter"]
+__all__ = ["Builder", "Parameter", "Spec", "faults", "parameters", "parse", "stages", "strict_converter"]

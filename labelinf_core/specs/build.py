@@ -7,7 +7,7 @@ import functools
 import inspect
 import itertools
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,11 +17,11 @@ from cattrs.gen import make_dict_structure_fn
 
 from labelinf_core.contracts.components import BASES
 from labelinf_core.contracts.errors import InputError, PluginError
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs.faults import derives_from, faults, strict_converter
-from labelinf_core.specs.text import Spec, parse, show
+from labelinf_core.specs.text import Spec, parse, show, stages
 
 if TYPE_CHECKING:
-    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host, PluginRecord
 
 __all__ = ["Builder", "Parameter", "parameters"]
@@ -63,6 +63,14 @@ class Builder:
             return self._structure(kind, spec, cls)
         except (ClassValidationError, ValueError, TypeError) as error:
             raise InputError("\n".join(faults(error, f"{where}: {spec.name}"))) from error
+
+    def pipeline(self, written: Sequence[object], where: str) -> tuple[Any, ...]:
+        """Return the defences that ``written`` names, from the curator outward; none for the empty pipeline.
+
+        Raises:
+            LabelinfError: As :meth:`build`.
+        """
+        return tuple(self.build(Kind.DEFENCE, stage, where) for stage in stages(written, where))
 
     def expand(self, kind: Kind, written: object, where: str) -> Iterator[Spec]:
         """Yield the points of a grid: a list where the parameter is a single value stands for each of its items.

@@ -11,8 +11,9 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import NO_DEFENCE
 
-__all__ = ["Spec", "parse", "show"]
+__all__ = ["Spec", "parse", "show", "stages"]
 
 _TEXT_OR_NAME = re.compile(r"""('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|(?<![\w.])[a-z][a-z0-9]*(?:-[a-z0-9]+)+""")
 _STAND_IN = "ⵧ"  # a letter to Python and in nobody's name: keeps 'a-b' one identifier while the text is parsed
@@ -67,6 +68,16 @@ def parse(written: object, where: str) -> Spec:
     given = {key: value for key, value in written.items() if key != "name"}
     nested = {key: parse(value, f"{where}.{key}") for key, value in given.items() if isinstance(value, Mapping)}
     return Spec(name, {**given, **nested})
+
+
+def stages(written: object, where: str) -> list[object]:
+    """Return the stages of a pipeline of defences: of one, of a list of them, or of none.
+
+    Raises:
+        InputError: A stage is not a component.
+    """
+    items = written if isinstance(written, list | tuple) else [written]
+    return [item for item in items if parse(item, where) != Spec(NO_DEFENCE)]
 
 
 def _parse_text(text: str, where: str) -> Spec:

@@ -183,7 +183,6 @@ _BATCHES = (
 )
 
 _DEFENCES = (
-    _defence("unprotected", "releases gradients as computed", "folklore", "baseline", "defences.conduct:Unprotected"),
     _defence(
         "gradient-noise",
         "adds noise of any model to every entry",

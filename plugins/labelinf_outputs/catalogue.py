@@ -69,7 +69,6 @@ ATTACKS: tuple[Descriptor, ...] = (
 )
 
 DEFENCES: tuple[Descriptor, ...] = (
-    _defence("undefended", "trains on the labels as they are", "folklore", "baseline", "undefended:Undefended"),
     _defence(
         "label-rr",
         "randomised response on every training label",

@@ -158,7 +158,7 @@ def test_a_heading_is_shorter_than_the_spec() -> None:
 
 
 def test_a_component_is_built_with_its_components(builder: Builder) -> None:
-    part = built(builder, "wrap-up(count=3, noise=flat-noise(width=2), weights=[1, 0.5], inner=[wrap-up, none])")
+    part = built(builder, "wrap-up(count=3, noise=flat-noise(width=2), weights=[1, 0.5], inner=[wrap-up, clip])")
 
     assert isinstance(part, Defence)
     assert (part.count, part.noise.width, part.weights) == (3, 2.0, (1.0, 0.5))
@@ -239,7 +239,7 @@ def test_a_full_spec_spells_out_every_default(builder: Builder) -> None:
 
 
 def test_owners_are_the_plugins_of_all_parts(builder: Builder) -> None:
-    owners = {plugin.distribution for plugin in builder.owners(Kind.DEFENCE, "wrap-up(inner=[none])", "here")}
+    owners = {plugin.distribution for plugin in builder.owners(Kind.DEFENCE, "wrap-up(inner=[clip])", "here")}
 
     assert owners == {"labelinf-spec-test", "labelinf"}
 

@@ -17,8 +17,8 @@ from labelinf_core.specs import Spec
 SUITE = Suite(
     matrix=[
         Matrix(labels=["breast-cancer"], attacks=["majority"], defences=["none"], settings={"loss": "log-loss"}),
-        Matrix(labels=["digits"], attacks=["idlg"], defences=["unprotected"], channel="gradient"),
-        Matrix(labels=["digits"], attacks=["calibrated"], defences=["undefended"], channel="output"),
+        Matrix(labels=["digits"], attacks=["idlg"], defences=["none"], channel="gradient"),
+        Matrix(labels=["digits"], attacks=["calibrated"], defences=["none"], channel="output"),
     ]
 )
 
@@ -34,8 +34,8 @@ def test_a_component_joins_the_tables_of_its_channel(host: Host) -> None:
 
     assert [table.defences for table in changed.matrix] == [
         ["none", "round(decimals=3)"],
-        ["unprotected"],
-        ["undefended"],
+        ["none"],
+        ["none"],
     ]
     assert [table.attacks for table in changed.matrix] == [["majority"], ["idlg", "exact-solver"], ["calibrated"]]
 
@@ -69,7 +69,7 @@ def test_labels_without_features_leave_out_what_trains_on_them(host: Host, tmp_p
 
     changed, left_out = with_labels(SUITE, host, labels)
 
-    assert [(table.channel, table.labels) for table in changed.matrix] == [("score", [labels])]
+    assert [(table.home(host), table.labels) for table in changed.matrix] == [("score", [labels])]
     assert left_out == ("gradient", "output")
     with pytest.raises(InputError, match=r"'y\.npy' come without features"):
         with_labels(Suite(matrix=SUITE.matrix[1:]), host, labels)

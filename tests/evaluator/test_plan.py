@@ -111,17 +111,38 @@ def test_all_faults_come_at_once(builder: Builder) -> None:
         assert any(place in line for line in lines), place
 
 
+PAIR = "fake-boast + fake-none"
+
+
+def test_no_defence_is_the_empty_pipeline_however_it_is_written(plan_of: PlanOf) -> None:
+    (cell,) = plan_of(["fake-coin"], ["none", [], ["none"]]).cells
+    (behind,) = plan_of(["fake-coin"], [["none", "fake-none"], "fake-none"]).cells
+
+    assert (cell.defences, cell.written, cell.shown.pipeline) == ((), ("none",), "none")
+    assert cell.game[3:] == ("none",)  # what the attack's randomness has always been derived from
+    assert behind.defences == ("fake-none",)
+
+
+def test_the_channel_is_where_the_attacks_and_defences_belong(plan_of: PlanOf) -> None:
+    (cell,) = plan_of(["fake-coin"], ["none"]).cells
+
+    assert cell.channel.startswith("score(")
+    with pytest.raises(InputError, match=r"belong to several \(score, gradient\)"):
+        plan_of(["fake-coin", "idlg"], ["none"])
+
+
 def test_only_keeps_what_matches(plan_of: PlanOf) -> None:
-    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise(scale=2)", ["none", "fake-none"]])
+    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise(scale=2)", ["fake-boast", "fake-none"]])
 
     def kept(*patterns: str) -> set[tuple[str, str]]:
         return {(cell.shown.attack, cell.shown.pipeline) for cell in only(plan, patterns).cells}
 
-    assert kept("fake-coin/none") == {("fake-coin", "none"), ("fake-coin", "none + fake-none")}
+    assert kept("fake-coin/none") == {("fake-coin", "none")}
     assert kept("*coin/fake-noise*", "fake-reader/* + *") == {
         ("fake-coin", "fake-noise(scale=2)"),
-        ("fake-reader", "none + fake-none"),
+        ("fake-reader", PAIR),
     }
+    assert kept("fake-*/fake-none") == {("fake-coin", PAIR), ("fake-reader", PAIR)}
     assert len(kept("fake-noise")) == 2
     assert len(kept("fake-*")) == 6
 

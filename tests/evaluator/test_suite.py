@@ -34,7 +34,7 @@ def test_a_suite_is_read(tmp_path: Path) -> None:
 
     (matrix,) = suite.matrix
     assert (suite.title, suite.trials, suite.seed) == ("my suite", 5, 0)
-    assert (matrix.labels, matrix.attacks, matrix.channel) == (["breast-cancer"], ["majority"], "score")
+    assert (matrix.labels, matrix.attacks, matrix.home(HOST)) == (["breast-cancer"], ["majority"], "score")
     assert matrix.defences[1:] == [["clip", "round(decimals=4)"], {"name": "round", "decimals": 3}]
     assert matrix.settings == {"loss": "log-loss", "queries": [10, 20]}
 

@@ -14,7 +14,7 @@ from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.bounds.identifiability import Identifiability
-from labelinf_gradients.defences.conduct import Aggregate, FederatedAveraging, Mixup, Unprotected
+from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, Mixup
 from labelinf_gradients.game.channel import GradientChannel, cosine, matched
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled, train
 from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
@@ -155,7 +155,7 @@ def test_every_attack_guesses_every_record_or_says_why_not(item: object, data: L
     assert isinstance(attack, Attack)
     played = 0
     for channel in (CHANNEL, attrs.evolve(CHANNEL, bias=False, shared=Shared.ALL), attrs.evolve(CHANNEL, batch=3)):
-        for defences in ((), (build(Kind.DEFENCE, "gradient-noise", Unprotected),)):
+        for defences in ((), (build(Kind.DEFENCE, "gradient-noise", DropBias),)):
             setting = Setting(data=data, attack=attack, defences=defences)  # type: ignore[arg-type]
             if attack.refusal(channel.threat(setting)):
                 continue

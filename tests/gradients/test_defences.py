@@ -21,7 +21,6 @@ from labelinf_gradients.defences.conduct import (
     FederatedAveraging,
     LabelSmoothing,
     Mixup,
-    Unprotected,
 )
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
@@ -48,12 +47,6 @@ def told(defence: GradientDefence) -> GradientThreat:
     threat = defence.tell(THREAT)
     assert isinstance(threat, GradientThreat)
     return threat
-
-
-def test_unprotected_changes_nothing() -> None:
-    assert (released(Unprotected()) == GRADIENT).all()
-    assert told(Unprotected()) == THREAT
-    assert THREAT.clean
 
 
 def test_clipping_keeps_directions_and_short_gradients() -> None:
@@ -169,7 +162,7 @@ def public(*defences: GradientDefence) -> GradientThreat:
 def test_the_exact_bayes_accuracy_is_stated_where_it_holds() -> None:
     unit = GradientNoise(model=Gaussian(scale=1.0))
     half = GradientNoise(model=Gaussian(scale=math.sqrt(0.5)))
-    for threat in (public(unit), public(half, half), public(Unprotected(), unit, DropBias())):
+    for threat in (public(unit), public(half, half), public(unit, DropBias())):
         (bayes,) = KnownFeatureBayes(norm=1.0).evaluate(threat)
         assert bayes.value == pytest.approx(0.3409, abs=1e-4)
 

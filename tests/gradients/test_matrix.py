@@ -16,7 +16,7 @@ seed = 0
 channel = "gradient"
 labels = "digits"
 attacks = ["idlg", "exact-solver"]
-defences = ["unprotected", "gradient-sign"]
+defences = ["none", "gradient-sign"]
 """
 
 
@@ -33,6 +33,6 @@ def test_labels_come_out_of_gradients_of_a_trained_network(tmp_path: Path) -> No
         (cell["attack"].partition("(")[0], cell["defences"][0].partition("(")[0]): cell
         for cell in json.loads(done.stdout)["cells"]
     }
-    assert cells["exact-solver", "unprotected"]["accuracy"]["value"] > 0.95
+    assert cells["exact-solver", "none"]["accuracy"]["value"] > 0.95
     assert cells["idlg", "gradient-sign"]["accuracy"]["value"] > 0.95
     assert cells["exact-solver", "gradient-sign"]["status"] in ("n/a", "ok")

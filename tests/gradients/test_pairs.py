@@ -20,7 +20,6 @@ from labelinf_gradients.defences.conduct import (
     FederatedAveraging,
     LabelSmoothing,
     Mixup,
-    Unprotected,
 )
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
@@ -32,7 +31,7 @@ from labelinf_privacy import auditing
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.multiplicative import Multiplicative
 
-HARMLESS = (Unprotected(), DropBias(), LabelSmoothing(), Mixup(), FederatedAveraging(), GradientClip(norm=0.5))
+HARMLESS = (DropBias(), LabelSmoothing(), Mixup(), FederatedAveraging(), GradientClip(norm=0.5))
 CHANGING = (
     Sign(),
     Quantise(bits=2),

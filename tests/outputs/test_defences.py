@@ -25,7 +25,6 @@ from labelinf_outputs.defences.rr_with_prior import RrWithPrior
 from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
-from labelinf_outputs.defences.undefended import Undefended
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputDefence, Outputs
 from labelinf_outputs.game.training import Recipe, Trained, TrainingTask, one_hot
@@ -33,7 +32,6 @@ from labelinf_privacy.noise.gaussian import Gaussian
 
 CERTIFIED = [LabelRr(), RrWithPrior(), Lp2st(), Alibi(), Pate(), ResamplingRr()]
 UNCERTIFIED = [
-    Undefended(),
     SoftLabels(),
     EarlyStopping(),
     WeightDecay(),

@@ -265,12 +265,12 @@ def test_labels_without_features_are_one_sentence(records: LabelSet) -> None:
 
 def test_a_component_of_another_channel_is_one_sentence(records: LabelSet) -> None:
     from labelinf_scores.attacks.majority import Majority
-    from labelinf_scores.defences.identity import Identity
+    from labelinf_scores.defences.clip import Clip
 
     with pytest.raises(InputError, match="attack Majority does not belong to the output channel"):
         OutputChannel().threat(Setting(data=records, attack=Majority()))
-    with pytest.raises(InputError, match="defence Identity does not belong to the output channel"):
-        OutputChannel().threat(Setting(data=records, defences=(Identity(),)))
+    with pytest.raises(InputError, match="defence Clip does not belong to the output channel"):
+        OutputChannel().threat(Setting(data=records, defences=(Clip(),)))
 
 
 def test_planted_labels_in_the_view_leave_no_label_dp(records: LabelSet) -> None:

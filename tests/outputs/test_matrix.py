@@ -113,11 +113,11 @@ def verdicts(builder: Builder, folder: Path, attacks: list[str], defences: list[
 
 
 def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: Path) -> None:
-    found = verdicts(builder, tmp_path, ["blind-guess", "lia-threshold", "calibrated"], ["undefended", "label-rr"])
+    found = verdicts(builder, tmp_path, ["blind-guess", "lia-threshold", "calibrated"], ["none", "label-rr"])
     words = {key: result.verdict for key, result in found.items()}
 
-    assert words["lia-threshold", "undefended"] is Verdict.BROKEN_OBSERVED
-    assert words["blind-guess", "undefended"] is Verdict.HELD_SO_FAR
+    assert words["lia-threshold", "none"] is Verdict.BROKEN_OBSERVED
+    assert words["blind-guess", "none"] is Verdict.HELD_SO_FAR
     assert {words[attack, "label-rr"] for attack in ("lia-threshold", "calibrated")} == {Verdict.HELD_CERTIFIED}
     assert found["lia-threshold", "label-rr"].implied.ceilings[0].accuracy == pytest.approx(0.7310586, abs=1e-6)
     evidence = found["lia-threshold", "label-rr"].trials[0].evidence
@@ -127,7 +127,7 @@ def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: 
 
 
 def test_a_report_says_what_else_was_measured(builder: Builder, tmp_path: Path) -> None:
-    found = verdicts(builder, tmp_path, ["lia-threshold"], ["undefended", "label-rr(epsilon=1)"])
+    found = verdicts(builder, tmp_path, ["lia-threshold"], ["none", "label-rr(epsilon=1)"])
     plain, protected = found.values()
     columns = asides.measured([plain, protected])
 
@@ -151,11 +151,11 @@ def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) ->
 
 
 def test_an_attack_that_peeks_is_void(builder: Builder, tmp_path: Path) -> None:
-    found = verdicts(builder, tmp_path, ["peeking", "lia-threshold"], ["label-rr", "undefended"])
+    found = verdicts(builder, tmp_path, ["peeking", "lia-threshold"], ["label-rr", "none"])
 
     assert found["peeking", "label-rr"].accuracy.value == 1.0
-    assert found["peeking", "label-rr"].verdict is found["peeking", "undefended"].verdict is Verdict.LEAKY
-    assert found["lia-threshold", "undefended"].verdict is Verdict.BROKEN_OBSERVED
+    assert found["peeking", "label-rr"].verdict is found["peeking", "none"].verdict is Verdict.LEAKY
+    assert found["lia-threshold", "none"].verdict is Verdict.BROKEN_OBSERVED
 
 
 def test_a_defence_that_claims_what_it_does_not_do_raises_the_alarm(builder: Builder, tmp_path: Path) -> None:

@@ -133,9 +133,9 @@ def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
 
 
 def test_names_in_brackets_are_no_markup(played: Played) -> None:
-    text = printed(played(["fake-reader(confidence=0.9)"], [["none", "fake-none"]]))
+    text = printed(played(["fake-reader(confidence=0.9)"], [["fake-boast", "fake-none"]]))
 
-    assert "none + fake-none" in text
+    assert "fake-boast + fake-none" in text
     assert "fake-reader 0.9" in text
 
 

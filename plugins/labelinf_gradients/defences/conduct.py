@@ -14,12 +14,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.defences.common import facts
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily
 
-__all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup", "Unprotected"]
-
-
-@attrs.frozen(kw_only=True)
-class Unprotected(GradientDefence):
-    """Releases gradients as computed."""
+__all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup"]
 
 
 @attrs.frozen(kw_only=True)

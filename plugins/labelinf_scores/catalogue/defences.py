@@ -23,7 +23,6 @@ def _defence(name: str, summary: str, work: str, statement: str, target: str) ->
 
 
 DESCRIPTORS: tuple[Descriptor, ...] = (
-    _defence("none", "releases the score as computed", "folklore", "baseline", "identity:Identity"),
     _defence("clip", "clips predictions to [epsilon, 1 - epsilon]", "scikit-learn", "log_loss", "clip:Clip"),
     _defence(
         "enforce-row-sums",

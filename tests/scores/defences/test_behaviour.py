@@ -30,7 +30,6 @@ from labelinf_scores.attacks.primes import Primes
 from labelinf_scores.defences.answers import add, combined, rounded, scaled, to_step
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.gaussian_dp import GaussianDp
-from labelinf_scores.defences.identity import Identity
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.minimum_batch import MinimumBatch
@@ -93,11 +92,6 @@ def test_infinite_answers_stay_infinite() -> None:
 
 
 # --- queries ---------------------------------------------------------------------------------------------------------
-
-
-def test_none_changes_nothing(play: Play) -> None:
-    assert play(Identity()).ask(P) == play().ask(P)
-    assert attrs.evolve(play(Identity()).threat, defences=()) == play().threat
 
 
 def test_clip_scores_clipped_predictions(play: Play) -> None:
