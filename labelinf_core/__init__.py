@@ -4,8 +4,9 @@ Importing this package imports no numerical library, so that ``labelinf plugins`
 numerical dependency is broken.
 """
 
+from labelinf_core.plugin.catalogue import Catalogue
 from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
-from labelinf_core.plugin.hookspecs import CONTRACT, hookimpl
+from labelinf_core.plugin.markers import CONTRACT, hookimpl
 from labelinf_core.plugin.statements import Statement, Status
 
-__all__ = ["CONTRACT", "Descriptor", "Kind", "Reference", "Statement", "Status", "hookimpl"]
+__all__ = ["CONTRACT", "Catalogue", "Descriptor", "Kind", "Reference", "Statement", "Status", "hookimpl"]

@@ -1,4 +1,4 @@
-"""The hooks a labelinf plugin may implement, one per kind of component.
+"""The hooks a labelinf plugin may implement: one that returns a catalogue of everything, or one per kind.
 
 A plugin is a module named by an entry point of the group ``labelinf``. It declares the version of this contract it
 was written for and yields descriptors::
@@ -20,78 +20,78 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pluggy
+from labelinf_core.plugin.markers import hookspec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from labelinf_core.plugin.catalogue import Catalogue
     from labelinf_core.plugin.descriptors import Command, Descriptor, SuitePart
     from labelinf_core.plugin.reproductions import Reproduction
     from labelinf_core.plugin.statements import Statement
 
-__all__ = ["CONTRACT", "PROJECT", "Specs", "hookimpl"]
-
-PROJECT = "labelinf"  #: entry-point group, hook prefix and distribution name
-CONTRACT = 1  #: version of the hook contract, declared by a plugin as ``labelinf_contract``
-
-_hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)  #: marks a plugin's hook implementations
+__all__ = ["Specs"]
 
 
 class Specs:
     """All hooks."""
 
-    @_hookspec
+    @hookspec
+    def labelinf_catalogue(self) -> Catalogue | None:
+        """Return a :class:`labelinf_core.plugin.catalogue.Catalogue`, whose hooks are called beside the plugin's."""
+        return None
+
+    @hookspec
     def labelinf_losses(self) -> Iterable[Descriptor]:
         """Yield losses: what a curator's score adds up (:class:`labelinf_core.contracts.components.Loss`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_attacks(self) -> Iterable[Descriptor]:
         """Yield attacks: what recovers labels (:class:`labelinf_core.contracts.components.Attack`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_noise_models(self) -> Iterable[Descriptor]:
         """Yield noise models (:class:`labelinf_core.contracts.components.NoiseModel`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_defences(self) -> Iterable[Descriptor]:
         """Yield defences (:class:`labelinf_core.contracts.components.Defence`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_bounds(self) -> Iterable[Descriptor]:
         """Yield bounds: what the theory implies (:class:`labelinf_core.contracts.components.Bound`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_label_sources(self) -> Iterable[Descriptor]:
         """Yield label sources (:class:`labelinf_core.contracts.components.LabelSource`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_channels(self) -> Iterable[Descriptor]:
         """Yield channels: games an evaluator can play (:class:`labelinf_core.contracts.components.Channel`)."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_statements(self) -> Iterable[Statement]:
         """Yield the published statements a plugin implements, for ``labelinf theorems``."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_reproductions(self) -> Iterable[Reproduction]:
         """Yield published tables that a plugin computes again, for ``labelinf reproduce``."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_commands(self) -> Iterable[Command]:
         """Yield commands for the command line, for example one below ``labelinf audit``."""
         return ()
 
-    @_hookspec
+    @hookspec
     def labelinf_suites(self) -> Iterable[SuitePart]:
         """Yield tables of suites that ``labelinf matrix`` plays by name."""
         return ()

@@ -20,8 +20,10 @@ import attrs
 import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
-from labelinf_core.plugin import hookspecs
+from labelinf_core.plugin.catalogue import Catalogue
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
+from labelinf_core.plugin.hookspecs import Specs
+from labelinf_core.plugin.markers import CONTRACT, PROJECT
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
 
@@ -103,7 +105,7 @@ class Host:
     strict: bool = False
     blocked: frozenset[str] = frozenset()
     records: dict[str, PluginRecord] = attrs.field(factory=dict)
-    _plugins: dict[str, object] = attrs.field(factory=dict)
+    _managers: dict[str, pluggy.PluginManager] = attrs.field(factory=dict)
     _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
 
     @classmethod
@@ -120,7 +122,7 @@ class Host:
         """
         unwanted = frozenset(blocked) | _blocked_by_environment()
         host = cls(strict=strict, blocked=unwanted)
-        found = sorted(entry_points(group=hookspecs.PROJECT), key=lambda point: point.name)
+        found = sorted(entry_points(group=PROJECT), key=lambda point: point.name)
         installed = {point.name for point in found}
         if missing := sorted(unwanted - installed):
             raise UnknownNameError(
@@ -210,9 +212,7 @@ class Host:
 
     def _yielded(self, hook: str, expected: type[T]) -> Iterator[T]:
         """Call a hook of one plugin after another, so that a fault names its plugin."""
-        for name, plugin in self._plugins.items():
-            manager = _new_manager()
-            manager.register(plugin, name=name)
+        for name, manager in self._managers.items():
             try:
                 items = [item for results in getattr(manager.hook, hook)() for item in results]
             except Exception as error:
@@ -226,14 +226,15 @@ class Host:
     def _load_one(self, entry_point: EntryPoint) -> None:
         try:
             plugin = entry_point.load()
-            provided = _try_alone(plugin, entry_point.name)
-            if any(plugin is other for other in self._plugins.values()):
+            manager = _alone(plugin, entry_point.name)
+            provided = _provided(manager)
+            if any(other.is_registered(plugin) for other in self._managers.values()):
                 raise TypeError("the same module is already registered under another name")
         # A plugin that calls sys.exit on import must not take the host with it.
         except (Exception, SystemExit) as error:
             self._fail(entry_point, error)
             return
-        self._plugins[entry_point.name] = plugin
+        self._managers[entry_point.name] = manager
         record = self._note(entry_point, PluginStatus.LOADED, provides=provided)
         for descriptor in provided:
             owners = self._components.setdefault((descriptor.kind, descriptor.name), [])
@@ -286,25 +287,28 @@ def _blocked_by_environment() -> frozenset[str]:
     return frozenset(filter(None, os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")))
 
 
-def _new_manager() -> pluggy.PluginManager:
-    manager = pluggy.PluginManager(hookspecs.PROJECT)
-    manager.add_hookspecs(hookspecs.Specs)
-    return manager
-
-
-def _try_alone(plugin: object, name: str) -> tuple[Descriptor, ...]:
-    """Validate a plugin in a manager of its own, so that its faults touch nothing shared."""
+def _alone(plugin: object, name: str) -> pluggy.PluginManager:
+    """Validate a plugin in a manager of its own, so that its faults touch nothing shared; its catalogue joins it."""
     declared = getattr(plugin, "labelinf_contract", None)
-    if declared != hookspecs.CONTRACT:
+    if declared != CONTRACT:
         raise TypeError(
-            f"it declares labelinf_contract = {declared!r}, this host speaks {hookspecs.CONTRACT}; "
-            f"a plugin written for it says labelinf_contract = {hookspecs.CONTRACT}"
+            f"it declares labelinf_contract = {declared!r}, this host speaks {CONTRACT}; "
+            f"a plugin written for it says labelinf_contract = {CONTRACT}"
         )
-    manager = _new_manager()
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Specs)
     manager.register(plugin, name=name)
     manager.check_pending()
     if not manager.get_hookcallers(plugin):
         raise TypeError("it implements no hook; mark its functions with labelinf_core.hookimpl")
+    for catalogue in manager.hook.labelinf_catalogue():
+        if not isinstance(catalogue, Catalogue):
+            raise TypeError(f"labelinf_catalogue must return a Catalogue, got {type(catalogue).__name__}")
+        manager.register(catalogue)
+    return manager
+
+
+def _provided(manager: pluggy.PluginManager) -> tuple[Descriptor, ...]:
     provided: list[Descriptor] = []
     for kind in Kind:
         for results in getattr(manager.hook, kind.hook)():
@@ -338,13 +342,13 @@ def _natural(key: str) -> tuple[str, int, str]:
 
 def _version_hint(dist: Distribution | None) -> str:
     """Say so when the plugin's own metadata excludes the running labelinf."""
-    if dist is None or dist.name == hookspecs.PROJECT:
+    if dist is None or dist.name == PROJECT:
         return ""
     from packaging.requirements import Requirement
 
     for text in dist.requires or ():
         requirement = Requirement(text)
-        ours = version(hookspecs.PROJECT)
-        if requirement.name == hookspecs.PROJECT and not requirement.specifier.contains(ours, True):
+        ours = version(PROJECT)
+        if requirement.name == PROJECT and not requirement.specifier.contains(ours, True):
             return f" (it requires {requirement}, and labelinf {ours} is installed)"
     return ""

@@ -12,7 +12,7 @@ import jinja2
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.hookspecs import CONTRACT
+from labelinf_core.plugin.markers import CONTRACT
 
 __all__ = ["KINDS", "Project", "write_project"]
 

@@ -1,1 +1,0 @@
-"""What this plugin provides, as light descriptors; one module per family."""
