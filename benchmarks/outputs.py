@@ -42,7 +42,8 @@ from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
 from labelinf_outputs.game.canaries import Game
 from labelinf_outputs.game.channel import OutputChannel, ranked
-from labelinf_outputs.game.output import LossOracle, OutputAttack, OutputDefence, OutputThreat
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputThreat
+from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
 from labelinf_privacy import auditing

@@ -13,7 +13,7 @@ from labelinf_core.cli.options import Finite, block_option, load_host
 if TYPE_CHECKING:
     from labelinf_core.contracts.guarantees import Interval
     from labelinf_outputs.audit.findings import Audit, Finding
-    from labelinf_outputs.game.output import View
+    from labelinf_outputs.game.view import View
 
 __all__ = ["outputs"]
 
@@ -92,7 +92,7 @@ def _declared(
 ) -> tuple[str, View]:
     """Return the file of predictions and what it shows."""
     from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.game.output import Outputs, View
+    from labelinf_outputs.game.view import Outputs, View
 
     kinds = zip((Outputs.PROBABILITIES, Outputs.LOGITS, Outputs.TOP_ONE), (probabilities, logits, top_one), strict=True)
     given = [(path, kind) for kind, path in kinds if path is not None]

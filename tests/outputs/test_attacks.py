@@ -19,16 +19,8 @@ from labelinf_outputs.attacks.delta_margin import DeltaMargin
 from labelinf_outputs.attacks.lira import Lira, log_odds
 from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
-from labelinf_outputs.game.output import (
-    LossOracle,
-    OutputAttack,
-    OutputGuess,
-    OutputOracle,
-    OutputThreat,
-    References,
-    Release,
-    View,
-)
+from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.view import LossOracle, View
 
 Floats = NDArray[np.float64]
 
@@ -40,7 +32,7 @@ def run(attack: OutputAttack, probabilities: Floats, references: References | No
         loss=LossOracle.NONE if losses is None else LossOracle.PLANTED,
         references=0 if references is None else len(references.planted),
     )
-    threat = OutputThreat(n_records=n, n_classes=k, prior=(1 / k,) * k, view=view)
+    threat = OutputThreat(n_records=n, n_classes=k, prior=(1 / k,) * k, declared=view)
     assert attack.refusal(threat) == ""
     release = Release(
         probabilities=probabilities, log_probabilities=np.log(np.maximum(probabilities, view.smallest)), losses=losses
@@ -189,7 +181,7 @@ def test_the_baseline_looks_at_nothing() -> None:
     ],
 )
 def test_an_attack_says_what_it_lacks(attack: OutputAttack, view: View, classes: int, refusal: str) -> None:
-    threat = OutputThreat(n_records=5, n_classes=classes, prior=(1 / classes,) * classes, view=view)
+    threat = OutputThreat(n_records=5, n_classes=classes, prior=(1 / classes,) * classes, declared=view)
 
     assert attack.refusal(threat) == refusal
 

@@ -22,7 +22,7 @@ from labelinf_outputs.audit.findings import Audit, Word
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs
-from labelinf_outputs.game.output import Outputs, View
+from labelinf_outputs.game.view import Outputs, View
 from labelinf_privacy import auditing
 
 BUILDER = Builder(Host.load(strict=True))

@@ -26,8 +26,9 @@ from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
 from labelinf_outputs.game.channel import OutputChannel
-from labelinf_outputs.game.output import OutputDefence, Outputs
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Recipe, Trained, TrainingTask, one_hot
+from labelinf_outputs.game.view import Outputs
 from labelinf_privacy.noise.gaussian import Gaussian
 
 CERTIFIED = [LabelRr(), RrWithPrior(), Lp2st(), Alibi(), Pate(), ResamplingRr()]
@@ -271,13 +272,6 @@ def test_a_parameter_out_of_range_is_refused(cls: Any, parameter: Any, message: 
         cls(**parameter)
 
 
-def test_a_defence_of_this_channel_refuses_another_channels_threat() -> None:
-    from labelinf_core.contracts.threat import ThreatModel
-
-    with pytest.raises(InputError, match="does not belong to this channel"):
-        LabelRr().tell(ThreatModel(n_records=3, n_classes=2, prior=(0.5, 0.5)))
-
-
 def test_bounds_say_what_canaries_can_prove(records: LabelSet) -> None:
     threat = OutputChannel().threat(Setting(data=records, defences=(LabelRr(epsilon=1.0),)))
     provable, accuracy = PlantedLabels().evaluate(threat)
@@ -285,7 +279,7 @@ def test_bounds_say_what_canaries_can_prove(records: LabelSet) -> None:
     assert provable.title == "epsilon that 30 canaries can prove"
     assert provable.value == pytest.approx(math.log(0.0125 ** (1 / 30) / (1 - 0.0125 ** (1 / 30))))
     assert accuracy.value == pytest.approx(0.7310586, abs=1e-7)
-    assert PlantedLabels().evaluate(attrs.evolve(threat, label_epsilon=math.inf)) == (provable,)
+    assert PlantedLabels().evaluate(attrs.evolve(threat, effects=())) == (provable,)
 
 
 def test_under_a_delta_canaries_prove_less(records: LabelSet) -> None:

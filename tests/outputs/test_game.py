@@ -18,17 +18,9 @@ from labelinf_outputs.defences.pate import Pate
 from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
 from labelinf_outputs.game import canaries
 from labelinf_outputs.game.channel import OutputChannel, ranked
-from labelinf_outputs.game.output import (
-    LossOracle,
-    OutputAttack,
-    OutputDefence,
-    OutputGuess,
-    OutputOracle,
-    Outputs,
-    OutputThreat,
-    View,
-)
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
 from labelinf_outputs.game.training import Recipe, Trained, TrainingTask
+from labelinf_outputs.game.view import LossOracle, Outputs, View
 
 TREE = "sklearn.tree:DecisionTreeClassifier"
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, LabelSource, Placebo
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.guarantees import Verdict
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.placebo import placebo_p_value, void_verdicts
 from labelinf_core.evaluator.plan import make_plan
@@ -25,7 +27,8 @@ from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.host import Host
 from labelinf_core.report import asides
 from labelinf_core.specs import Builder
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
 
 TREE = "sklearn.tree:DecisionTreeClassifier"
 HERE = f"{__name__}"
@@ -51,8 +54,8 @@ class Peeking(OutputAttack):
 class FalseClaim(OutputDefence):
     """A planted broken defence: claims label-DP and does nothing."""
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
-        return attrs.evolve(threat, label_epsilon=0.5)
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
+        return (Randomised(epsilon=0.5),)
 
 
 @attrs.frozen(kw_only=True)

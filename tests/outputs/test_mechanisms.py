@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
-from labelinf_outputs.defences.alibi import posterior
+from labelinf_outputs.defences.alibi import STEPS, observe, posterior
 from labelinf_outputs.defences.pate import vote_noise
 from labelinf_outputs.defences.resampling_rr import effective_epsilon
 from labelinf_outputs.defences.rr_with_prior import best_k, perturb_within_top
@@ -82,19 +84,70 @@ def test_the_best_k_keeps_most_labels(weights: list[float], epsilon: float) -> N
 
 def test_the_posterior_is_bayes_rule() -> None:
     rng = np.random.default_rng(1)
-    epsilon, observed = 1.5, rng.normal(size=(20, 4))
-    density = np.array([[math.exp(-epsilon / 2 * np.abs(o - np.eye(4)[k]).sum()) for k in range(4)] for o in observed])
+    epsilon, observed = 1.5, rng.integers(-3 * STEPS, 3 * STEPS, size=(20, 4))
+    density = np.array(
+        [[math.exp(-epsilon / 2 * np.abs(o / STEPS - np.eye(4)[k]).sum()) for k in range(4)] for o in observed]
+    )
 
     np.testing.assert_allclose(posterior(observed, epsilon), density / density.sum(axis=1, keepdims=True))
 
 
 def test_noisy_one_hot_labels_are_private() -> None:
-    """Exact: log densities of two labels differ by at most epsilon wherever they are looked at."""
-    rng = np.random.default_rng(2)
-    epsilon, points = 0.8, rng.normal(scale=3, size=(500, 3))
-    logs = np.array([-epsilon / 2 * np.abs(points - np.eye(3)[k]).sum(axis=1) for k in range(3)])
+    """Exact, in integers: log probabilities, in units of eps / 32, of two labels differ by at most 32 everywhere."""
+    span = range(-2, STEPS + 3)
+    points = np.array(list(itertools.product(span, repeat=3)))
+    logs = [np.abs(points - STEPS * np.eye(3, dtype=int)[k]).sum(axis=1) for k in range(3)]
 
-    assert max(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2)) <= epsilon + 1e-12
+    assert max(np.abs(a - b).max() for a, b in itertools.combinations(logs, 2)) == 2 * STEPS
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_the_noise_of_one_hot_labels_is_the_discrete_laplace_distribution(epsilon: float) -> None:
+    """80 000 draws an entry: chi-square over all values expected 20 times, p > 1e-6; half the noise fails at once."""
+
+    def p_of(sampled: float) -> float:
+        noise = observe(np.zeros(80_000, dtype=np.intp), sampled, 2, np.random.default_rng(4)) - [STEPS, 0]
+        r = math.exp(-epsilon / (2 * STEPS))
+        reach = int(math.log(20 / noise.size) / math.log(r))
+        values = np.arange(-reach, reach + 1)
+        expected = noise.size * (1 - r) / (1 + r) * r ** np.abs(values)
+        found = np.array([(noise == value).sum() for value in values])
+        rest, beyond = noise.size - expected.sum(), noise.size - found.sum()
+        statistic = ((found - expected) ** 2 / expected).sum() + (beyond - rest) ** 2 / rest
+        return float(special.chdtrc(values.size, statistic))
+
+    assert p_of(epsilon) > 1e-6
+    assert p_of(2 * epsilon) < 1e-100
+
+
+def exact_binary_alibi(epsilon: float) -> tuple[dict[float, float], dict[float, float]]:
+    """Probability of every posterior of class 1 given label 0 and given label 1, by summation over noise."""
+    r = math.exp(-epsilon / (2 * STEPS))
+    reach = math.ceil(math.log(1e-13) / math.log(r))
+    noise = np.arange(-reach, reach + 1)
+    mass = (1 - r) / (1 + r) * r ** np.abs(noise)
+    rows = []
+    for label in range(2):
+        found: dict[float, float] = {}
+        # An entry counts through |o - 16| - |o| only: sixteenths between -1 and 1.
+        effects = [Counter[int]() for _ in range(2)]
+        for k in range(2):
+            for z, p in zip(noise.tolist(), mass.tolist(), strict=True):
+                o = z + STEPS * (k == label)
+                effects[k][abs(o - STEPS) - abs(o)] += p
+        for (a, p), (b, q) in itertools.product(effects[0].items(), effects[1].items()):
+            found[a - b] = found.get(a - b, 0.0) + p * q
+        rows.append(found)
+    return rows[0], rows[1]
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+def test_no_posterior_tells_more_than_the_certificate(epsilon: float) -> None:
+    zero, one = exact_binary_alibi(epsilon)
+    ratios = [abs(math.log(one[shift] / zero[shift])) for shift in zero]
+
+    assert max(ratios) <= epsilon + 1e-9
+    assert max(ratios) > 0.99 * epsilon  # nothing is given away for nothing
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "votes"), [(1.0, 1e-5, 50), (4.0, 1e-6, 300)])

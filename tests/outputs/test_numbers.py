@@ -17,7 +17,8 @@ from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.resampling_rr import ResamplingRr
 from labelinf_outputs.game.canaries import Game
 from labelinf_outputs.game.channel import OutputChannel, ranked
-from labelinf_outputs.game.output import LossOracle, OutputAttack, OutputDefence
+from labelinf_outputs.game.output import OutputAttack, OutputDefence
+from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
 from labelinf_privacy import auditing
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from labelinf_outputs.attacks.delta_margin import CERTAIN_RATIO, DeltaMargin
-from labelinf_outputs.game.output import LossOracle, OutputOracle, OutputThreat, Release, View
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
+from labelinf_outputs.game.view import LossOracle, View
 
 
 def success(attack: DeltaMargin) -> float:
@@ -17,7 +18,7 @@ def success(attack: DeltaMargin) -> float:
     both = np.column_stack([1 - p, p])
     losses = -np.log(both[np.arange(m), labels])
     release = Release(probabilities=both, log_probabilities=np.log(both), losses=losses)
-    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), view=View(loss=LossOracle.PLANTED))
+    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), declared=View(loss=LossOracle.PLANTED))
     oracle = OutputOracle(threat, release, lambda: pytest.fail("it needs no references"))
     return float((attack.run(oracle, rng).labels == labels).mean())
 

@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.findings import Bout, Finding, Word, judge
-from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release, View
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
+from labelinf_outputs.game.view import View
 from labelinf_privacy.auditing import label_dp_ceiling
 from labelinf_privacy.randomised_response import perturb
 
@@ -40,7 +41,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     rng, epsilon, m = np.random.default_rng(2), 0.3, 2_000
     planted, features = rng.integers(0, 2, m), rng.normal(size=(m, 3))
     trained = perturb(planted, epsilon, 2, np.random.default_rng(3))
-    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), view=View())
+    threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), declared=View())
 
     def audited(labels: NDArray[np.intp]) -> Finding:
         said = DecisionTreeClassifier(random_state=0).fit(features, labels).predict_proba(features)

@@ -18,7 +18,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
 
@@ -27,9 +26,9 @@ __all__ = ["Calibrated", "balanced_base", "needs_references"]
 Floats = NDArray[np.float64]
 
 
-def needs_references(threat: ThreatModel, least: int) -> str:
+def needs_references(threat: OutputThreat, least: int) -> str:
     """Return why an attack that needs ``least`` reference models cannot be played, or nothing."""
-    have = threat.view.references if isinstance(threat, OutputThreat) else 0
+    have = threat.view.references
     return "" if have >= least else f"needs {least} reference models, the declared view has {have}"
 
 
@@ -57,7 +56,7 @@ class Calibrated(AbstainingAttack):
 
     balanced: bool = True
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: OutputThreat) -> str:
         """It needs a reference model."""
         return needs_references(threat, 1)
 

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack
 from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
 
@@ -65,12 +64,11 @@ class DeltaMargin(AbstainingAttack):
     alpha: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     beta: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: OutputThreat) -> str:
         """It needs losses, and two classes."""
         if threat.n_classes != 2:
             return "defined for two classes only"
-        shown = isinstance(threat, OutputThreat) and threat.view.reveals_label
-        return "" if shown else "needs losses, which the declared view does not show"
+        return "" if threat.view.reveals_label else "needs losses, which the declared view does not show"
 
     def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
         """Guess by the sign of the score; its size is the confidence."""

@@ -12,10 +12,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, References
+from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
 
 __all__ = ["Lira", "log_odds", "log_ratios"]
 
@@ -78,7 +77,7 @@ class Lira(AbstainingAttack):
         abstain: Share of the canaries on which it declines, in [0, 1).
     """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: OutputThreat) -> str:
         """It needs enough reference models for a variance."""
         return needs_references(threat, _LEAST)
 

@@ -11,7 +11,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
 
@@ -33,10 +32,9 @@ class LossInversion(AbstainingAttack):
         abstain: Share of the canaries on which it declines, in [0, 1).
     """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: OutputThreat) -> str:
         """It needs losses."""
-        shown = isinstance(threat, OutputThreat) and threat.view.reveals_label
-        return "" if shown else "needs losses, which the declared view does not show"
+        return "" if threat.view.reveals_label else "needs losses, which the declared view does not show"
 
     def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
         """Guess the class that explains the loss best."""

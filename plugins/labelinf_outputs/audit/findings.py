@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.placebo import LEVEL
 from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
-from labelinf_outputs.game.output import OutputThreat, View
+from labelinf_outputs.game.output import OutputThreat
+from labelinf_outputs.game.view import View
 from labelinf_privacy import auditing
 
 __all__ = ["Audit", "Bout", "Finding", "Word", "judge"]

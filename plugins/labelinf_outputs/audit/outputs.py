@@ -25,14 +25,7 @@ from labelinf_core.specs import Builder
 from labelinf_outputs.audit.findings import Audit, Bout, Finding, Word, judge
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.channel import ranked
-from labelinf_outputs.game.output import (
-    OutputAttack,
-    OutputGuess,
-    OutputOracle,
-    OutputThreat,
-    References,
-    Release,
-)
+from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
 from labelinf_privacy import auditing
 
 __all__ = ["audit_outputs", "output_attacks"]
@@ -73,7 +66,7 @@ def audit_outputs(
     if delta > 0 and n_classes > 2:
         raise InputError(f"delta={delta:g} must be 0 for {n_classes} classes: the bound is proved for two.")
     threat = OutputThreat(
-        n_records=planted.labels.size, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, view=planted.view
+        n_records=planted.labels.size, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, declared=planted.view
     )
     built = {spec: _built(builder, spec) for spec in attacks or output_attacks(builder)}
     # Streams of their own: the labels may have been planted with the very generator that is passed in.

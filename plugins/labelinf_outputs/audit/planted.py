@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.audit.predictions import is_number, log_softmax, read_predictions, read_table
-from labelinf_outputs.game.output import LossOracle, References, Release, View
+from labelinf_outputs.game.output import References, Release
+from labelinf_outputs.game.view import LossOracle, View
 
 __all__ = ["Planted", "read_planted"]
 

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.game.output import Outputs, Release, View
+from labelinf_outputs.game.output import Release
+from labelinf_outputs.game.view import Outputs, View
 
 __all__ = ["Predictions", "is_number", "log_softmax", "read_predictions", "read_table"]
 

@@ -1,31 +1,53 @@
-"""ALIBI: noisy one-hot labels and their posterior as soft labels (Malek et al., NeurIPS 2021, section 4).
+"""ALIBI: noisy one-hot labels and their posterior as soft labels (Malek et al., NeurIPS 2021, section 4), on a grid.
 
-Every one-hot label gets Laplace noise of scale ``2/eps`` on all K entries, which another label can move by 2 in all.
-The model is trained on the posterior over the classes, proportional to ``exp(-eps |o - e_k|_1 / 2)`` under a uniform
-prior.
+Every entry of every one-hot label gets Laplace noise; another label can move the entries by 2 in all. The model is
+trained on the posterior over the classes, proportional to ``exp(-eps |o - e_k|_1 / 2)`` under a uniform prior.
 
-Certificate: pure label-DP with epsilon; the posterior is post-processing.
+In floating point the published mechanism has no certificate: the last bits of ``1 + noise`` and of ``0 + noise`` come
+from different sets, and the posterior shows them (an echoing model proves more than twice the epsilon). So everything
+happens in integers, in steps of 1/16: the noise is the discrete Laplace distribution, probabilities proportional to
+``exp(-eps |z| / 32)`` (Ghosh, Roughgarden and Sundararajan, SIAM J. Computing 2012). The posterior is a function of
+these integers.
+
+Certificate: pure label-DP with epsilon. Of two labels the probabilities of an observation differ by at most
+``exp(eps 32 / 32)``, and the posterior is post-processing.
 """
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_outputs.defences.certified import with_label_dp
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 
-__all__ = ["Alibi", "posterior"]
+__all__ = ["STEPS", "Alibi", "observe", "posterior"]
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+STEPS = 16  #: grid steps between a label's 0 and its 1
 
 
-def posterior(observed: Floats, epsilon: float) -> Floats:
-    """Return the probability of every class given noisy one-hot labels, shape ``(n, K)``."""
+def observe(labels: NDArray[np.intp], epsilon: float, n_classes: int, rng: np.random.Generator) -> Integers:
+    """Return noisy one-hot labels in steps of the grid, shape ``(n, K)``."""
+    shape = (labels.size, n_classes)
+    moves = -math.expm1(-epsilon / (2 * STEPS))
+    noise = rng.geometric(moves, shape) - rng.geometric(moves, shape)
+    return np.asarray(STEPS * one_hot(labels, n_classes).astype(np.int64) + noise)
+
+
+def posterior(observed: Integers, epsilon: float) -> Floats:
+    """Return the probability of every class given noisy one-hot labels in steps of the grid, shape ``(n, K)``."""
     # |o - e_k|_1 differs between classes only in |o_k - 1| - |o_k|.
-    logits = -epsilon / 2 * (np.abs(observed - 1) - np.abs(observed))
+    logits = -epsilon / (2 * STEPS) * (np.abs(observed - STEPS) - np.abs(observed))
     return np.asarray(np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)))
 
 
@@ -41,10 +63,9 @@ class Alibi(OutputDefence):
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         """Train on soft labels."""
-        labels = one_hot(task.hard_labels("alibi"), task.n_classes)
-        observed = labels + rng.laplace(0.0, 2 / self.epsilon, labels.shape)
+        observed = observe(task.hard_labels("alibi"), self.epsilon, task.n_classes, rng)
         return train(attrs.evolve(task, targets=posterior(observed, self.epsilon)), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return with_label_dp(threat, self.epsilon)
+        return (Randomised(epsilon=self.epsilon),)

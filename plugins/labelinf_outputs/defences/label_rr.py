@@ -7,11 +7,15 @@ labels all the same: success against those stays at 1 and only the planted ones 
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
-from labelinf_outputs.defences.certified import with_label_dp
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_privacy.randomised_response import perturb
 
@@ -33,6 +37,6 @@ class LabelRr(OutputDefence):
         labels = perturb(task.hard_labels("label-rr"), self.epsilon, task.n_classes, rng)
         return train(task.with_labels(labels), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return with_label_dp(threat, self.epsilon)
+        return (Randomised(epsilon=self.epsilon),)

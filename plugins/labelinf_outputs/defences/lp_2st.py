@@ -9,13 +9,17 @@ first only, which are private already.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
-from labelinf_outputs.defences.certified import with_label_dp
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.defences.rr_with_prior import best_k, perturb_within_top
 from labelinf_outputs.defences.temperature import tempered
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_privacy.randomised_response import perturb
 
@@ -45,6 +49,6 @@ class Lp2st(OutputDefence):
         labels[second] = perturb_within_top(labels[second], priors, k, self.epsilon, rng)
         return train(task.with_labels(labels), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return with_label_dp(threat, self.epsilon)
+        return (Randomised(epsilon=self.epsilon),)

@@ -5,12 +5,17 @@ The noise is not calibrated to how much one label can move an output, which nobo
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Coarsened
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["OutputNoise"]
@@ -33,7 +38,7 @@ class OutputNoise(OutputDefence):
         total = noisy.sum(axis=1, keepdims=True)
         return np.where(total > 0, noisy / np.where(total > 0, total, 1), 1 / probabilities.shape[1])
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """The adversary knows how large differences must be to mean something."""
-        step = max(threat.view.resolution, min(self.model.std, 1.0))
-        return attrs.evolve(threat, view=attrs.evolve(threat.view, resolution=step))
+        step = min(self.model.std, 1.0)
+        return (Coarsened(step=step),) if step > 0 else ()

@@ -12,12 +12,15 @@ teachers to be heard above it: on some hundred records little is learnt.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
-from labelinf_outputs.defences.certified import with_label_dp
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 from labelinf_privacy.profiles import gaussian_mu
 
@@ -65,6 +68,6 @@ class Pate(OutputDefence):
         targets[asked] = winners
         return attrs.evolve(student, targets=targets)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """(epsilon, delta)-label-DP."""
-        return with_label_dp(threat, self.epsilon, self.delta)
+        return (Randomised(epsilon=self.epsilon, delta=self.delta),)

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["EarlyStopping", "TargetSmoothing", "WeightDecay"]
 
 
+class _OnceEach(OutputDefence):
+    """Trains once, on every label as it came."""
+
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
+        """Nothing that an adversary need be told, and no label is used twice."""
+        return ()
+
+
 @attrs.frozen(kw_only=True)
-class EarlyStopping(OutputDefence):
+class EarlyStopping(_OnceEach):
     """Trains for fewer epochs. Stronger for its cost than weight decay or label smoothing, free at the best epoch.
 
     Attributes:
@@ -27,7 +39,7 @@ class EarlyStopping(OutputDefence):
 
 
 @attrs.frozen(kw_only=True)
-class WeightDecay(OutputDefence):
+class WeightDecay(_OnceEach):
     """Penalises large weights.
 
     Attributes:
@@ -42,7 +54,7 @@ class WeightDecay(OutputDefence):
 
 
 @attrs.frozen(kw_only=True)
-class TargetSmoothing(OutputDefence):
+class TargetSmoothing(_OnceEach):
     """Trains on smoothed labels (label smoothing). Hides from a threshold what a calibrated attack still sees.
 
     Attributes:

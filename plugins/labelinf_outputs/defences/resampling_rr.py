@@ -16,12 +16,15 @@ Example:
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 
-from labelinf_outputs.defences.certified import with_label_dp
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_privacy.randomised_response import keep_probability
 
@@ -50,6 +53,6 @@ class ResamplingRr(OutputDefence):
         drawn = rng.integers(0, task.n_classes, labels.size)
         return train(task.with_labels(np.where(kept, labels, drawn)), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP, with the epsilon it really has."""
-        return with_label_dp(threat, effective_epsilon(self.epsilon, threat.n_classes))
+        return (Randomised(epsilon=effective_epsilon(self.epsilon, threat.n_classes)),)

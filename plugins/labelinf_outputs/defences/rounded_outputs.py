@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Coarsened
+from labelinf_outputs.game.output import OutputDefence
 
 __all__ = ["RoundedOutputs"]
 
@@ -25,7 +30,6 @@ class RoundedOutputs(OutputDefence):
         """Round."""
         return np.round(probabilities, self.decimals)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """The adversary knows the step."""
-        step = max(threat.view.resolution, 10.0**-self.decimals)
-        return attrs.evolve(threat, view=attrs.evolve(threat.view, resolution=step))
+        return (Coarsened(step=10.0**-self.decimals),)

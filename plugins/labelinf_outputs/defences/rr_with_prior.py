@@ -10,13 +10,17 @@ Certificate: pure label-DP with epsilon. For k = 1 nothing of the label is left.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.defences.certified import with_label_dp
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Randomised
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["RrWithPrior", "best_k", "perturb_within_top"]
@@ -89,6 +93,6 @@ class RrWithPrior(OutputDefence):
         k = chosen if self.top else best_k(priors, self.epsilon)
         return train(task.with_labels(perturb_within_top(labels, priors, k, self.epsilon, rng)), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return with_label_dp(threat, self.epsilon)
+        return (Randomised(epsilon=self.epsilon),)

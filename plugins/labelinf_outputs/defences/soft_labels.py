@@ -9,10 +9,15 @@ front of it.
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import Mixed
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["SoftLabels"]
@@ -39,6 +44,6 @@ class SoftLabels(OutputDefence):
         mixed = (1 - self.weight) * task.targets + self.weight * said / said.sum(axis=1, keepdims=True)
         return train(attrs.evolve(task, targets=mixed), rng)
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Labels of other records are in every target."""
-        return attrs.evolve(threat, mixed=True)
+        return (Mixed(),)

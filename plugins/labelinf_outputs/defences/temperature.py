@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.output import OutputDefence
 
 __all__ = ["Temperature", "tempered"]
@@ -34,3 +38,7 @@ class Temperature(OutputDefence):
     def release(self, probabilities: Floats, rng: np.random.Generator) -> Floats:
         """Flatten."""
         return tempered(np.log(np.maximum(probabilities, _SMALLEST)), self.temperature)
+
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
+        """Every comparison comes out as before."""
+        return ()

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_outputs.game.output import OutputDefence, Outputs, OutputThreat
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import TopOne
+from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import one_hot
 
 __all__ = ["TopOneOnly"]
@@ -20,6 +25,6 @@ class TopOneOnly(OutputDefence):
         """Keep the top class."""
         return one_hot(np.asarray(probabilities.argmax(axis=1)), probabilities.shape[1])
 
-    def effect(self, threat: OutputThreat) -> OutputThreat:
+    def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """The adversary knows it."""
-        return attrs.evolve(threat, view=attrs.evolve(threat.view, outputs=Outputs.TOP_ONE))
+        return (TopOne(),)

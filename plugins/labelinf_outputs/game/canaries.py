@@ -17,18 +17,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.game.output import (
-    LossOracle,
-    OutputDefence,
-    OutputOracle,
-    Outputs,
-    OutputThreat,
-    References,
-    Release,
-    View,
-)
-from labelinf_outputs.game.training import Predictor, Recipe, Train, Trained, TrainingTask, one_hot
+from labelinf_outputs.game.output import OutputDefence, OutputGuard, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.training import Predictor, Recipe, Train, TrainingTask, one_hot
+from labelinf_outputs.game.uses import counted
 from labelinf_outputs.game.victims import make_victim
+from labelinf_outputs.game.view import LossOracle, Outputs, View
 
 __all__ = ["Game", "Member", "TrainingPlan", "prepared"]
 
@@ -68,6 +61,23 @@ class TrainingPlan:
                 f"be {planted} canaries and {n_records - training} test records, at least one of each is needed."
             )
         return training, planted
+
+    def threat(self, data: LabelSet, declared: View, defences: Sequence[OutputDefence] = ()) -> OutputThreat:
+        """Return what the adversary knows who is shown ``declared`` behind ``defences``.
+
+        Raises:
+            InputError: There are too few records, or the effects of a defence are none.
+        """
+        n_training, n_canaries = self.sizes(data.n_records)
+        threat = OutputThreat(
+            n_records=n_canaries,
+            n_classes=data.n_classes,
+            prior=(1 / data.n_classes,) * data.n_classes,
+            declared=declared,
+            n_training=n_training,
+            victim=self.victim,
+        )
+        return functools.reduce(OutputThreat.behind, defences, threat)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -127,7 +137,8 @@ class Game:
         self._features, self._labels = data.features, data.labels
         self._recipe = plan.recipe
         self._defences = defences
-        self._train = _pipeline(defences, make_victim(plan.victim).train)
+        self._threats = [plan.threat(data, View(), defences[:index]) for index in range(len(defences))]
+        self._victim = make_victim(plan.victim)
         self._seed = seed
         self._members: dict[int, Member] = {}
 
@@ -174,11 +185,15 @@ class Game:
         labels = self._labels[self._training].copy()
         labels[: self.n_canaries] = planted
         task = TrainingTask(
-            features=self._features[self._training], targets=one_hot(labels, self.n_classes), recipe=self._recipe
+            features=self._features[self._training],
+            targets=one_hot(labels, self.n_classes),
+            recipe=self._recipe,
+            records=np.arange(labels.size),
         )
-        trained = self._train(task, rng)
+        guards = [item.start(threat, rng) for item, threat in zip(self._defences, self._threats, strict=True)]
+        trained = self._pipeline(guards)(task, rng)
         own = trained.model.log_probabilities(task.features)
-        released, intact = self._released(own, rng)
+        released, intact = _released(guards, own, rng)
         others = slice(self.n_canaries, None)
         return Member(
             planted=planted,
@@ -186,37 +201,31 @@ class Game:
             own=own[: self.n_canaries],
             released=released[: self.n_canaries],
             intact=intact,
-            test_accuracy=self._accuracy(trained.model, rng),
+            test_accuracy=self._accuracy(trained.model, guards, rng),
             train_accuracy=float(np.mean(released[others].argmax(axis=1) == labels[others])),
         )
 
-    def _accuracy(self, model: Predictor, rng: np.random.Generator) -> float:
-        released, _ = self._released(model.log_probabilities(self._features[self._test]), rng)
+    def _pipeline(self, guards: Sequence[OutputGuard]) -> Train:
+        train: Train = self._victim.train
+        for stage in reversed([*zip(self._defences, guards, self._threats, strict=True)]):
+            train = counted(*stage, train)
+        return train
+
+    def _accuracy(self, model: Predictor, guards: Sequence[OutputGuard], rng: np.random.Generator) -> float:
+        released, _ = _released(guards, model.log_probabilities(self._features[self._test]), rng)
         return float(np.mean(released.argmax(axis=1) == self._labels[self._test]))
 
-    def _released(self, own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
-        """Return what leaves the curator, and whether that is what the model said."""
-        said = np.exp(own)
-        released = said
-        for defence in self._defences:
-            released = defence.release(released, rng)
-        return released, released is said
+
+def _released(guards: Sequence[OutputGuard], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+    """Return what leaves the curator, and whether that is what the model said."""
+    said = np.exp(own)
+    released = said
+    for guard in guards:
+        released = guard.release(released, rng)
+    return released, released is said
 
 
 @functools.lru_cache(maxsize=32)
 def prepared(plan: TrainingPlan, data: LabelSet, defences: tuple[OutputDefence, ...], seed: int) -> Game:
     """Return a game, the same one for the same arguments: every attack meets the victims that are trained already."""
     return Game(plan, data, defences, seed)
-
-
-def _pipeline(defences: tuple[OutputDefence, ...], train: Train) -> Train:
-    for defence in reversed(defences):
-        train = _through(defence, train)
-    return train
-
-
-def _through(defence: OutputDefence, train: Train) -> Train:
-    def stage(task: TrainingTask, rng: np.random.Generator) -> Trained:
-        return defence.train(task, train, rng)
-
-    return stage

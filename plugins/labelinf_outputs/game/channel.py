@@ -22,20 +22,12 @@ from labelinf_core.contracts.components import (
     of_channel,
 )
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_outputs.game.canaries import Game, Member, TrainingPlan, prepared
-from labelinf_outputs.game.output import (
-    LossOracle,
-    OutputAttack,
-    OutputDefence,
-    OutputGuess,
-    Outputs,
-    OutputThreat,
-    View,
-)
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputThreat
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
+from labelinf_outputs.game.view import LossOracle, Outputs, View
 from labelinf_privacy import auditing
 
 __all__ = ["OutputChannel", "ranked"]
@@ -102,31 +94,14 @@ class OutputChannel(Channel):
     def threat(self, setting: Setting) -> OutputThreat:
         """Return what the adversary of ``setting`` knows.
 
-        A loss that is computed with the planted label passes by every mechanism: no label-DP is left then.
-
         Raises:
             InputError: There are no features or too few records, or a component belongs to another channel.
         """
-        data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, OutputAttack, "attack", "output")
         defences = _defences(setting)
-        n_training, n_canaries = self.plan.sizes(data.n_records)
-        threat: ThreatModel = OutputThreat(
-            n_records=n_canaries,
-            n_classes=data.n_classes,
-            prior=(1 / data.n_classes,) * data.n_classes,
-            view=View(outputs=self.outputs, loss=self.loss, references=self.references, features=self.features),
-            n_training=n_training,
-            victim=self.victim,
-            defences=defences,
-        )
-        for defence in defences:
-            threat = defence.tell(threat)
-        told = of_channel(threat, OutputThreat, "threat model", "output")
-        if told.view.loss is LossOracle.PLANTED:
-            return attrs.evolve(told, label_epsilon=float("inf"), label_delta=0.0)
-        return told
+        shown = View(outputs=self.outputs, loss=self.loss, references=self.references, features=self.features)
+        return self.plan.threat(setting.data, shown, defences)
 
     def check(self, data: LabelSet) -> None:
         """Train the victim on a few records and look at what it predicts.

@@ -14,96 +14,42 @@ the label from the view and not from the model, and what it did says nothing abo
 
 A **defence** has two stages. :meth:`OutputDefence.train` is a middleware around training: it sees the task first and
 asks the next stage to train, as often as need be. :meth:`OutputDefence.release` changes the probabilities that leave
-the curator. A pipeline is written in the order in which data flow: labels, training, outputs.
+the curator. A pipeline is written in the order in which data flow: labels, training, outputs. What a defence does is
+said in :meth:`OutputDefence.effects`, and the run counts how often every label is trained on: who trains more often
+than declared fails.
 """
 
 from __future__ import annotations
 
 import abc
-import enum
 import math
 from collections.abc import Callable
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Attack, Defence, Guess
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_outputs.game.effects import OutputFacts, fold
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_outputs.game.view import LossOracle, View
 
 __all__ = [
-    "LossOracle",
     "OutputAttack",
     "OutputDefence",
+    "OutputGuard",
     "OutputGuess",
     "OutputOracle",
     "OutputThreat",
-    "Outputs",
     "References",
     "Release",
-    "View",
 ]
 
 Floats = NDArray[np.float64]
-
-
-class Outputs(enum.Enum):
-    """What a model shows of a record."""
-
-    PROBABILITIES = "probabilities"
-    LOGITS = "logits"
-    TOP_ONE = "top-1"
-
-
-class LossOracle(enum.Enum):
-    """Which label the losses that are shown, if any, were computed with."""
-
-    NONE = "none"
-    PLANTED = "planted"
-    """The label to be inferred: then its loss *is* the label, and no label-DP is left."""
-    TRAINED = "trained"
-    """The label the model was trained on, after every mechanism."""
-
-
-@attrs.frozen(kw_only=True)
-class View:
-    """Everything the adversary is shown, declared beforehand.
-
-    Attributes:
-        outputs: What the model shows of every canary.
-        resolution: Smallest difference of released probabilities; 0 when they are not rounded.
-        loss: Whether the model's loss on every canary is shown, and with which label it was computed.
-        references: Models of the same pipeline that the adversary trained itself, with planted labels of its own.
-        features: Whether the canaries' features are shown.
-    """
-
-    outputs: Outputs = Outputs.PROBABILITIES
-    resolution: float = 0.0
-    loss: LossOracle = LossOracle.NONE
-    references: int = 0
-    features: bool = False
-
-    @property
-    def reveals_label(self) -> bool:
-        """Whether the declared view contains the label itself."""
-        return self.loss is not LossOracle.NONE
-
-    @property
-    def smallest(self) -> float:
-        """What a probability that is shown as 0 may have been: half a step of rounding, or next to nothing."""
-        return self.resolution / 2 if self.resolution else 1e-15
-
-    def __str__(self) -> str:
-        parts = [self.outputs.value]
-        if self.resolution:
-            parts.append(f"rounded to {self.resolution:g}")
-        if self.reveals_label:
-            parts.append(f"losses with the {self.loss.value} label")
-        if self.references:
-            parts.append(f"{self.references} reference models")
-        return ", ".join([*parts, *["features"] * self.features])
 
 
 @attrs.frozen(kw_only=True)
@@ -113,19 +59,50 @@ class OutputThreat(ThreatModel):
     ``n_records`` counts the canaries and ``prior`` is uniform: planted labels follow nothing.
 
     Attributes:
-        view: What is shown.
+        declared: What the channel shows of the model, before the defences.
         n_training: Records the victim is trained on, canaries included.
         victim: What is trained, as the channel names it.
-        mixed: Whether a stage before has let labels of some records reach the targets of others: no mechanism that
-            comes later can certify anything about single labels.
-        defences: What stands between, in the order in which data flow.
+        effects: What the defences do, from the labels onward.
+        label_epsilon: Of everything shown, computed from the effects; infinity when a planted label is in view.
+        label_delta: The delta that goes with it.
     """
 
-    view: View = View()
+    declared: View = attrs.field(factory=View)
     n_training: int = 0
     victim: str = ""
-    mixed: bool = False
-    defences: tuple[Defence, ...] = ()
+    effects: tuple[Effect[Any], ...] = ()
+    label_epsilon: float = attrs.field(init=False)
+    label_delta: float = attrs.field(init=False)
+
+    @label_epsilon.default
+    def _certified(self) -> float:
+        return math.inf if self.declared.loss is LossOracle.PLANTED else self.facts.label_epsilon
+
+    @label_delta.default
+    def _with_probability(self) -> float:
+        return 0.0 if math.isinf(self.label_epsilon) else self.facts.label_delta
+
+    @property
+    def facts(self) -> OutputFacts:
+        """What is known behind all stages."""
+        known: OutputFacts = fold(self.effects, OutputFacts(view=self.declared))
+        return known
+
+    @property
+    def view(self) -> View:
+        """What is shown behind all stages."""
+        return self.facts.view
+
+    def behind(self, defence: OutputDefence) -> OutputThreat:
+        """Return what is known behind one more stage.
+
+        Raises:
+            InputError: Its effects are none.
+        """
+        effects = defence.effects(self)
+        if not isinstance(effects, tuple) or not all(isinstance(item, Effect) for item in effects):
+            raise InputError(f"defence {type(defence).__name__}: effects() must return a tuple of effects.")
+        return attrs.evolve(self, effects=(*self.effects, *effects))
 
     @property
     def certificate(self) -> str:
@@ -213,6 +190,14 @@ class OutputGuess(Guess):
 class OutputAttack(Attack, abc.ABC):
     """An attack of the model-output channel."""
 
+    def refusal(self, threat: ThreatModel) -> str:
+        """Why this attack cannot be played under ``threat``; what it lacks on this channel says :meth:`lacks`."""
+        return self.lacks(threat) if isinstance(threat, OutputThreat) else "needs a model's outputs"
+
+    def lacks(self, threat: OutputThreat) -> str:
+        """What this attack lacks, as a short clause; empty when it can be played."""
+        return ""
+
     @abc.abstractmethod
     def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
         """Guess the planted labels.
@@ -223,11 +208,30 @@ class OutputAttack(Attack, abc.ABC):
         """
 
 
+class OutputGuard(Protocol):
+    """A defence while one model is trained and shown."""
+
+    def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
+        """Train on ``task``; see :meth:`OutputDefence.train`."""
+
+    def release(self, probabilities: Floats, rng: np.random.Generator) -> Floats:
+        """Return what leaves the curator; see :meth:`OutputDefence.release`."""
+
+
 class OutputDefence(Defence):
-    """A defence of the model-output channel. Overrides the stages it has, and says in :meth:`effect` what it changes.
+    """A defence of the model-output channel. Overrides the stages it has, and says in :meth:`effects` what they do.
 
     It must be hashable: victims are prepared once for every pipeline of defences.
     """
+
+    def start(self, threat: OutputThreat, rng: np.random.Generator) -> OutputGuard:
+        """Return who stands guard over one model: the defence itself, unless it has something to remember.
+
+        Args:
+            threat: What is known of the stages nearer to the labels.
+            rng: The curator's randomness; the adversary never sees it.
+        """
+        return self
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         """Train on ``task``; by default as it is.
@@ -235,24 +239,10 @@ class OutputDefence(Defence):
         Args:
             task: Records and labels, the canaries with their planted labels, as the stages before left them.
             train: The next stage towards the victim.
-            rng: The curator's randomness; the adversary never sees it.
+            rng: The curator's randomness.
         """
         return train(task, rng)
 
     def release(self, probabilities: Floats, rng: np.random.Generator) -> Floats:
         """Return what leaves the curator, shape ``(n, n_classes)``; by default ``probabilities`` itself."""
         return probabilities
-
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Return ``threat`` with what this defence changes in it.
-
-        Raises:
-            InputError: ``threat`` is of another channel.
-        """
-        if not isinstance(threat, OutputThreat):
-            raise InputError(f"defence {type(self).__name__} does not belong to this channel (it is an OutputDefence).")
-        return self.effect(threat)
-
-    def effect(self, threat: OutputThreat) -> OutputThreat:
-        """Return ``threat`` with what this defence changes in it; by default nothing: no certificate."""
-        return threat

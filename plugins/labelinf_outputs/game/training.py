@@ -51,11 +51,14 @@ class TrainingTask:
         features: Shape ``(n_records, n_features)``.
         targets: Share of every class for every record, shape ``(n_records, n_classes)``; one-hot for hard labels.
         recipe: How to train.
+        records: Which record every row is, shape ``(n_records,)``; the run counts by it how often a label is trained
+            on. None when nobody knows, and then as often as can be.
     """
 
     features: Floats = attrs.field(repr=False)
     targets: Floats = attrs.field(repr=False)
     recipe: Recipe = Recipe()
+    records: NDArray[np.intp] | None = attrs.field(default=None, repr=False)
 
     @property
     def n_records(self) -> int:
@@ -86,7 +89,8 @@ class TrainingTask:
 
     def take(self, rows: NDArray[np.intp]) -> TrainingTask:
         """Return some of the records."""
-        return attrs.evolve(self, features=self.features[rows], targets=self.targets[rows])
+        records = None if self.records is None else self.records[rows]
+        return attrs.evolve(self, features=self.features[rows], targets=self.targets[rows], records=records)
 
 
 @attrs.frozen(kw_only=True, eq=False)

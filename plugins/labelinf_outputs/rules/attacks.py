@@ -14,15 +14,8 @@ import numpy as np
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
-from labelinf_outputs.game.output import (
-    LossOracle,
-    OutputAttack,
-    OutputOracle,
-    OutputThreat,
-    References,
-    Release,
-    View,
-)
+from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.view import LossOracle, View
 
 __all__ = ["RULES"]
 
@@ -36,7 +29,7 @@ _VIEWS = (
 
 
 def _threat(view: View, n_classes: int) -> OutputThreat:
-    return OutputThreat(n_records=_N, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, view=view)
+    return OutputThreat(n_records=_N, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, declared=view)
 
 
 def _set_up(threat: OutputThreat) -> tuple[OutputOracle, Arrays]:
