@@ -175,7 +175,13 @@ class NoiseModel(abc.ABC):
 
 
 class Attack:
-    """Recovers labels from what a channel's oracle shows. Refined by every channel."""
+    """Recovers labels from what a channel's oracle shows. Refined by every channel.
+
+    Attributes:
+        blind: Whether it guesses without looking; whatever holds against it alone is untested.
+    """
+
+    blind: ClassVar[bool] = False
 
     def refusal(self, threat: ThreatModel) -> str:
         """Why this attack cannot be played under ``threat``, as a short clause; empty when it can."""

@@ -7,6 +7,7 @@ stands and exits with status 2; nothing else is ever shown to a user for a mista
 from __future__ import annotations
 
 __all__ = [
+    "ComponentError",
     "InputError",
     "LabelinfError",
     "NameConflictError",
@@ -27,6 +28,18 @@ class InputError(LabelinfError, ValueError):
 
 class PluginError(LabelinfError):
     """A plugin package is at fault; the message names the distribution to report it to."""
+
+
+class ComponentError(PluginError):
+    """A component raised, or returned what its contract does not allow. It loses its own cell.
+
+    Attributes:
+        component: The one at fault; None until whoever called it says so.
+    """
+
+    def __init__(self, fault: str, component: object = None) -> None:
+        super().__init__(fault)
+        self.component = component
 
 
 class NameConflictError(PluginError):

@@ -10,10 +10,41 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Iterable
+from typing import Any
 
 import attrs
 
-__all__ = ["BoundValue", "Ceiling", "Direction", "Interval", "Promise", "Verdict", "judge"]
+from labelinf_core.contracts.gate import clean, is_number
+
+__all__ = [
+    "LITTLE",
+    "MUCH",
+    "BoundValue",
+    "Ceiling",
+    "Direction",
+    "Interval",
+    "PerGame",
+    "Promise",
+    "Verdict",
+    "judge",
+    "left_to_gain",
+]
+
+LITTLE = 0.25  #: a ceiling that leaves at most this share of what there is to gain over a blind guess is safety
+MUCH = 0.5  #: one that leaves more than this is none worth the name
+
+
+def _between(low: float, high: float) -> Any:
+    def check(instance: Any, attribute: attrs.Attribute[float], value: object) -> None:
+        if not is_number(value) or not low <= value <= high:  # type: ignore[operator]
+            raise ValueError(f"{attribute.name}={clean(value, 40)} must be a number from {low:g} to {high:g}.")
+
+    return check
+
+
+_SHARE, _SIZE = _between(0, 1), _between(0, math.inf)
+_SAID = attrs.validators.and_(attrs.validators.instance_of(str), attrs.validators.min_len(1))
 
 
 @attrs.frozen(kw_only=True)
@@ -46,18 +77,37 @@ class Promise:
         strict: True when ``present == survives`` is already too much.
     """
 
-    survives: float
-    present: float
-    statement: str
-    conditions: str
-    proved: bool = True
-    strict: bool = False
+    survives: float = attrs.field(validator=_SIZE)
+    present: float = attrs.field(validator=_SIZE)
+    statement: str = attrs.field(converter=clean, validator=_SAID)
+    conditions: str = attrs.field(converter=clean, validator=_SAID)
+    proved: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
+    strict: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
 
     @property
     def certified(self) -> bool:
         """Whether recovery of all labels is certain."""
         enough = self.present < self.survives if self.strict else self.present <= self.survives
         return self.proved and enough
+
+
+@attrs.frozen(kw_only=True)
+class PerGame:
+    """What no attack exceeds in a single game, but with a probability that is stated.
+
+    The probability of guessing k labels or more of N is at most ``2**bits`` times that of as many successes among N
+    independent ones of probability ``share``. That is so of answers that take at most ``2**B`` values: for each of them
+    the guess is fixed; ``share`` is that of the likeliest class, ``bits`` is B. It is so of pure label-DP: whatever is
+    known of the others, the next label is right with ``share`` at most. Both are about independent labels: exactly
+    known class counts are one more answer, worth ``-log2`` of their probability in bits (condition on them).
+
+    Attributes:
+        share: Of every success, in [0, 1].
+        bits: What doubt about the answers costs, at least 0.
+    """
+
+    share: float = attrs.field(validator=_SHARE)
+    bits: float = attrs.field(default=0.0, validator=_SIZE)
 
 
 @attrs.frozen(kw_only=True)
@@ -71,13 +121,21 @@ class Ceiling:
         exact: Largest probability of recovering all labels, in [0, 1].
         allowance: How much more than either an attack may reach in a game that does not quite meet the conditions: a
             statement about independent labels, say, where the class counts are exactly known. The alarm waits for more.
+        game: What holds in every single game, where that is proved: an expectation alone allows a defence to give
+            everything away in a few of them.
     """
 
-    accuracy: float
-    statement: str
-    conditions: str
-    exact: float = 1.0
-    allowance: float = 0.0
+    accuracy: float = attrs.field(validator=_SHARE)
+    statement: str = attrs.field(converter=clean, validator=_SAID)
+    conditions: str = attrs.field(converter=clean, validator=_SAID)
+    exact: float = attrs.field(default=1.0, validator=_SHARE)
+    allowance: float = attrs.field(default=0.0, validator=_SIZE)
+    game: PerGame | None = None
+
+    @property
+    def reached(self) -> float:
+        """The accuracy, with its allowance, that no attack exceeds on average."""
+        return min(1.0, self.accuracy + self.allowance)
 
     def denies(self, accuracy: float, exact: float) -> bool:
         """Whether so large an accuracy, or share of trials that recover everything, contradicts this ceiling."""
@@ -109,17 +167,17 @@ class BoundValue:
         statement: Where it is proved.
     """
 
-    title: str
-    direction: Direction
-    quantity: str
+    title: str = attrs.field(converter=clean)
+    direction: Direction = attrs.field(validator=attrs.validators.instance_of(Direction))
+    quantity: str = attrs.field(converter=clean)
     value: float = attrs.field()
-    formula: str
-    conditions: str
-    statement: str
+    formula: str = attrs.field(converter=clean)
+    conditions: str = attrs.field(converter=clean)
+    statement: str = attrs.field(converter=clean)
 
     @value.validator
     def _is_a_number(self, attribute: attrs.Attribute[float], value: float) -> None:
-        if math.isnan(value):
+        if not is_number(value):
             raise ValueError(f"the bound {self.title!r} is not a number")
 
 
@@ -133,14 +191,16 @@ class Verdict(enum.Enum):
     """The attack beats the majority guess beyond its interval; nothing had promised it."""
 
     HELD_CERTIFIED = "held, certified"
-    """A ceiling, its allowance included, keeps every attack at or below ``(1 + 1/K) / 2``, and the observation agrees.
+    """A ceiling leaves every attack at most a quarter of what there is to gain over the best blind guess."""
 
-    That is half of what there is to gain over a uniform guess; of what there is to gain over the majority guess, which
-    is never worse, an attack gets half at most.
-    """
+    HELD_PARTLY = "certified, but much is left to gain"
+    """A ceiling leaves more than a quarter and at most half of it. What was observed agrees."""
 
     HELD_SO_FAR = "held so far"
     """This attack gained nothing; nothing is proved about others."""
+
+    UNTESTED = "untested"
+    """The attack was a blind guess: nothing was tried, and nothing is proved."""
 
     CONTRADICTION = "contradiction"
     """The observation is above a ceiling or below a certified floor: a bug or an erratum."""
@@ -155,18 +215,53 @@ class Verdict(enum.Enum):
     """No trial of the cell produced a guess."""
 
     @property
+    def letter(self) -> str:
+        """The verdict in ASCII, told apart without colour: capitals are proved, a question mark is luck."""
+        return _SIGNS[self][0]
+
+    @property
     def symbol(self) -> str:
         """One character for a table; a word always stands beside it in a legend."""
-        return {
-            Verdict.BROKEN_CERTIFIED: "■",
-            Verdict.BROKEN_OBSERVED: "▣",
-            Verdict.HELD_CERTIFIED: "▢",
-            Verdict.HELD_SO_FAR: "□",
-            Verdict.CONTRADICTION: "‼",
-            Verdict.LEAKY: "∅",
-            Verdict.VIEW_REVEALS: "◎",
-            Verdict.NOT_PLAYED: "–",
-        }[self]
+        return _SIGNS[self][1]
+
+    @property
+    def severity(self) -> int:
+        """How bad it is for whoever defends: the verdict of a defence is its worst cell's."""
+        return _WORST_FIRST.index(self)
+
+
+_SIGNS = {
+    Verdict.BROKEN_CERTIFIED: "B■",
+    Verdict.BROKEN_OBSERVED: "b▣",
+    Verdict.HELD_CERTIFIED: "C▢",
+    Verdict.HELD_PARTLY: "c◫",
+    Verdict.HELD_SO_FAR: "?□",
+    Verdict.UNTESTED: "-·",
+    Verdict.CONTRADICTION: "!‼",
+    Verdict.LEAKY: "x∅",
+    Verdict.VIEW_REVEALS: "v◎",
+    Verdict.NOT_PLAYED: " –",
+}
+_WORST_FIRST = (
+    Verdict.CONTRADICTION,
+    Verdict.BROKEN_CERTIFIED,
+    Verdict.BROKEN_OBSERVED,
+    Verdict.HELD_SO_FAR,
+    Verdict.HELD_PARTLY,
+    Verdict.HELD_CERTIFIED,
+    Verdict.UNTESTED,
+    Verdict.NOT_PLAYED,
+    Verdict.VIEW_REVEALS,
+    Verdict.LEAKY,
+)  # what was not played, or is void, says nothing of the defence: any cell that does comes before it
+
+
+def left_to_gain(ceilings: Iterable[Ceiling], baseline: float) -> float:
+    """Return the share that the lowest ceiling leaves of what there is to gain over the best blind guess, in [0, 1]."""
+    lowest = min((item.reached for item in ceilings), default=math.inf)
+    if math.isinf(lowest):
+        return 1.0
+    return max(0.0, lowest - baseline) / (1 - baseline) if baseline < 1 else 0.0
 
 
 def judge(
@@ -174,28 +269,29 @@ def judge(
     accuracy: Interval | None,
     exact: Interval | None,
     baseline: float,
-    n_classes: int,
     promise: Promise | None,
     ceilings: tuple[Ceiling, ...],
     alarm_accuracy: Interval | None = None,
     alarm_exact: Interval | None = None,
     at_least: float | None = None,
+    blind: bool = False,
 ) -> Verdict:
     """Set what was observed beside what is implied.
 
     Args:
         accuracy: Observed share of labels guessed correctly; None when nothing was played.
         exact: Observed share of trials in which every label was recovered.
-        baseline: Accuracy of the majority guess.
-        n_classes: K, which fixes what a uniform guess gains.
+        baseline: Accuracy of the best blind guess.
         promise: What the attack was certain of, if anything.
         ceilings: What no attack can exceed.
         alarm_accuracy: A wider interval for the alarm, corrected for the number of cells; ``accuracy`` when omitted.
         alarm_exact: The same for ``exact``.
         at_least: A lower limit of the accuracy that holds when nothing leaks; ``accuracy.low`` when omitted.
+        blind: Whether the attack guesses without looking.
 
     Returns:
-        The verdict. A contradiction takes precedence over everything else.
+        The verdict. A contradiction takes precedence over everything else. Nothing is called certified that the
+        observation exceeds, even where that is too little for an alarm.
     """
     if accuracy is None or exact is None:
         return Verdict.NOT_PLAYED
@@ -207,9 +303,10 @@ def judge(
         return Verdict.CONTRADICTION
     if certified:
         return Verdict.BROKEN_CERTIFIED
-    half_way = (1 + 1 / n_classes) / 2
-    if any(c.accuracy + c.allowance <= half_way for c in ceilings):
-        return Verdict.HELD_CERTIFIED
+    agrees = not any(c.denies(accuracy.low, exact.low) for c in ceilings)
+    left = left_to_gain(ceilings, baseline) if agrees else 1.0
+    if left <= MUCH:
+        return Verdict.HELD_CERTIFIED if left <= LITTLE else Verdict.HELD_PARTLY
     if (accuracy.low if at_least is None else at_least) > baseline:
         return Verdict.BROKEN_OBSERVED
-    return Verdict.HELD_SO_FAR
+    return Verdict.UNTESTED if blind else Verdict.HELD_SO_FAR

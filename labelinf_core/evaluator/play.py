@@ -13,6 +13,7 @@ Versions of plugins do not enter either: after an upgrade the same game is playe
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,8 +22,11 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Setting
-from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Placebo, Setting
+from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError
+from labelinf_core.contracts.gate import said
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.records import Implied, Status, Trial, plain, to_json
@@ -72,7 +76,8 @@ class Bench:
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error))
         try:
-            implied = self._implied(cell, setting, threat)
+            with self._named(cell, channel, setting):
+                implied = self._implied(cell, setting, threat)
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=said(error), baseline=threat.baseline)
         try:
@@ -93,18 +98,39 @@ class Bench:
             n_records=outcome.n_records,
             queries=outcome.queries,
             seconds=time.perf_counter() - start,
-            evidence=plain(outcome.evidence),
+            evidence=outcome.evidence,
             placebo=outcome.placebo,
         )
 
     def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
-        """Play one trial of ``cell`` and return all of it; whatever a component raises passes."""
+        """Play one trial of ``cell`` and return all of it; whatever a component raises passes, under its name."""
         channel, setting = self._set_up(cell)
-        return channel.play(
-            setting,
-            curator_rng=curator_rng(cell.digest, seed, trial),
-            attack_rng=attack_rng(cell, seed, trial),
-        )
+        with self._named(cell, channel, setting), gate.blamed(channel):
+            return _passed(
+                channel.play(
+                    setting,
+                    curator_rng=curator_rng(cell.digest, seed, trial),
+                    attack_rng=attack_rng(cell, seed, trial),
+                )
+            )
+
+    @contextlib.contextmanager
+    def _named(self, cell: Cell, channel: Channel, setting: Setting) -> Iterator[None]:
+        """Give a component's failure its name, plugin and version."""
+        try:
+            yield
+        except ComponentError as error:
+            parts: list[tuple[Kind, str, object]] = [
+                (Kind.CHANNEL, cell.channel, channel),
+                (Kind.ATTACK, cell.attack, setting.attack),
+            ]
+            parts += [(Kind.DEFENCE, *item) for item in zip(cell.defences, setting.defences, strict=True)]
+            for kind, spec, component in parts:
+                if component is error.component:
+                    name = parse(spec, "cell").name
+                    plugin = self.builder.host.find(kind, name).plugin
+                    raise ComponentError(f"{kind.value} {name} ({plugin}): {error}", component) from error
+            raise
 
     def _set_up(self, cell: Cell) -> tuple[Channel, Setting]:
         build = self.builder.build
@@ -128,17 +154,21 @@ class Bench:
         key = (cell.channel, *cell.written)
         if key not in self._utility:
             found = channel.utility(setting.data, setting.defences, _stream("utility", key))
-            self._utility[key] = plain(found)
+            self._utility[key] = gate.finite(found, "measure")
         return self._utility[key]
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one
-        refusal = attack.refusal(threat)
+        with gate.blamed(attack):
+            refusal = gate.sentence(attack.refusal(threat), "refusal")
+            promise = None if refusal else attack.promise(threat)
+            found = gate.each(() if promise is None else (promise,), Promise, "promise")
         return attrs.evolve(
             theory(self.builder, parse(cell.channel, "cell").name, setting.defences, threat),
             status=Status.REFUSED if refusal else Status.OK,
             message=refusal,
-            promise=None if refusal else attack.promise(threat),
+            promise=found[0] if found else None,
+            blind=attack.blind is True,
         )
 
 
@@ -155,8 +185,8 @@ def theory(builder: Builder, channel: str, defences: tuple[Defence, ...], threat
     bounds = list(_bounds(builder, channel, notes))
     return Implied(
         baseline=threat.baseline,
-        ceilings=_gather([*defences, *bounds], lambda source: source.ceilings(threat), notes),
-        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), notes),
+        ceilings=_gather([*defences, *bounds], lambda source: source.ceilings(threat), Ceiling, notes),
+        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes),
         threat=dict(_facts(threat)),
         notes=tuple(dict.fromkeys(notes)),
     )
@@ -171,13 +201,13 @@ def _bounds(builder: Builder, channel: str, notes: list[str]) -> Iterator[Bound]
                 notes.append(str(error))
 
 
-def _gather(sources: Iterable[Any], ask: Callable[[Any], tuple[T, ...]], notes: list[str]) -> tuple[T, ...]:
+def _gather(sources: Iterable[Any], ask: Callable[[Any], object], expected: type[T], notes: list[str]) -> tuple[T, ...]:
     """Collect what each source says; one that fails is noted and costs nobody else their say."""
     collected: list[T] = []
     for source in sources:
         try:
-            collected.extend(ask(source))
-        except Exception as error:
+            collected.extend(gate.each(ask(source), expected, "answer"))
+        except (Exception, SystemExit) as error:
             notes.append(f"{type(source).__name__} could not be evaluated: {said(error)}")
     return tuple(collected)
 
@@ -190,6 +220,16 @@ def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
             yield field.name, plain(value)
 
 
-def said(error: BaseException) -> str:
-    """Write an exception as one clause."""
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+def _passed(outcome: object) -> Outcome:
+    """Return what a channel made of a trial, every number of it looked at."""
+    if not isinstance(outcome, Outcome):
+        raise ComponentError(f"its trial is a {type(outcome).__name__}, expected Outcome")
+    counts = [(outcome.n_correct, outcome.n_records, outcome.queries)]
+    if outcome.placebo is not None:
+        (placebo,) = gate.each((outcome.placebo,), Placebo, "placebo")
+        counts.append((placebo.n_correct, placebo.n_records, 0))
+    for correct, records, queries in counts:
+        whole = all(isinstance(value, int) for value in (correct, records, queries))
+        if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):
+            raise ComponentError(f"its trial counts {correct} of {records} labels in {queries} queries")
+    return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence))

@@ -52,6 +52,7 @@ class Implied:
         message: Why not, as a sentence.
         baseline: Accuracy of the majority guess.
         promise: What the attack is certain of, if anything.
+        blind: Whether the attack guesses without looking at anything.
         ceilings: What no attack can exceed.
         bounds: Every line that the theory has on this threat model.
         threat: The plain facts of the threat model (numbers and words).
@@ -63,6 +64,7 @@ class Implied:
     message: str = ""
     baseline: float = 0.0
     promise: Promise | None = None
+    blind: bool = False
     ceilings: tuple[Ceiling, ...] = ()
     bounds: tuple[BoundValue, ...] = ()
     threat: Mapping[str, Any] = attrs.field(factory=dict)

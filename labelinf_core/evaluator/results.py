@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
 from labelinf_core.contracts.components import Measure
-from labelinf_core.contracts.guarantees import Interval, Verdict, judge
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge, left_to_gain
 from labelinf_core.evaluator import placebo, statistics
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
 from labelinf_core.specs import parse
 
-__all__ = ["CellResult", "Results", "result_of", "summarise"]
+__all__ = ["CellResult", "Results", "result_of", "summarise", "worst"]
 
 
 @attrs.frozen(kw_only=True)
@@ -54,6 +54,16 @@ class CellResult:
         return next(((t.status, t.message) for t in self.trials if t.status is not Status.OK), None)
 
     @property
+    def ceiling(self) -> Ceiling | None:
+        """The lowest ceiling, its allowance included; None without any."""
+        return min(self.implied.ceilings, key=lambda item: item.reached, default=None)
+
+    @property
+    def left_to_gain(self) -> float:
+        """Share that the ceilings leave of what there is to gain over the best blind guess; 1 without any."""
+        return left_to_gain(self.implied.ceilings, self.implied.baseline)
+
+    @property
     def queries(self) -> float | None:
         """Mean number of queries spent."""
         return sum(trial.queries for trial in self.played) / len(self.played) if self.played else None
@@ -90,6 +100,17 @@ class Results:
 def _is_settled(result: CellResult) -> bool:
     given_up = any(trial.status.final for trial in result.trials)
     return given_up or result.implied.status not in (Status.OK, Status.PENDING)
+
+
+def worst(cells: Iterable[CellResult]) -> CellResult:
+    """Return the cell that decides about a defence: the worst verdict, and among equals the most that was recovered.
+
+    A defence against which nothing but a blind guess was played has a worst cell that is untested.
+
+    Args:
+        cells: The cells of one pipeline of defences, at least one.
+    """
+    return min(cells, key=lambda cell: (cell.verdict.severity, -(cell.accuracy.value if cell.accuracy else 0.0)))
 
 
 def summarise(store: Store) -> Results:
@@ -136,12 +157,12 @@ def result_of(
         accuracy=accuracy,
         exact=exact,
         baseline=implied.baseline,
-        n_classes=len(labels.class_names),
         promise=implied.promise,
         ceilings=implied.ceilings,
         alarm_accuracy=statistics.alarm_accuracy(shares, n_records, family_wise) if played else None,
         alarm_exact=statistics.exact_recovery(recovered, family_wise) if played else None,
         at_least=statistics.leak_floor(shares, n_records, family_wise) if played else None,
+        blind=implied.blind,
     )
     void = placebo.void_verdicts({cell.id: trials}) if void is None else void
     verdict = void.get(cell.id, verdict)

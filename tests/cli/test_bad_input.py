@@ -153,7 +153,7 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
         labelinf("attack", "fake-coin(fails=[0, 1])", "--labels", "fake-labels", "--scorer", "float64")
     )
     assert "cannot be played: needs a full moon" in told(labelinf("attack", "fake-picky", "--labels", "fake-labels"))
-    assert "fake-raises failed: ZeroDivisionError" in told(labelinf("attack", "fake-raises", "--labels", "fake-labels"))
+    assert "ZeroDivisionError: this attack" in told(labelinf("attack", "fake-raises", "--labels", "fake-labels"))
     assert "say either how many labels" in told(labelinf("bounds"))
     assert "--records 2 must be at least --classes 3" in told(labelinf("bounds", "--records", "2", "--classes", "3"))
     assert "no component is called 'nothing'" in told(labelinf("plugins", "show", "nothing"))

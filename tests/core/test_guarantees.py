@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import attrs
+import numpy as np
 import pytest
 
-from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, Interval, Promise, Verdict, judge
+from labelinf_core.contracts.guarantees import (
+    LITTLE,
+    BoundValue,
+    Ceiling,
+    Direction,
+    Interval,
+    PerGame,
+    Promise,
+    Verdict,
+    judge,
+    left_to_gain,
+)
 
 EVERYTHING = Interval(value=1.0, low=0.99, high=1.0)
 NOTHING = Interval(value=0.62, low=0.58, high=0.66)
@@ -26,11 +41,10 @@ def verdict(
     exact: Interval | None,
     promised: Promise | None = None,
     *ceilings: Ceiling,
-    n_classes: int = 2,
+    baseline: float = 0.63,
+    blind: bool = False,
 ) -> Verdict:
-    return judge(
-        accuracy=accuracy, exact=exact, baseline=0.63, n_classes=n_classes, promise=promised, ceilings=ceilings
-    )
+    return judge(accuracy=accuracy, exact=exact, baseline=baseline, promise=promised, ceilings=ceilings, blind=blind)
 
 
 def test_a_promise_that_is_kept_breaks_the_defence_for_certain() -> None:
@@ -51,6 +65,8 @@ def test_beyond_its_noise_a_promise_promises_nothing(weak: Promise) -> None:
 
 def test_a_promise_holds_at_its_own_noise_unless_it_is_strict() -> None:
     assert promise(0.1).certified
+    assert not promise(0.1, strict=True).certified
+    assert promise(0.0999, strict=True).certified
 
 
 def test_above_a_ceiling_is_a_contradiction() -> None:
@@ -64,25 +80,53 @@ def test_exact_recovery_above_its_ceiling_is_a_contradiction() -> None:
 def test_a_ceiling_is_given_the_wider_interval_of_the_alarm() -> None:
     above = Interval(value=0.74, low=0.735, high=0.745)
     wide = Interval(value=0.74, low=0.72, high=0.76)
-    arguments = {"exact": NEVER, "baseline": 0.63, "n_classes": 2, "promise": None, "ceilings": (ceiling(0.731),)}
+    arguments = {"exact": NEVER, "baseline": 0.63, "promise": None, "ceilings": (ceiling(0.731),)}
 
     assert judge(accuracy=above, **arguments) is Verdict.CONTRADICTION  # type: ignore[arg-type]
-    assert judge(accuracy=above, alarm_accuracy=wide, **arguments) is Verdict.HELD_CERTIFIED  # type: ignore[arg-type]
+    assert judge(accuracy=above, alarm_accuracy=wide, **arguments) is Verdict.BROKEN_OBSERVED  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("n_classes", "line"), [pytest.param(2, 0.75, id="two classes"), pytest.param(10, 0.55, id="ten classes")]
-)
-def test_a_ceiling_certifies_when_it_denies_half_of_what_there_is_to_gain(n_classes: int, line: float) -> None:
-    low = Interval(value=0.2, low=0.1, high=0.3)
-    assert verdict(low, NEVER, None, ceiling(line), n_classes=n_classes) is Verdict.HELD_CERTIFIED
-    assert verdict(low, NEVER, None, ceiling(line + 0.01), n_classes=n_classes) is Verdict.HELD_SO_FAR
+LOW = Interval(value=0.0, low=0.0, high=0.03)
+
+
+@pytest.mark.parametrize("baseline", [0.5, 0.1, 0.8])
+def test_a_ceiling_is_measured_by_what_it_leaves_to_gain_over_the_best_blind_guess(baseline: float) -> None:
+    def left(share: float) -> Verdict:
+        return verdict(LOW, NEVER, None, ceiling(max(0.0, baseline + share * (1 - baseline))), baseline=baseline)
+
+    assert left(0.24) is left(-0.1) is Verdict.HELD_CERTIFIED
+    assert left(0.26) is left(0.49) is Verdict.HELD_PARTLY
+    assert left(0.51) is Verdict.HELD_SO_FAR
+
+
+def test_just_below_a_ceiling_half_way_up_is_not_safety() -> None:
+    found = Interval(value=0.73, low=0.72, high=0.74)
+    assert verdict(found, NEVER, None, ceiling(0.731), baseline=0.5) is Verdict.HELD_PARTLY
+
+
+def test_nothing_is_called_certified_that_the_observation_exceeds() -> None:
+    above, unsure = Interval(value=0.8, low=0.75, high=0.85), Interval(value=0.8, low=0.1, high=1.0)
+    arguments = {"exact": NEVER, "baseline": 0.63, "promise": None, "ceilings": (ceiling(0.65),)}
+    found = judge(accuracy=above, alarm_accuracy=unsure, **arguments)  # type: ignore[arg-type]
+    assert found is Verdict.BROKEN_OBSERVED
 
 
 def test_the_allowance_of_a_ceiling_counts_against_its_certificate() -> None:
-    low = Interval(value=0.2, low=0.1, high=0.3)
-    assert verdict(low, NEVER, None, attrs.evolve(ceiling(0.74), allowance=0.01)) is Verdict.HELD_CERTIFIED
-    assert verdict(low, NEVER, None, attrs.evolve(ceiling(0.74), allowance=0.02)) is Verdict.HELD_SO_FAR
+    line = 0.63 + LITTLE * 0.37
+    assert verdict(LOW, NEVER, None, attrs.evolve(ceiling(line - 0.02), allowance=0.01)) is Verdict.HELD_CERTIFIED
+    assert verdict(LOW, NEVER, None, attrs.evolve(ceiling(line - 0.02), allowance=0.03)) is Verdict.HELD_PARTLY
+
+
+def test_a_ceiling_allows_an_exact_recovery_what_it_allows_an_accuracy() -> None:
+    often = Interval(value=0.5, low=0.2, high=0.8)
+    assert verdict(LOW, often, None, attrs.evolve(ceiling(1.0, exact=0.15), allowance=0.1)) is Verdict.HELD_SO_FAR
+    assert verdict(LOW, often, None, attrs.evolve(ceiling(1.0, exact=0.15), allowance=0.01)) is Verdict.CONTRADICTION
+
+
+def test_a_blind_guess_tests_nothing_but_leaves_a_proof_as_it_is() -> None:
+    assert verdict(NOTHING, NEVER, blind=True) is Verdict.UNTESTED
+    assert verdict(NOTHING, NEVER, None, ceiling(0.65), blind=True) is Verdict.HELD_CERTIFIED
+    assert verdict(EVERYTHING, ALWAYS, blind=True) is Verdict.BROKEN_OBSERVED
 
 
 def test_beating_the_majority_guess_breaks_a_defence_by_observation() -> None:
@@ -95,8 +139,40 @@ def test_what_was_not_played_has_no_verdict() -> None:
     assert verdict(None, None, promise(0.05)) is Verdict.NOT_PLAYED
 
 
-def test_every_verdict_has_its_own_symbol() -> None:
-    assert len({item.symbol for item in Verdict}) == len(Verdict)
+def test_every_verdict_has_its_own_sign_in_ascii_too() -> None:
+    assert len({item.symbol for item in Verdict}) == len({item.letter for item in Verdict}) == len(Verdict)
+    assert all(item.letter.isascii() for item in Verdict)
+    assert sorted(item.severity for item in Verdict) == list(range(len(Verdict)))
+
+
+def test_without_a_ceiling_all_is_left_to_gain() -> None:
+    assert left_to_gain((), 0.5) == left_to_gain((), 1.0) == 1.0
+    assert left_to_gain((ceiling(1.0),), 1.0) == 0.0
+
+
+@pytest.mark.parametrize("value", [math.nan, 1.7, -0.1, math.inf, "0.5", None, True, np.array([0.1])])
+def test_a_share_is_a_number_from_0_to_1(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"accuracy=.* must be a number from 0 to 1"):
+        ceiling(value)
+    with pytest.raises(ValueError, match=r"exact=.* must be a number from 0 to 1"):
+        ceiling(0.5, value)
+    with pytest.raises(ValueError, match=r"share=.* must be a number from 0 to 1"):
+        PerGame(share=value)
+
+
+@pytest.mark.parametrize("value", [math.nan, -1e-9, "0.1"])
+def test_what_a_promise_survives_and_meets_is_no_less_than_nothing(value: Any) -> None:
+    with pytest.raises(ValueError, match=r"present=.* must be a number from 0 to inf"):
+        promise(value)
+
+
+def test_a_guarantee_is_one_printable_line_and_never_without_its_conditions() -> None:
+    found = Ceiling(accuracy=0.5, statement="a\x1b[31m\nb" + "c" * 999, conditions="\ud800d")
+    assert found.statement.startswith("a [31m b")
+    assert len(found.statement) == 400
+    assert found.conditions == "d"
+    with pytest.raises(ValueError, match="conditions"):
+        Ceiling(accuracy=0.5, statement="s", conditions="")
 
 
 def test_a_bound_must_be_a_number() -> None:

@@ -29,7 +29,7 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
 
     assert found["fake-hangs"] == Trial(status=Status.TIMEOUT, message="no result within 6 s")
     assert found["fake-dies"] == Trial(status=Status.CRASHED, message="its process was killed by SIGKILL")
-    assert found["fake-raises"].message == "ZeroDivisionError: this attack divides by zero"
+    assert found["fake-raises"].message.endswith("ZeroDivisionError: this attack divides by zero")
     for name in ("fake-coin", "fake-reader"):
         (cell,) = (cell for cell in plan.cells if cell.shown.attack == name)
         here = bench.play(cell, 0, 0)

@@ -14,6 +14,8 @@ from labelinf_core.evaluator.records import Status
 
 PlanOf = Callable[..., Plan]
 
+FAKES = "plugin 'fakes' of labelinf-fakes 1.0"
+
 
 def test_a_trial_is_kept_as_it_was(plan_of: PlanOf, bench: Bench) -> None:
     (cell,) = plan_of(["fake-reader"], ["none"]).cells
@@ -36,13 +38,19 @@ def test_a_component_that_raises_makes_an_error_of_the_trial(plan_of: PlanOf, be
 
     trial = bench.play(cell, 0, 0)
 
-    assert (trial.status, trial.message) == (Status.ERROR, "ZeroDivisionError: this attack divides by zero")
+    assert (trial.status, trial.message) == (
+        Status.ERROR,
+        f"attack fake-raises ({FAKES}): ZeroDivisionError: this attack divides by zero",
+    )
 
 
 def test_an_exhausted_budget_makes_an_error_of_the_trial(plan_of: PlanOf, bench: Bench) -> None:
     (cell,) = plan_of(["fake-reader"], ["none"], settings={"queries": 5}).cells
 
-    assert bench.play(cell, 0, 0).message == "QueriesExhaustedError: all 5 queries are spent."
+    assert (
+        bench.play(cell, 0, 0).message
+        == f"attack fake-reader ({FAKES}): QueriesExhaustedError: all 5 queries are spent."
+    )
 
 
 def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: Bench) -> None:

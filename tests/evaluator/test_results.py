@@ -70,7 +70,10 @@ def test_trials_that_fail_are_left_out_of_the_proportions_and_told(results: Resu
     assert 0 < len(result.played) < len(result.trials) == 20
     assert result.accuracy is not None
     assert 0 < result.accuracy.low < result.accuracy.value < result.accuracy.high < 1
-    assert result.failure == (Status.ERROR, "RuntimeError: the coin fell on its edge")
+    assert result.failure == (
+        Status.ERROR,
+        "attack fake-coin (plugin 'fakes' of labelinf-fakes 1.0): RuntimeError: the coin fell on its edge",
+    )
 
 
 def test_queries_and_seconds_are_means_over_what_was_played(results: Results) -> None:

@@ -120,8 +120,8 @@ def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: 
     words = {key: result.verdict for key, result in found.items()}
 
     assert words["lia-threshold", "none"] is Verdict.BROKEN_OBSERVED
-    assert words["blind-guess", "none"] is Verdict.HELD_SO_FAR
-    assert {words[attack, "label-rr"] for attack in ("lia-threshold", "calibrated")} == {Verdict.HELD_CERTIFIED}
+    assert words["blind-guess", "none"] is Verdict.UNTESTED
+    assert {words[attack, "label-rr"] for attack in ("lia-threshold", "calibrated")} == {Verdict.HELD_PARTLY}
     assert found["lia-threshold", "label-rr"].implied.ceilings[0].accuracy == pytest.approx(0.7310586, abs=1e-6)
     evidence = found["lia-threshold", "label-rr"].trials[0].evidence
     assert evidence["training_label_accuracy"] == 1.0

@@ -131,7 +131,7 @@ class Narrow(Honest):
         (TooFew(), {"guesses-every-record"}),
         (Unsure(), {"guesses-every-record", "is-reproducible", "cannot-see-the-truth"}),  # NaN equals nothing
         (Moody(), {"is-reproducible", "cannot-see-the-truth"}),
-        (Careless(), {"leaves-the-view-alone"}),
+        (Careless(), {name for name, _ in output_attacks.RULES.named} - {"says-what-it-lacks"}),  # it is read-only
         (Peeking(), {"cannot-see-the-truth"}),
         (Silent(), {"guesses-every-record", "is-reproducible", "leaves-the-view-alone", "cannot-see-the-truth"}),
         (Talkative(), {name for name, _ in output_attacks.RULES.named}),

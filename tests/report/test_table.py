@@ -86,9 +86,9 @@ def test_what_could_not_be_played_says_why(played: Played) -> None:
 
     assert lines_of(text, "fake-raises")[0].split() == ["fake-raises", "error"]
     assert lines_of(text, "fake-picky")[0].split() == ["fake-picky", "n/a"]
-    assert "fake-raises: error in 6 of 6 trials: ZeroDivisionError: this attack divides by zero" in text
+    assert "fake-raises: error in 6 of 6 trials: attack fake-raises (plugin 'fakes' of labelinf-fakes 1.0)" in text
     assert "fake-picky: n/a: needs a full moon" in text
-    assert "of 6 trials: RuntimeError: the coin fell on its edge" in text
+    assert "the coin fell on its edge" in " ".join(text.split())
 
 
 def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -18,6 +20,8 @@ __all__ = ["ModelPrediction", "PriorGuess", "UniformGuess"]
 class UniformGuess(GradientAttack):
     """Guesses every class equally often: the chance level of label counts, which rises with the batch."""
 
+    blind: ClassVar[bool] = True
+
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Deal all classes in turn, in a fresh random order, to every release."""
         threat = oracle.threat
@@ -32,6 +36,8 @@ class UniformGuess(GradientAttack):
 @attrs.frozen(kw_only=True)
 class PriorGuess(GradientAttack):
     """Guesses the label counts that overlap most with a batch on average; for one sample, the majority class."""
+
+    blind: ClassVar[bool] = True
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Guess the same counts for every release."""

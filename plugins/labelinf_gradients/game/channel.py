@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
     Channel,
@@ -144,16 +145,15 @@ class GradientChannel(Channel):
         threat = self.threat(setting)
         federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
         oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
-        guess = attack.run(oracle, attack_rng)
-        classes = samples.classes
-        guessed = np.asarray(guess.labels)
-        if guessed.shape != classes.shape:
-            raise InputError(f"the attack guessed an array of shape {guessed.shape}, expected {classes.shape}.")
-        guessed = matched(guessed, classes, threat.batch)
+        classes, n_releases = gate.sealed(samples.classes), len(samples.labels)
+        with gate.blamed(attack):
+            guess = attack.run(oracle, attack_rng)
+            guessed = gate.guessed(guess, Guess, classes.size, setting.data.n_classes)
+        guessed = matched(guessed, classes, classes.size // n_releases)
         return Outcome(
             n_correct=int(np.count_nonzero(guessed == classes)),
-            n_records=threat.n_records,
-            queries=len(samples.labels),
+            n_records=classes.size,
+            queries=n_releases,
             evidence={**guess.evidence, **_soft_evidence(guess, samples)},
             guess=guessed,
             truth=classes,

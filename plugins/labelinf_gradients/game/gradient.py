@@ -15,12 +15,14 @@ import abc
 import enum
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.networks import Network
@@ -128,17 +130,16 @@ def _at_least(n: int, share: float) -> list[float]:
 
 
 class GradientOracle:
-    """The adversary's whole view.
+    """The adversary's whole view. Its arrays cannot be written to.
 
     Attributes:
-        threat: What is public.
         network: The network, with its weights.
         releases: Gradient of every shared parameter, shape ``(n_releases, *shape)``; one release per batch.
         auxiliary: The adversary's own samples and labels, if it has any: inputs ``(n, d)`` and classes ``(n,)``.
         inputs: Inputs of the attacked samples, shape ``(n_releases, batch, d)``, when they are public.
     """
 
-    __slots__ = ("auxiliary", "inputs", "network", "releases", "threat")
+    __slots__ = ("_threat", "auxiliary", "inputs", "network", "releases")
 
     def __init__(
         self,
@@ -149,11 +150,16 @@ class GradientOracle:
         auxiliary: tuple[NDArray[Any], NDArray[np.intp]] | None = None,
         inputs: NDArray[Any] | None = None,
     ) -> None:
-        self.threat = threat
+        self._threat = threat
         self.network = network
-        self.releases = releases
-        self.auxiliary = auxiliary
-        self.inputs = inputs
+        self.releases = MappingProxyType({name: gate.sealed(values) for name, values in releases.items()})
+        self.auxiliary = auxiliary and (gate.sealed(auxiliary[0]), gate.sealed(auxiliary[1]))
+        self.inputs = None if inputs is None else gate.sealed(inputs)
+
+    @property
+    def threat(self) -> GradientThreat:
+        """What is public."""
+        return self._threat
 
     @property
     def nonnegative(self) -> bool:

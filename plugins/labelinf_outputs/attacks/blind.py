@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -13,6 +15,8 @@ __all__ = ["BlindGuess"]
 @attrs.frozen(kw_only=True)
 class BlindGuess(OutputAttack):
     """Guesses the most frequent class; under a uniform prior that is class 0."""
+
+    blind: ClassVar[bool] = True
 
     def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
         """Look at nothing."""

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
     Channel,
@@ -21,10 +22,10 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_outputs.game.canaries import Game, Member, TrainingPlan, prepared
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputThreat
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
@@ -137,24 +138,24 @@ class OutputChannel(Channel):
         attack = of_channel(setting.attack, OutputAttack, "attack", "output")
         threat = self.threat(setting)
         game = self.game(setting, curator_rng)
-        guess = _checked(attack.run(game.oracle(threat), attack_rng), threat)
-        sham, redrawn = game.placebo(threat)
-        n_placebo = int(np.count_nonzero(_checked(attack.run(sham, attack_rng), threat).labels == redrawn))
         victim = game.member(0)
+        guess = _guess(attack, game.oracle(threat), attack_rng, victim.planted)
+        sham, redrawn = game.placebo(threat)
+        n_placebo = int(np.count_nonzero(_guess(attack, sham, attack_rng, redrawn).labels == redrawn))
         return Outcome(
             n_correct=int(np.count_nonzero(guess.labels == victim.planted)),
-            n_records=threat.n_records,
+            n_records=victim.planted.size,
             queries=1,
             evidence={
                 **guess.evidence,
                 **_evidence(guess, victim, threat),
-                "placebo_accuracy": n_placebo / threat.n_records,
+                "placebo_accuracy": n_placebo / redrawn.size,
             },
             guess=guess.labels,
             truth=victim.planted,
             placebo=Placebo(
                 n_correct=n_placebo,
-                n_records=threat.n_records,
+                n_records=redrawn.size,
                 chance=1 / threat.n_classes,
                 declared=threat.view.reveals_label,
             ),
@@ -193,13 +194,18 @@ def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mappi
     }
 
 
-def _checked(guess: OutputGuess, threat: OutputThreat) -> OutputGuess:
-    shapes = {np.shape(guess.labels)} | ({np.shape(guess.confidence)} if guess.confidence is not None else set())
-    if shapes != {(threat.n_records,)}:
-        raise InputError(
-            f"the attack answered arrays of shape {sorted(shapes)}, expected ({threat.n_records},): a guess per canary."
-        )
-    return guess
+def _guess(
+    attack: OutputAttack, oracle: OutputOracle, rng: np.random.Generator, truth: NDArray[np.intp]
+) -> OutputGuess:
+    """Return what an attack guesses, looked at."""
+    n_classes = oracle.threat.n_classes
+    with gate.blamed(attack):
+        guess = attack.run(oracle, rng)
+        labels = gate.guessed(guess, OutputGuess, truth.size, n_classes)
+        confidence = None if guess.confidence is None else np.array(guess.confidence, dtype=float, subok=False)
+        if confidence is not None and (confidence.shape != truth.shape or np.isnan(confidence).any()):
+            raise ComponentError(f"its confidence must be {truth.size} numbers, one per guess")
+    return attrs.evolve(guess, labels=labels, confidence=confidence)
 
 
 def _defences(setting: Setting) -> tuple[OutputDefence, ...]:

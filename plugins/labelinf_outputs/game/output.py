@@ -30,6 +30,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
@@ -147,18 +148,19 @@ class References:
 
 
 class OutputOracle:
-    """The adversary's whole view.
+    """The adversary's whole view. Its arrays cannot be written to: other attacks of the same trial are shown them."""
 
-    Attributes:
-        threat: What is public.
-    """
-
-    __slots__ = ("_references", "_release", "threat")
+    __slots__ = ("_references", "_release", "_threat")
 
     def __init__(self, threat: OutputThreat, release: Release, references: Callable[[], References]) -> None:
-        self.threat = threat
-        self._release = release
+        self._threat = threat
+        self._release = gate.seal(release)
         self._references = references
+
+    @property
+    def threat(self) -> OutputThreat:
+        """What is public."""
+        return self._threat
 
     def query(self) -> Release:
         """Return what the model shows of the canaries. Asking again shows the same."""
@@ -172,7 +174,7 @@ class OutputOracle:
         """
         if self.threat.view.references < 1:
             raise QueryRefusedError("the declared view has no reference models.")
-        return self._references()
+        return gate.seal(self._references())
 
 
 @attrs.frozen(kw_only=True, eq=False)

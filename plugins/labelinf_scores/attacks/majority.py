@@ -6,6 +6,8 @@ no better has learnt nothing.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -18,6 +20,8 @@ __all__ = ["Majority"]
 @attrs.frozen(kw_only=True)
 class Majority(ScoreAttack):
     """Guesses the most frequent class; spends no query."""
+
+    blind: ClassVar[bool] = True
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Guess without asking."""

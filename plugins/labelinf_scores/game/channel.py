@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -9,9 +10,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     Channel,
     Defence,
+    Guess,
     LabelSet,
     Loss,
     Measure,
@@ -20,7 +23,6 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
-from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_scores.game.score import Curator, ScoreAttack, ScoreDefence, ScoreOracle, ScoreThreat
@@ -139,18 +141,19 @@ class ScoreChannel(Channel):
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
         threat = self.threat(setting)
         order = curator_rng.permutation(threat.n_records)
-        labels = setting.data.labels[order]
-        oracle = ScoreOracle(threat, self.curator(labels, threat, curator_rng).answer)
-        guess = attack.run(oracle, attack_rng)
-        labels_guessed = np.asarray(guess.labels)
-        if labels_guessed.shape != labels.shape:
-            raise InputError(f"the attack guessed an array of shape {labels_guessed.shape}, expected {labels.shape}.")
+        labels = gate.sealed(setting.data.labels[order])
+        curator = self.curator(labels, threat, curator_rng)
+        asked = itertools.count()
+        oracle = ScoreOracle(threat, lambda query: (next(asked), curator.answer(query))[1])
+        with gate.blamed(attack):
+            guess = attack.run(oracle, attack_rng)
+            guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
         restored = np.empty_like(labels)
-        restored[order] = labels_guessed
+        restored[order] = guessed
         return Outcome(
-            n_correct=int(np.count_nonzero(labels_guessed == labels)),
-            n_records=threat.n_records,
-            queries=oracle.spent,
+            n_correct=int(np.count_nonzero(guessed == labels)),
+            n_records=labels.size,
+            queries=next(asked),
             evidence=guess.evidence,
             guess=restored,
             truth=setting.data.labels,

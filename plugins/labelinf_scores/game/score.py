@@ -11,6 +11,7 @@ about other labels. A pipeline is written from the curator outward: its first st
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -18,8 +19,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess, NoiseModel, of_channel
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import ComponentError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query, Scorer
 from labelinf_scores.metrics.additive import AdditiveLoss
@@ -187,18 +189,19 @@ class ScoreDefence(Defence, abc.ABC):
 
 
 class ScoreOracle:
-    """The adversary's whole view of the curator.
+    """The adversary's whole view of the curator. What is public of it cannot be changed."""
 
-    Attributes:
-        threat: What is public.
-    """
-
-    __slots__ = ("_answer", "_spent", "threat")
+    __slots__ = ("_answer", "_spent", "_threat")
 
     def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer]) -> None:
-        self.threat = threat
+        self._threat = threat
         self._answer = answer
         self._spent = 0
+
+    @property
+    def threat(self) -> ScoreThreat:
+        """What is public."""
+        return self._threat
 
     @property
     def spent(self) -> int:
@@ -255,18 +258,18 @@ class Curator:
     labels: NDArray[np.intp] = attrs.field(repr=False)
     threat: ScoreThreat
     scorer: Scorer
-    _guards: tuple[Guard, ...] = attrs.field(repr=False)
+    _guards: tuple[tuple[Defence, Guard], ...] = attrs.field(repr=False)
 
     @classmethod
     def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
         """Start one game: every defence gets a generator of its own, in order."""
         generators = rng.spawn(len(threat.defences))
-        guards = tuple(
-            defence.start(threat, generator)
-            for defence, generator in zip(threat.defences, generators, strict=True)
-            if isinstance(defence, ScoreDefence)
-        )
-        return cls(labels=labels, threat=threat, scorer=scorer, guards=guards)
+        guards = []
+        for defence, generator in zip(threat.defences, generators, strict=True):
+            if isinstance(defence, ScoreDefence):
+                with gate.blamed(defence, quote=False):
+                    guards.append((defence, defence.start(threat, generator)))
+        return cls(labels=labels, threat=threat, scorer=scorer, guards=tuple(guards))
 
     def answer(self, query: Query) -> Answer:
         """Answer one query.
@@ -278,13 +281,20 @@ class Curator:
         if problem:
             raise QueryRefusedError(problem)
         ask: Ask = self.scorer.score
-        for guard in self._guards:
-            ask = _through(guard, ask)
+        for defence, guard in self._guards:
+            ask = _through(defence, guard, ask)
         return ask(self.labels, query)
 
 
-def _through(guard: Guard, ask: Ask) -> Ask:
-    return lambda labels, query: guard.answer(labels, query, ask)
+def _through(defence: Defence, guard: Guard, ask: Ask) -> Ask:
+    def answer(labels: NDArray[np.intp], query: Query) -> Answer:
+        with gate.blamed(defence, QueryRefusedError, quote=False):  # what it raises may hold the labels it is handed
+            answered = guard.answer(labels, query, ask)
+            if math.isnan(answered):
+                raise ComponentError("it answered NaN, expected a number")
+        return answered
+
+    return answer
 
 
 def needed_queries(n_records: int, labels_per_query: int) -> int:

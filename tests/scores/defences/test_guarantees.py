@@ -72,9 +72,7 @@ class Tally:
     @property
     def verdict(self) -> Verdict:
         exact = Interval(value=0, low=0, high=1)
-        return judge(
-            accuracy=self.interval, exact=exact, baseline=0.5, n_classes=2, promise=None, ceilings=self.ceilings
-        )
+        return judge(accuracy=self.interval, exact=exact, baseline=0.5, promise=None, ceilings=self.ceilings)
 
     @property
     def ceiling(self) -> float:

@@ -1,0 +1,229 @@
+r"""One gate: what a component returns is looked at here before it is scored, stored or shown.
+
+A component is somebody else's code: it can be wrong in ways that look like results. A guess of NaN is scored "0 %, held
+so far", an evidence of ten million characters fills a record, a text with control characters rewrites a terminal. So
+nothing a component returns is used before it has been turned into plain data of the type that its contract names. What
+cannot be is that component's failure: a :class:`ComponentError` that says what was wrong with it, and nothing else is
+lost. Texts are cleaned and cut instead, as what they say is not worth losing.
+
+What a component is *handed* passes here too: :func:`sealed` arrays cannot be written to, by anyone.
+
+Example:
+    >>> clean("found\x1b[2J it" + "!" * 900, longest=12)
+    'found [2J i…'
+    >>> evidence({"queries": 3, "margin": float("inf")})
+    {'queries': 3, 'margin': 'inf'}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import numbers
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from labelinf_core.contracts.errors import ComponentError, InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "LONGEST",
+    "blamed",
+    "clean",
+    "each",
+    "evidence",
+    "finite",
+    "guessed",
+    "is_number",
+    "said",
+    "seal",
+    "sealed",
+    "sentence",
+]
+
+T = TypeVar("T")
+
+LONGEST = 400  #: characters of a text that is shown
+_WORDS = 200  # characters of a text within evidence
+_ITEMS = 512  # numbers and texts of one evidence
+_DEPTH = 4  # collections within collections
+_LARGEST = 2**63  # whole numbers beyond are told by their size
+_ABSTAIN = -1
+
+
+def clean(value: object, longest: int = LONGEST) -> str:
+    """Return ``value`` as one line of printable text, cut to ``longest`` characters; whatever its ``__str__`` does."""
+    try:
+        text = str.__str__(str(value))
+    except (Exception, SystemExit):
+        text = f"a {type(value).__name__} that cannot be written"
+    shown = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text[: 4 * longest])
+    line = " ".join(shown.split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def said(error: BaseException) -> str:
+    """Write an exception as one clause; what a component did wrong is one already."""
+    if isinstance(error, ComponentError):
+        return clean(error)
+    return f"{type(error).__name__}: {clean(error)}".removesuffix(": ")
+
+
+@contextlib.contextmanager
+def blamed(component: object, *passing: type[Exception], quote: bool = True) -> Iterator[None]:
+    """Make whatever is raised inside a failure of ``component``, unless an inner component or the user is to blame.
+
+    Args:
+        component: Whose code is about to run.
+        passing: What it may raise.
+        quote: Whether to quote the exception's text; not where the component is handed labels, which it may hold.
+
+    Raises:
+        ComponentError: The component raised.
+    """
+    try:
+        yield
+    except ComponentError as error:
+        error.component = error.component or component
+        raise
+    except (Exception, SystemExit) as error:
+        if isinstance(error, (InputError, *passing)):
+            raise
+        raise ComponentError(said(error) if quote else f"it raised {type(error).__name__}", component) from error
+
+
+def is_number(value: object) -> bool:
+    """Return whether ``value`` is a real number, infinities included; truth values and NaN are none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+
+
+def finite(found: object, what: str) -> dict[str, float]:
+    """Return named numbers as plain floats.
+
+    Raises:
+        ComponentError: ``found`` is no mapping of names to finite numbers.
+    """
+    if not isinstance(found, Mapping):
+        raise ComponentError(f"its {what} is a {type(found).__name__}, expected named numbers")
+    for name, value in found.items():
+        if not is_number(value) or math.isinf(value):
+            raise ComponentError(f"its {what} {clean(name, 40)!r} is {clean(value, 40)}, expected a finite number")
+    return {clean(name, _WORDS): float(value) for name, value in found.items()}
+
+
+def sentence(value: object, what: str) -> str:
+    """Return a text that a component says.
+
+    Raises:
+        ComponentError: It is no text.
+    """
+    if not isinstance(value, str):
+        raise ComponentError(f"its {what} is a {type(value).__name__}, expected text")
+    return clean(value)
+
+
+def each(values: object, expected: type[T], what: str) -> tuple[T, ...]:
+    """Return what a component lists.
+
+    Raises:
+        ComponentError: It is no sequence of ``expected``, whose own fields are validated where they are made.
+    """
+    found = tuple(values) if isinstance(values, Iterable) else (values,)
+    for item in found:
+        if type(item) is not expected:
+            raise ComponentError(f"its {what} holds a {type(item).__name__}, expected {expected.__name__}")
+    return found
+
+
+def guessed(guess: object, expected: type[Any], n_records: int, n_classes: int) -> NDArray[np.intp]:
+    """Return the labels that an attack guessed, as a sealed array of its own, shape ``(n_records,)``.
+
+    Args:
+        guess: What the attack returned.
+        expected: The class it has to be of.
+        n_records: N.
+        n_classes: K.
+
+    Raises:
+        ComponentError: They are not one class 0..K-1, or ``ABSTAIN``, per record, in integers.
+    """
+    import numpy as np
+
+    if not isinstance(guess, expected):
+        raise ComponentError(f"it returned a {type(guess).__name__}, expected {expected.__name__}")
+    try:
+        labels = np.array(guess.labels, subok=False)
+    except (Exception, SystemExit) as error:
+        raise ComponentError(f"its guess is no array ({type(error).__name__})") from error
+    if labels.shape != (n_records,):
+        raise ComponentError(f"it guessed an array of shape {labels.shape}, expected ({n_records},)")
+    if labels.dtype.kind not in "iu":
+        raise ComponentError(f"it guessed values of type {labels.dtype}, expected integers")
+    strange = (labels != _ABSTAIN) & ((labels < 0) | (labels >= n_classes))
+    if strange.any():
+        raise ComponentError(f"it guessed {labels[strange][0]}, expected classes 0 to {n_classes - 1} or -1 to abstain")
+    return sealed(labels.astype(np.intp))
+
+
+def sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a copy of ``array`` that can never be written to: its memory is an immutable ``bytes`` object."""
+    import numpy as np
+
+    return np.frombuffer(np.ascontiguousarray(array).tobytes(), dtype=array.dtype).reshape(array.shape)
+
+
+def seal(record: T) -> T:
+    """Return a frozen attrs object with every array in it sealed."""
+    import attrs
+    import numpy as np
+
+    held: Any = record
+    fields = {field.alias: getattr(held, field.name) for field in attrs.fields(type(held))}
+    arrays = {name: sealed(value) for name, value in fields.items() if isinstance(value, np.ndarray)}
+    evolved: T = attrs.evolve(held, **arrays)
+    return evolved
+
+
+def evidence(found: object) -> dict[str, Any]:
+    """Return what an attack says for itself as plain data: numbers, short texts, small collections of them.
+
+    Raises:
+        ComponentError: It is something else, nests too deeply or holds too much.
+    """
+    if not isinstance(found, Mapping):
+        raise ComponentError(f"its evidence is a {type(found).__name__}, expected named numbers and short texts")
+    left = [_ITEMS]
+    return {clean(key, _WORDS): _plain(value, clean(key, _WORDS), _DEPTH, left) for key, value in found.items()}
+
+
+def _plain(value: Any, name: str, depth: int, left: list[int]) -> Any:
+    left[0] -= 1
+    if left[0] < 0:
+        raise ComponentError(f"its evidence holds more than {_ITEMS} values; a summary is enough")
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        if getattr(value, "size", 1) > _ITEMS:
+            raise ComponentError(f"its evidence {name!r} holds more than {_ITEMS} values; a summary is enough")
+        value = value.tolist()
+    if isinstance(value, Mapping | list | tuple):
+        if depth == 0:
+            raise ComponentError(f"its evidence {name!r} nests more than {_DEPTH} deep")
+        if isinstance(value, Mapping):
+            return {clean(key, _WORDS): _plain(item, name, depth - 1, left) for key, item in value.items()}
+        return [_plain(item, name, depth - 1, left) for item in value]
+    return _scalar(value, name)
+
+
+def _scalar(value: object, name: str) -> object:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) < _LARGEST else f"about 2**{value.bit_length()}"
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, str):
+        return clean(value, _WORDS)
+    raise ComponentError(f"its evidence {name!r} is a {type(value).__name__}, expected a number or a short text")

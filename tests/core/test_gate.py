@@ -1,0 +1,235 @@
+"""Whatever a component returns becomes plain data, or that component's failure with a sentence."""
+
+from __future__ import annotations
+
+import enum
+import fractions
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Ceiling
+
+SEALED = pytest.raises(ValueError, match="read-only")
+
+
+class Mute:
+    """Cannot be written."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+    __repr__ = __str__
+
+
+class Sly(str):
+    """A text whose methods lie."""
+
+    def __str__(self) -> str:
+        return self
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Any:
+        raise RuntimeError
+
+
+class Watching(np.ndarray):
+    """An array that knows when it is compared."""
+
+    def __eq__(self, other: object) -> Any:
+        return np.ones(self.shape, dtype=bool)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+def labels(values: Any) -> np.ndarray[Any, Any]:
+    return gate.guessed(Guess(labels=values), Guess, 3, 2)
+
+
+@pytest.mark.parametrize("values", [[0, 1, -1], np.array([0, 1, 1], dtype=np.uint8), np.array([-1, -1, -1])])
+def test_classes_and_abstentions_pass(values: Any) -> None:
+    found = labels(values)
+    assert found.dtype == np.intp
+    assert found.tolist() == list(values)
+    with SEALED:
+        found[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ([0, 1, math.nan], "it guessed values of type float64, expected integers"),
+        ([0.5, 0.5, 0.5], "it guessed values of type float64, expected integers"),
+        ([0.0, 1.0, 1.0], "it guessed values of type float64, expected integers"),
+        ([False, True, True], "it guessed values of type bool, expected integers"),
+        ([0, 1, 10**6], "it guessed 1000000, expected classes 0 to 1 or -1 to abstain"),
+        ([0, 1, -2], "it guessed -2, expected classes 0 to 1 or -1 to abstain"),
+        ([0, 1, 10**30], "it guessed values of type object, expected integers"),
+        (["0", "1", "1"], "it guessed values of type <U1, expected integers"),
+        ([0, 1], "it guessed an array of shape (2,), expected (3,)"),
+        ([[0, 1, 1]], "it guessed an array of shape (1, 3), expected (3,)"),
+        (1, "it guessed an array of shape (), expected (3,)"),
+        (None, "it guessed an array of shape (), expected (3,)"),
+        ([[0], [1, 2], 3], "its guess is no array (ValueError)"),
+        (np.array([5, 5, 5]).view(Watching), "it guessed 5, expected classes 0 to 1 or -1 to abstain"),
+    ],
+    ids=lambda item: item if isinstance(item, str) else type(item).__name__,
+)
+def test_what_is_no_guess_is_named(values: Any, fault: str) -> None:
+    with pytest.raises(ComponentError) as told:
+        labels(values)
+    assert str(told.value) == fault
+
+
+def test_a_guess_must_be_one() -> None:
+    with pytest.raises(ComponentError, match="it returned a NoneType, expected Guess"):
+        gate.guessed(None, Guess, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\x1b[2J\r\nb\x00\u202e", "a [2J b"),
+        ("\ud800surrogate", "surrogate"),
+        (Mute(), "a Mute that cannot be written"),
+        (Sly("quiet"), "quiet"),
+        ("x" * 10_000_000, "x" * 399 + "…"),
+    ],
+    ids=["control", "surrogate", "mute", "sly", "long"],
+)
+def test_a_text_is_one_printable_line(value: object, text: str) -> None:
+    assert gate.clean(value) == text
+    assert type(gate.clean(value)) is str
+
+
+@given(st.text(st.characters(exclude_categories=())), st.integers(1, 50))
+def test_every_text_can_be_printed_and_stays_short(text: str, longest: int) -> None:
+    found = gate.clean(text, longest)
+    assert len(found) <= longest
+    assert all(c.isprintable() or c == "\u3000" or c.isspace() for c in found)
+    assert "\n" not in found
+    found.encode()
+
+
+def test_plain_evidence_passes_as_it_is_and_numbers_of_numpy_become_plain() -> None:
+    found = gate.evidence({"a": 1, "b": [0.5, None, True], "c": {"d": "e"}, "f": np.float32(0.5), "g": np.arange(2)})
+    assert found == {"a": 1, "b": [0.5, None, True], "c": {"d": "e"}, "f": 0.5, "g": [0, 1]}
+    json.dumps(found, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        ([1], "its evidence is a list, expected named numbers and short texts"),
+        ({"a": Mute()}, "its evidence 'a' is a Mute, expected a number or a short text"),
+        ({"a": fractions.Fraction(1, 3)}, "its evidence 'a' is a Fraction, expected a number or a short text"),
+        ({"a": Colour.RED}, "its evidence 'a' is a Colour, expected a number or a short text"),
+        ({"a": b"bytes"}, "its evidence 'a' is a bytes, expected a number or a short text"),
+        ({"a": np.zeros(513)}, "its evidence 'a' holds more than 512 values; a summary is enough"),
+        ({"a": [0] * 513}, "its evidence holds more than 512 values; a summary is enough"),
+        ({"a": [[[[[0]]]]]}, "its evidence 'a' nests more than 4 deep"),
+        ({"a": np.array([object()])}, "its evidence 'a' is a object, expected a number or a short text"),
+    ],
+    ids=lambda item: item if isinstance(item, str) else type(item).__name__,
+)
+def test_what_is_no_evidence_is_named(found: object, fault: str) -> None:
+    with pytest.raises(ComponentError) as told:
+        gate.evidence(found)
+    assert str(told.value) == fault
+
+
+def test_evidence_that_nests_for_ever_ends() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ComponentError, match="nests more than 4 deep"):
+        gate.evidence({"a": endless})
+
+
+def test_large_numbers_and_long_texts_are_told_by_their_size() -> None:
+    found = gate.evidence({"a": 10**5000, "b": "x" * 999, "c": math.nan, "\x1b": -math.inf})
+    assert found == {"a": "about 2**16610", "b": "x" * 199 + "…", "c": "nan", "": "-inf"}
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+        max_leaves=20,
+    )
+)
+def test_whatever_passes_can_be_written_as_json(value: object) -> None:
+    try:
+        found = gate.evidence({"value": value})
+    except ComponentError:
+        return
+    json.dumps(found, allow_nan=False).encode()
+    assert gate.evidence(found) == found
+
+
+def test_lists_hold_what_they_should() -> None:
+    ceiling = Ceiling(accuracy=0.5, statement="s", conditions="c")
+    assert gate.each([ceiling], Ceiling, "answer") == (ceiling,)
+    for wrong in (None, [None], [ceiling, 0.5], 0.5):
+        with pytest.raises(ComponentError, match=r"its answer holds a \w+, expected Ceiling"):
+            gate.each(wrong, Ceiling, "answer")
+
+
+def test_named_numbers_are_finite() -> None:
+    assert gate.finite({"a": np.float64(1)}, "measure") == {"a": 1.0}
+    for wrong in ({"a": math.nan}, {"a": math.inf}, {"a": "1"}, {"a": True}, [1.0]):
+        with pytest.raises(ComponentError, match="its measure"):
+            gate.finite(wrong, "measure")
+
+
+def test_a_sealed_array_cannot_be_opened() -> None:
+    kept = np.arange(6).reshape(2, 3)
+    found = gate.sealed(kept)
+    assert np.array_equal(found, kept)
+    with SEALED:
+        found[0, 0] = 9
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        found.setflags(write=True)
+    kept[0, 0] = 9
+    assert found[0, 0] == 0
+
+
+def test_what_is_raised_inside_is_the_components_failure() -> None:
+    with pytest.raises(ComponentError, match="ValueError: label 7 is odd") as told, gate.blamed("me"):
+        raise ValueError("label 7 is odd")
+    assert told.value.component == "me"
+    with pytest.raises(ComponentError, match=r"^it raised ValueError$"), gate.blamed("me", quote=False):
+        raise ValueError("label 7 is odd")
+    with pytest.raises(ComponentError, match="SystemExit: 3"), gate.blamed("me"):
+        raise SystemExit(3)
+    with pytest.raises(ComponentError, match="AwkwardError: a AwkwardError that cannot be written"), gate.blamed("me"):
+        raise AwkwardError
+
+
+class AwkwardError(Exception):
+    """Cannot say what it is about."""
+
+    __str__ = Mute.__str__
+
+
+def test_the_inner_component_is_to_blame_and_what_may_pass_passes() -> None:
+    with pytest.raises(ComponentError) as told, gate.blamed("outer"), gate.blamed("inner"):
+        raise RuntimeError
+    assert told.value.component == "inner"
+    with pytest.raises(InputError), gate.blamed("me"):
+        raise InputError("the user's")
+    with pytest.raises(QueryRefusedError), gate.blamed("me", QueryRefusedError):
+        raise QueryRefusedError("declined")
