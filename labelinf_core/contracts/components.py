@@ -155,6 +155,11 @@ class NoiseModel(abc.ABC):
 
     multiplicative: bool = False
 
+    @property
+    def grid(self) -> float:
+        """Step of the grid that value and noise are put on together; 0: none, and then nothing is certified."""
+        return 0.0
+
     @abc.abstractmethod
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""

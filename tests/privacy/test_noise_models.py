@@ -30,7 +30,7 @@ from labelinf_privacy.noise.sub_exponential import SubExponential
 from labelinf_privacy.noise.two_point import TwoPoint
 from labelinf_privacy.noise.uniform import Uniform
 
-SIZE = 200_000
+SIZE = 60_000
 MODELS: list[NoiseModel] = [
     Uniform(tau=0.3),
     TwoPoint(tau=0.3),
