@@ -3,44 +3,76 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import attrs
 import click
 
 from labelinf_core.contracts.errors import UnknownNameError
-from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.host import Host, Registered
+from labelinf_core.plugin.lookup import found
+from labelinf_core.plugin.statements import Statement
 
-if TYPE_CHECKING:
-    from labelinf_core.plugin.statements import Statement
-
-__all__ = ["theorems"]
+__all__ = ["called_to_mind", "theorems"]
 
 
-@click.group(invoke_without_command=True, short_help="List the papers' statements: true, repaired, false.")
-@click.option("--json", "as_json", is_flag=True, help="Print all statements as JSON.")
-@click.pass_context
-def theorems(context: click.Context, as_json: bool) -> None:
-    """List the papers' statements: what they say, whether they hold, their code and test."""
-    if context.invoked_subcommand is None:
-        statements = Host.load().statements()
+@click.command(short_help="List the papers' statements: true, repaired, false.")
+@click.argument("words", nargs=-1, metavar="[show] [WORDS]...")
+@click.option("--json", "as_json", is_flag=True, help="Print the statements as JSON.")
+def theorems(words: tuple[str, ...], as_json: bool) -> None:
+    """List the papers' statements: what they say, whether they hold, their code and test.
+
+    WORDS find one by its key (S16), its erratum (I-9), what people remember ("ICML Theorem 3") or a reference that a
+    report prints; what is found is shown whole, with its worked number and its counterexample.
+    """
+    host = Host.load()
+    text = " ".join(words[1:] if words[:1] == ("show",) else words)
+    if not text:
+        statements = host.statements()
         click.echo(_as_json(statements) if as_json else _listing(statements))
+        return
+    statements, components = called_to_mind(host, text)
+    if as_json:
+        click.echo(_as_json(statements))
+        return
+    whole = [_whole(statements[0])] if len(statements) == 1 else _rows(statements)
+    click.echo("\n".join([*whole, *(f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components)]))
 
 
-@theorems.command()
-@click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="Print the statement as JSON.")
-def show(key: str, as_json: bool) -> None:
-    """Show one statement whole, with its worked number and its counterexample."""
-    statements = {item.key.lower(): item for item in Host.load().statements()}
-    if key.lower() not in statements:
-        families = ", ".join(dict.fromkeys(f"{item.key[0]}…" for item in statements.values()))
+def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[Registered, ...]]:
+    """Return the statements that a text means, and the components that refer to what it means.
+
+    Raises:
+        UnknownNameError: Nothing is called so.
+    """
+    statements = host.statements()
+    if exact := tuple(item for item in statements if text.lower() in (item.key.lower(), item.erratum.lower())):
+        return exact, ()
+    pool: list[Statement | Registered] = [*statements, *host.catalogue()]
+    best = found(text, pool, named=_named, said=_said)
+    if not best:
+        families = ", ".join(dict.fromkeys(f"{item.key[0]}…" for item in statements))
         raise UnknownNameError(
-            f"no statement is called {key!r}. Keys read {families} and a number; labelinf theorems lists all "
+            f"no statement is called {text!r}. Keys read {families} and a number; labelinf theorems lists all "
             f"{len(statements)}."
         )
-    statement = statements[key.lower()]
-    click.echo(_as_json((statement,)) if as_json else _whole(statement))
+    return (
+        tuple(item for item in best if isinstance(item, Statement)),
+        tuple(item for item in best if isinstance(item, Registered)),
+    )
+
+
+def _named(item: Statement | Registered) -> str:
+    return f"{item.key} {item.title} {item.erratum}" if isinstance(item, Statement) else _origin(item)
+
+
+def _said(item: Statement | Registered) -> str:
+    if isinstance(item, Statement):
+        return f"{item.says} {item.repaired}"
+    return f"{item.descriptor.name} {item.descriptor.summary}"
+
+
+def _origin(item: Registered) -> str:
+    return str(item.descriptor.reference)
 
 
 def _as_json(statements: tuple[Statement, ...]) -> str:
@@ -49,17 +81,18 @@ def _as_json(statements: tuple[Statement, ...]) -> str:
 
 
 def _listing(statements: tuple[Statement, ...]) -> str:
-    width = max((len(item.title) for item in statements), default=0)
-    lines = [
-        f"{item.key:4} {item.status.value:17} {item.title:{width}}  {item.erratum}".rstrip() for item in statements
-    ]
     counts = ", ".join(
         f"{sum(item.status.value == status for item in statements)} {status}"
         for status in dict.fromkeys(item.status.value for item in statements)
     )
     return "\n".join(
-        [*lines, "", f"{len(statements)} statements: {counts}. labelinf theorems show S16 shows one whole."]
+        [*_rows(statements), "", f"{len(statements)} statements: {counts}. labelinf theorems S16 shows one whole."]
     )
+
+
+def _rows(statements: tuple[Statement, ...]) -> list[str]:
+    width = max((len(item.title) for item in statements), default=0)
+    return [f"{item.key:4} {item.status.value:17} {item.title:{width}}  {item.erratum}".rstrip() for item in statements]
 
 
 def _whole(item: Statement) -> str:

@@ -31,7 +31,7 @@ class Statement:
 
     Attributes:
         key: Short stable name, for example ``"S16"``.
-        title: What it is called in its source, for example ``"ICML 2021, Lemma 2"``.
+        title: What it is called in its source, for example ``"Aggarwal et al., ICML 2021, Lemma 2"``.
         says: The implementable form, one sentence.
         status: What became of it.
         code: ``module:object`` of every implementation.

@@ -56,7 +56,7 @@ def label_dp_ceiling(epsilon: float, n_classes: int, delta: float = 0.0) -> floa
     Summing the K (K - 1) inequalities ``P[guess k | k] <= e^eps P[guess k | j] + delta`` gives the formula.
 
     Guarantees:
-        Held by exact enumeration of randomised response (``tests/theorems/test_bt10.py``).
+        Held by exact enumeration of randomised response (``tests/theorems/test_ours_label_dp_ceilings.py``).
     """
     others = (n_classes - 1) * math.exp(-epsilon)
     return min((1 + others * delta) / (1 + others), 1.0)

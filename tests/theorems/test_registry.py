@@ -10,15 +10,20 @@ from pathlib import Path
 import pytest
 
 from labelinf_core import Statement, Status
+from labelinf_core.cli.theorems import called_to_mind
+from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
 
 ROOT = Path(__file__).parents[2]
-STATEMENTS = Host.load(strict=True).statements()
+HOST = Host.load(strict=True)
+STATEMENTS = HOST.statements()
 EXPECTED = {
-    "the score papers": {f"S{n}" for n in (*range(1, 28), *range(30, 53))},
+    "the score channel": {f"S{n}" for n in (*range(1, 28), *range(30, 53))} | {f"R{n}" for n in range(1, 15)},
     "the gradient channel": {*(f"G{n}" for n in range(1, 26)), *(f"E{n}" for n in range(1, 12))},
     "the model-output channel": {*(f"E{n}" for n in range(12, 20)), *(f"T{n}" for n in range(9, 13))},
 }
+
+PAPERS = tuple(f"test_{paper}_" for paper in ("icml2021", "aistats2022", "iclr2024", "blia2025", "steinke2023", "ours"))
 
 every_statement = pytest.mark.parametrize("statement", STATEMENTS, ids=lambda item: item.key)
 
@@ -64,3 +69,59 @@ def test_the_tests_it_names_exist(statement: Statement) -> None:
 def test_what_is_not_true_as_printed_shows_why(statement: Statement) -> None:
     assert (statement.status is Status.OK) or statement.counterexample
     assert statement.worked or statement.counterexample
+
+
+def printed_references() -> set[str]:
+    """What a report may print: strings in the code that begin with a known work, and the catalogue's references."""
+    references = {item.descriptor.reference for item in HOST.catalogue()}
+    works = tuple({"labelinf theory, ", *(item.work for item in references if "20" in item.work)})
+    written = {str(item) for item in references}
+    for path in (*ROOT.glob("labelinf_core/**/*.py"), *ROOT.glob("plugins/**/*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+                written |= {node.value} if node.value.startswith(works) else set()
+    return written
+
+
+@pytest.mark.parametrize("reference", sorted(printed_references()))
+def test_every_reference_that_is_printed_can_be_looked_up(reference: str) -> None:
+    statements, components = called_to_mind(HOST, reference)
+
+    assert statements or components
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("S16", {"S16"}),
+        ("s16", {"S16"}),
+        ("I-9", {"S16"}),
+        ("ICML Theorem 3", {"S9", "S10"}),
+        ("thm 7 aistats", {"S48"}),
+        ("Lemma 7 icml 2021", {"S16"}),
+        ("closest squarefree", {"S41"}),
+        ("labelinf theory, maximum entropy", {"R4"}),
+        ("Aggarwal et al., ICML 2021, Theorem 4", {"S13"}),
+        ("BLIA table 5", {"T12"}),
+    ],
+)
+def test_a_statement_is_found_by_what_people_remember(text: str, keys: set[str]) -> None:
+    statements, _ = called_to_mind(HOST, text)
+
+    assert {item.key for item in statements} == keys
+
+
+@pytest.mark.parametrize("text", ["nonsense", "ICML Theorem 99", "et al."])
+def test_what_is_not_there_is_not_found(text: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"no statement is called '{text}'"):
+        called_to_mind(HOST, text)
+
+
+@every_statement
+def test_the_tests_of_a_paper_are_found_by_its_name(statement: Statement) -> None:
+    """tests/theorems holds files such as test_icml2021_theorem_7.py."""
+    for target in statement.tests:
+        folder, _, name = target.partition("::")[0].rpartition("/")
+        assert folder != "tests/theorems" or name.startswith(PAPERS)

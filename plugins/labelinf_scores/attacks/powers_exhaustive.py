@@ -6,7 +6,7 @@ AISTATS 2022, LabelInf). The papers look at all ``K**N`` labellings; meeting in 
 tables of ``K**(N/2)`` sums.
 
 Formal guarantee: with a clip of span L it survives every error below ``L / (N 2**N)`` (two classes). Held by
-``tests/theorems/test_s13.py``.
+``tests/theorems/test_icml2021_algorithm_2_theorem_4.py``.
 """
 
 from __future__ import annotations
