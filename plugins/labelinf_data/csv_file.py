@@ -7,10 +7,7 @@ Rows are counted as a spreadsheet counts them: the first row of the file is row 
 
 from __future__ import annotations
 
-import csv
 import difflib
-import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,16 +17,14 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_number, label_set
+from labelinf_data.table import Row, read_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["CsvFile"]
 
-Row = tuple[int, list[str]]  # its number in the file, its cells
-
 _USUAL = ("label", "labels", "target", "y", "class")
-_SEPARATORS = ",;\t"
 
 
 @attrs.frozen(kw_only=True)
@@ -54,7 +49,7 @@ class CsvFile(LabelSource):
         Raises:
             InputError: The file or the column cannot be used as it is; the message says what is wrong and where.
         """
-        rows = _read(self.path)
+        rows = read_rows(self.path)
         header, body = _split(rows, self.column)
         if not body:
             raise InputError(f"{self.path} has a header ({', '.join(header)}) and no rows. Add one row per record.")
@@ -67,49 +62,6 @@ class CsvFile(LabelSource):
             features = _numbers(self.path, {header[at]: [(row, cells[at]) for row, cells in body] for at in columns})
         labels = [cells[chosen] for _, cells in body]
         return label_set(labels, title=Path(self.path).name, place=place, features=features)
-
-
-def _read(path: str) -> list[Row]:
-    """Return the rows; a blank line between the rows of a single column is a row with an empty cell."""
-    text = _text(path)
-    rows: list[Row] = []
-    try:
-        for number, cells in enumerate(_reader(text, _separator(text)), 1):
-            rows.append((number, [cell.strip() for cell in cells]))
-    except csv.Error as error:
-        raise InputError(f"{path}: row {len(rows) + 1} is not valid CSV ({error}). Check its quotes.") from error
-    filled = [index for index, (_, cells) in enumerate(rows) if cells]
-    if not filled:
-        raise InputError(f"{path} is empty. It needs one row per record with its label.")
-    rows = rows[filled[0] : filled[-1] + 1]
-    single = len(rows[0][1]) == 1
-    return [(number, cells or [""]) for number, cells in rows if cells or single]
-
-
-def _text(path: str) -> str:
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1}). Save it as CSV in UTF-8.") from error
-    if "\0" in text:
-        raise InputError(f"{path} is not text (it contains zero bytes). Save it as CSV in UTF-8.")
-    return text
-
-
-def _separator(text: str) -> str:
-    def cells(separator: str) -> int:
-        try:
-            return len(next((row for row in _reader(text, separator) if row), []))
-        except csv.Error:
-            return 0
-
-    return max(_SEPARATORS, key=cells)
-
-
-def _reader(text: str, separator: str) -> Iterator[list[str]]:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
 
 
 def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:

@@ -1,0 +1,69 @@
+"""The one reader of CSV files: separators, encodings and quotes, for every room that takes a user's table.
+
+The separator is a comma, a semicolon or a tab, whichever cuts the first row into most cells. Rows are counted as a
+spreadsheet counts them: the first row of the file is row 1.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from labelinf_core.contracts.errors import InputError
+
+__all__ = ["Row", "read_rows"]
+
+Row = tuple[int, list[str]]  #: its number in the file, its cells
+
+_SEPARATORS = ",;\t"
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """Return the rows of a CSV file in UTF-8, cells stripped of white space.
+
+    A blank line between the rows of a single column is a row with an empty cell; other blank lines are passed over.
+
+    Raises:
+        InputError: The file cannot be read, is no text or no CSV, or is empty.
+    """
+    text = _text(path)
+    rows: list[Row] = []
+    try:
+        for number, cells in enumerate(_reader(text, _separator(text)), 1):
+            rows.append((number, [cell.strip() for cell in cells]))
+    except csv.Error as error:
+        raise InputError(f"{path}: row {len(rows) + 1} is not valid CSV ({error}). Check its quotes.") from error
+    filled = [index for index, (_, cells) in enumerate(rows) if cells]
+    if not filled:
+        raise InputError(f"{path} is empty. It needs one row per record with its label.")
+    rows = rows[filled[0] : filled[-1] + 1]
+    single = len(rows[0][1]) == 1
+    return [(number, cells or [""]) for number, cells in rows if cells or single]
+
+
+def _text(path: str) -> str:
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1}). Save it as CSV in UTF-8.") from error
+    if "\0" in text:
+        raise InputError(f"{path} is not text (it contains zero bytes). Save it as CSV in UTF-8.")
+    return text
+
+
+def _separator(text: str) -> str:
+    def cells(separator: str) -> int:
+        try:
+            return len(next((row for row in _reader(text, separator) if row), []))
+        except csv.Error:
+            return 0
+
+    return max(_SEPARATORS, key=cells)
+
+
+def _reader(text: str, separator: str) -> Iterator[list[str]]:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
