@@ -20,7 +20,7 @@ Row = tuple[int, list[str]]  #: its number in the file, its cells
 _SEPARATORS = ",;\t"
 
 
-def read_rows(path: str | Path) -> list[Row]:
+def read_rows(path: str) -> list[Row]:
     """Return the rows of a CSV file in UTF-8, cells stripped of white space.
 
     A blank line between the rows of a single column is a row with an empty cell; other blank lines are passed over.

@@ -1,0 +1,50 @@
+"""``labelinf audit log``: what honest submissions and their scores have already given away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from labelinf_scores.audit.log.report import LogReport
+
+__all__ = ["log"]
+
+
+@click.command()
+@click.argument("submissions", type=click.Path(exists=True))
+@click.option("--scores", required=True, metavar="FILE", help="CSV with columns submission and score, in time's order.")
+@click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
+@click.option("--column", default="", metavar="NAME", help="Its column of labels.")
+@click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
+@click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")
+@click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
+@click.option("--metric", "metric_name", required=True, metavar="NAME", help="roc-auc, log-loss, accuracy, f1, ...")
+@click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
+@click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
+@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every record's status there.")
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@click.pass_context
+def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
+    """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
+
+    SUBMISSIONS is a folder with a CSV file each, or one CSV file with a column each. Two classes. Exits with status 1
+    when labels are determined, 0 when every label is proved open, and 3 when neither could be shown.
+    """
+    from labelinf_scores.audit.log.report import lines, report, save_status, status
+
+    found = report(submissions, **chosen)
+    if save is not None:
+        save_status(found, save)
+    click.echo(_as_json(found) if as_json else "\n".join(lines(found)))
+    context.exit(status(found))
+
+
+def _as_json(found: LogReport) -> str:
+    from labelinf_scores.audit.log.report import as_document
+
+    return json.dumps(as_document(found), indent=1, ensure_ascii=False)

@@ -1,0 +1,157 @@
+"""Which labels a log determines, jointly and then one by one, and which submission gave them away."""
+
+from __future__ import annotations
+
+import enum
+import time
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.audit.log.certificate import Labels, Log, Mask, dual_bound, relax
+from labelinf_scores.audit.log.witness import other_labelling
+
+__all__ = ["Answer", "Given", "Known", "determine", "given_away"]
+
+_LEFT = 0.5  # of a label: what may still move before a joint proof is tried again
+
+
+class Known(enum.IntEnum):
+    """What the log says of one label."""
+
+    UNKNOWN = 0
+    OPEN = 1
+    """Another labelling fits the whole log: checked in whole numbers."""
+    CLAIMED = 2
+    """An integer programme has no other labelling: the solver's word, in floats."""
+    DETERMINED = 3
+    """Proved by an exact dual bound below one."""
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Answer:
+    """What a log has given away.
+
+    Attributes:
+        known: :class:`Known` of every record, shape ``(N,)``.
+    """
+
+    known: NDArray[np.int8]
+
+    def count(self, known: Known) -> int:
+        """Return how many records have this status."""
+        return int(np.count_nonzero(self.known == known))
+
+
+@attrs.define
+class _Clock:
+    end: float
+
+    @property
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+
+def determine(log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: bool = True) -> Answer:
+    """Say of every label whether the log determines it.
+
+    Args:
+        log: The answers.
+        labels: Labels that fit them, shape ``(N,)``: the host's own, or any that an outsider has found. Where they are
+            the outsider's, "determined" means that no other labelling fits, so that they are the true ones.
+        seconds: Time to spend; what is not settled by then stays unknown.
+        witnesses: Look for other labellings of what is not proved.
+    """
+    clock = _Clock(time.monotonic() + seconds)
+    known = np.zeros(log.n_records, dtype=np.int8)
+    if not log.readings:
+        return Answer(known=known)
+    known[_joint(log, labels, clock)] = Known.DETERMINED
+    if witnesses:
+        _search(log, labels, known, clock)
+    for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
+        if clock.left <= 0:
+            break
+        alone = np.arange(log.n_records) == record
+        if _proved(log, labels, alone, clock):
+            known[record] = Known.DETERMINED
+    return Answer(known=known)
+
+
+def _joint(log: Log, labels: Labels, clock: _Clock) -> Mask:
+    """Return the records that one dual bound proves together, setting aside what moves."""
+    wanted = np.ones(log.n_records, dtype=bool)
+    while wanted.any() and clock.left > 0:
+        solution = relax(log, labels, wanted, clock.left)
+        if solution is None:
+            break
+        if dual_bound(log, labels, wanted, solution) < 1:
+            return wanted
+        wanted[_set_aside(solution.moved, wanted)] = False
+    return np.zeros(log.n_records, dtype=bool)
+
+
+def _set_aside(moved: NDArray[np.float64], wanted: Mask) -> NDArray[np.intp]:
+    """Return the fewest records whose moves leave less than :data:`_LEFT` when they are taken out; at least one."""
+    order = np.argsort(-np.where(wanted, moved, -1.0))
+    rest = moved[order][::-1].cumsum()[::-1]  # what would be left when all before are taken out
+    return order[: max(1, int(np.count_nonzero(rest > _LEFT)))]
+
+
+def _proved(log: Log, labels: Labels, wanted: Mask, clock: _Clock) -> bool:
+    solution = relax(log, labels, wanted, clock.left)
+    return solution is not None and dual_bound(log, labels, wanted, solution) < 1
+
+
+def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: _Clock) -> None:
+    """Note what other labellings show to be open, and what the solver says has none."""
+    while (unsettled := known == Known.UNKNOWN).any() and clock.left > 0:
+        found = other_labelling(log, labels, unsettled, clock.left / 4)
+        if found.labels is None:
+            known[unsettled] = Known.CLAIMED if found.exhausted else Known.UNKNOWN
+            return
+        known[found.labels != labels] = Known.OPEN
+
+
+@attrs.frozen(kw_only=True)
+class Given:
+    """A submission after which more labels were determined than before.
+
+    Attributes:
+        submission: Its place in the log, from 0.
+        before: Labels determined before it.
+        after: Labels determined with it.
+    """
+
+    submission: int
+    before: int
+    after: int
+
+
+def given_away(log: Log, labels: Labels, *, seconds: float = 60.0) -> tuple[Given, ...]:
+    """Say which submissions gave labels away: the joint certificate on prefixes, by bisection.
+
+    Determined labels only grow along the log, so that a stretch whose ends agree is not looked into. The joint
+    certificate is a lower bound of what is determined: a submission that is named did it, by then at the latest.
+    """
+    clock = _Clock(time.monotonic() + seconds)
+    seen: dict[int, int] = {0: 0}
+
+    def count(length: int) -> int:
+        if length not in seen:
+            seen[length] = int(_joint(log.until(length), labels, clock).sum())
+        return seen[length]
+
+    def between(low: int, high: int) -> Iterator[Given]:
+        if clock.left <= 0 or count(low) >= count(high):
+            return
+        if high - low == 1:
+            yield Given(submission=low, before=count(low), after=count(high))
+            return
+        middle = (low + high) // 2
+        yield from between(low, middle)
+        yield from between(middle, high)
+
+    return tuple(between(0, len(log.readings)))

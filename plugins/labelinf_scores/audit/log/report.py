@@ -1,0 +1,213 @@
+"""The audit of a board's log, from its files to a sentence and an exit status.
+
+What is printed counts labels and names submissions; which record has which status is written only to a file that the
+user asks for.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.audit.log.certificate import Log
+from labelinf_scores.audit.log.determined import Answer, Given, Known, determine, given_away
+from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
+from labelinf_scores.audit.log.witness import fitting_labels
+from labelinf_scores.metrics.readings import Reading, Released, ScoredMetric, Totals, metric
+
+__all__ = ["LogReport", "as_document", "lines", "report", "save_status", "status"]
+
+_TIED = 0.5  # share of the records on one value from which a submission is worth a look
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class LogReport:
+    """What the log of a board gives away.
+
+    Attributes:
+        ids: The records.
+        submissions: Their names, in the order of time.
+        metric: Name of the metric.
+        decimals: Decimals of the scores.
+        outsider: Whether nothing but submissions, scores and P was used.
+        misfit: Name of the first submission whose score does not fit the labels; empty when all do.
+        answer: Status of every record; None when there are no labels that fit.
+        given: The submissions that gave labels away.
+        probes: Submissions that look like questions rather than predictions.
+    """
+
+    ids: tuple[str, ...]
+    submissions: tuple[str, ...]
+    metric: str
+    decimals: int
+    outsider: bool
+    misfit: str = ""
+    answer: Answer | None = None
+    given: tuple[Given, ...] = ()
+    probes: tuple[str, ...] = ()
+
+
+def report(
+    submissions: str,
+    *,
+    scores: str,
+    labels: str | None,
+    column: str,
+    positive: str,
+    positives: int | None,
+    id_column: str,
+    metric_name: str,
+    decimals: int | None,
+    truncated: bool,
+    seconds: float,
+) -> LogReport:
+    """Audit a board's log; arguments as in ``labelinf audit log``.
+
+    Raises:
+        InputError: A file cannot be used, the metric cannot be read, or P is missing.
+    """
+    scored = metric(metric_name)
+    ids, entries = read_submissions(submissions, scores, id_column)
+    truth = read_labels(labels, column, id_column, ids, positive)[0] if labels else None
+    if truth is None and positives is None:
+        raise InputError("without --labels the number of positives must be public: give it with --positives.")
+    totals = _totals(len(ids), int(truth.sum()) if truth is not None else int(positives or 0))
+    printed = max(item.decimals for item in entries) if decimals is None else decimals
+    released = Released(decimals=printed, truncated=truncated)
+    known = LogReport(
+        ids=ids,
+        submissions=tuple(item.name for item in entries),
+        metric=metric_name,
+        decimals=printed,
+        outsider=truth is None,
+    )
+    readings, misfit = _readings(scored, entries, totals, released, truth)
+    if misfit:
+        return attrs.evolve(known, misfit=misfit)
+    log = Log(readings=readings, n_positive=totals.n_positive)
+    fitting = fitting_labels(log, seconds / 2) if truth is None else truth
+    if fitting is None:
+        return known
+    return attrs.evolve(
+        known,
+        answer=determine(log, fitting, seconds=seconds),
+        given=given_away(log, fitting, seconds=seconds / 2),
+        probes=tuple(item.name for item, told in zip(entries, readings, strict=True) if _looks_asked(told)),
+    )
+
+
+def status(found: LogReport) -> int:
+    """Return the exit status: 1 labels are determined, 0 all are proved open, 3 neither could be shown."""
+    if found.answer is None:
+        return 3
+    if found.answer.count(Known.DETERMINED) or found.answer.count(Known.CLAIMED):
+        return 1
+    return 3 if found.answer.count(Known.UNKNOWN) else 0
+
+
+def lines(found: LogReport) -> Iterator[str]:
+    """Yield the report, line by line."""
+    who = "an outsider with the submissions" if found.outsider else "whoever holds the submissions"
+    yield (
+        f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {found.decimals} decimals; "
+        f"known to {who}: all predictions, all scores, how many labels are positive"
+    )
+    if found.misfit:
+        yield (
+            f"INCONCLUSIVE  the score of submission {found.misfit!r} is not what {found.metric} of these labels gives: "
+            f"another metric, another rounding, other records or other labels."
+        )
+        return
+    if found.answer is None:
+        yield "INCONCLUSIVE  no labelling that fits the log was found in time."
+        return
+    counts = {known: found.answer.count(known) for known in Known}
+    yield (
+        f"{counts[Known.DETERMINED]} labels are DETERMINED (proved), {counts[Known.CLAIMED]} by a solver's word alone, "
+        f"{counts[Known.OPEN]} open (another labelling fits), {counts[Known.UNKNOWN]} unknown"
+    )
+    for item in found.given:
+        name = found.submissions[item.submission]
+        yield f"  by submission {item.submission + 1} ({name}): {item.before} -> {item.after} labels at least"
+    if found.probes:
+        yield f"worth a look, most records share one prediction: {', '.join(found.probes)}"
+    if status(found) == 3:
+        yield "INCONCLUSIVE  nothing is proved determined, and not every label is proved open. Not a proof of safety."
+
+
+def as_document(found: LogReport) -> Mapping[str, Any]:
+    """Return the report for a machine; no label and no record is in it."""
+    counts = {} if found.answer is None else {known.name.lower(): found.answer.count(known) for known in Known}
+    return {
+        "submissions": len(found.submissions),
+        "records": len(found.ids),
+        "metric": found.metric,
+        "decimals": found.decimals,
+        "outsider": found.outsider,
+        "misfit": found.misfit,
+        "labels": counts,
+        "given away": [
+            {"submission": found.submissions[item.submission], **attrs.asdict(item)} for item in found.given
+        ],
+        "probes": list(found.probes),
+    }
+
+
+def save_status(found: LogReport, path: Path) -> None:
+    """Write id and status of every record, readable by its owner alone.
+
+    Raises:
+        InputError: The file cannot be written, or there is nothing to write.
+    """
+    if found.answer is None:
+        raise InputError(f"--save {path}: the audit was inconclusive, there is nothing to save.")
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with open(handle, "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(("id", "status"))
+            statuses = (Known(int(value)).name.lower() for value in found.answer.known)
+            writer.writerows(zip(found.ids, statuses, strict=True))
+    except OSError as error:
+        raise InputError(f"--save {path}: it cannot be written ({error.strerror}).") from error
+
+
+def _totals(n_records: int, n_positive: int) -> Totals:
+    try:
+        return Totals(n_records=n_records, n_positive=n_positive)
+    except ValueError as error:
+        raise InputError(f"{error} Both classes are needed.") from error
+
+
+def _readings(
+    scored: ScoredMetric,
+    entries: Sequence[Submission],
+    totals: Totals,
+    released: Released,
+    truth: NDArray[np.intp] | None,
+) -> tuple[tuple[Reading, ...], str]:
+    """Return the readings, and the name of the first submission that fits neither the metric nor the labels."""
+    found = []
+    for item in entries:
+        try:
+            told = scored.reading(item.predictions, item.score, totals, released)
+        except ValueError:
+            return (), item.name
+        if truth is not None and not told.holds(truth):
+            return (), item.name
+        found.append(told)
+    return tuple(found), ""
+
+
+def _looks_asked(told: Reading) -> bool:
+    """Whether most records share one coefficient: natural in hard predictions, not in scores of models."""
+    values, counts = np.unique(told.coefficients, return_counts=True)
+    return bool(len(values) > 2 and counts.max() > _TIED * counts.sum())

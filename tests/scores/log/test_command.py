@@ -1,0 +1,145 @@
+"""``labelinf audit log`` on a user's own files."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from sklearn.metrics import roc_auc_score
+
+from labelinf_core.cli import main
+
+Board = dict[str, Any]
+
+
+def written(path: Path, header: Iterable[str], rows: Iterable[Iterable[object]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+    return path
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Board:
+    """Forty labels called no and yes, twenty-five honest submissions, AUC in full."""
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 40)
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    shared, scores = rng.standard_normal(40), []
+    for index in range(25):
+        predictions = 2 * labels + 0.7 * shared + 0.7 * rng.standard_normal(40)
+        order = rng.permutation(40)
+        written(folder / f"s{index:02}.csv", ("id", "p"), ((f"r{i}", repr(float(predictions[i]))) for i in order))
+        scores.append((f"s{index:02}", repr(float(roc_auc_score(labels, predictions)))))
+    names = np.array(["no", "yes"])[labels]
+    return {
+        "folder": str(folder),
+        "scores": str(written(tmp_path / "scores.csv", ("submission", "score"), scores)),
+        "labels": str(written(tmp_path / "labels.csv", ("id", "answer"), ((f"r{i}", names[i]) for i in range(40)))),
+        "truth": labels,
+        "positives": int(labels.sum()),
+        "path": tmp_path,
+    }
+
+
+def audit(board: Board, *more: str, labels: bool = True, metric: str = "roc_auc") -> Result:
+    truth = ["--labels", board["labels"], "--column", "answer"] if labels else []
+    arguments = ["audit", "log", board["folder"], "--scores", board["scores"], "--metric", metric, *truth, *more]
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+def test_the_host_learns_what_her_board_gave_away(board: Board) -> None:
+    result = audit(board)
+
+    assert result.exit_code == 1
+    assert "25 submissions, 40 labels, roc_auc" in result.output
+    assert "40 labels are DETERMINED (proved), 0 by a solver's word alone, 0 open" in result.output
+    assert "by submission" in result.output
+
+
+def test_an_outsider_needs_the_number_of_positives_only(board: Board) -> None:
+    result = audit(board, "--positives", str(board["positives"]), labels=False)
+    lacking = audit(board, labels=False)
+
+    assert result.exit_code == 1
+    assert "40 labels are DETERMINED" in result.output
+    assert lacking.exit_code == 2
+    assert "give it with --positives" in lacking.stderr
+
+
+def test_two_rows_of_little_skill_leave_every_label_open(board: Board) -> None:
+    rng = np.random.default_rng(3)
+    scores = []
+    for name in ("s00", "s01"):
+        predictions = rng.standard_normal(40)
+        written(Path(board["folder"]) / f"{name}.csv", ("id", "p"), ((f"r{i}", p) for i, p in enumerate(predictions)))
+        scores.append((name, f"{roc_auc_score(board['truth'], predictions):.2f}"))
+    written(Path(board["scores"]), ("submission", "score"), scores)
+
+    result = audit(board)
+
+    assert result.exit_code == 0
+    assert "0 labels are DETERMINED (proved)" in result.output
+    assert "40 open (another labelling fits), 0 unknown" in result.output
+
+
+def test_a_score_that_the_metric_does_not_give_is_inconclusive(board: Board) -> None:
+    """A host who names the wrong metric, decimals or labels gets no verdict at all."""
+    result = audit(board, metric="brier")
+
+    assert result.exit_code == 3
+    assert "INCONCLUSIVE  the score of submission 's00' is not what brier of these labels gives" in result.output
+
+
+def test_records_are_told_to_a_private_file_only(board: Board) -> None:
+    saved = board["path"] / "status.csv"
+    result = audit(board, "--save", str(saved), "--json")
+
+    document = json.loads(result.output)
+    assert document["labels"] == {"unknown": 0, "open": 0, "claimed": 0, "determined": 40}
+    assert "r17" not in result.output
+    header, *rows = saved.read_text().splitlines()
+    assert header == "id,status"
+    assert sorted(rows) == sorted(f"r{i},determined" for i in range(40))
+    assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("scores", "submission,score\ns99,0.5\n", "1 scored submissions are not in"),
+        ("scores", "submission,score\ns00,nan\n", "the score of submission 's00' is no finite number"),
+        ("scores", "submission,score\ns00,1e999999999\n", "is no finite number"),
+        ("scores", "name,score\ns00,1\n", "needs the columns 'submission' and 'score'"),
+        ("scores", "submission,score\ns00,1\ns00,1\n", "has the same id twice"),
+        ("labels", "id,answer\nr0,yes\n", "their ids do not agree"),
+        ("labels", "id,other\nr0,yes\n", "name the column of labels with --column; it has other"),
+    ],
+)
+def test_bad_files_are_one_sentence(board: Board, file: str, text: str, message: str) -> None:
+    Path(board[file]).write_text(text)
+
+    result = audit(board)
+
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "yes" not in result.stderr
+
+
+def test_a_prediction_that_is_no_number_is_named_by_its_submission(board: Board) -> None:
+    file = Path(board["folder"]) / "s03.csv"
+    file.write_text(file.read_text().replace("-", "x"))
+
+    result = audit(board)
+
+    assert result.exit_code == 2
+    assert "submission 's03' has a prediction that is no number" in result.stderr

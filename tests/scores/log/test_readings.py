@@ -1,0 +1,136 @@
+"""What an answer is read as holds for the true labels, on scikit-learn's own functions and every rounding."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.metrics.readings import METRICS, Released, Totals, metric
+from labelinf_scores.metrics.readings.ranks import doubled_midranks
+
+HARD: dict[str, Callable[..., float]] = {
+    "accuracy": metrics.accuracy_score,
+    "error": metrics.zero_one_loss,
+    "precision": lambda y, p: metrics.precision_score(y, p, zero_division=0),
+    "recall": metrics.recall_score,
+    "specificity": lambda y, p: metrics.recall_score(y, p, pos_label=0),
+    "balanced-accuracy": metrics.balanced_accuracy_score,
+    "f1": metrics.f1_score,
+    "f2": lambda y, p: metrics.fbeta_score(y, p, beta=2),
+    "jaccard": metrics.jaccard_score,
+    "cohen-kappa": metrics.cohen_kappa_score,
+    "mcc": metrics.matthews_corrcoef,
+}
+SOFT: dict[str, Callable[..., float]] = {
+    "roc-auc": metrics.roc_auc_score,
+    "log-loss": metrics.log_loss,
+    "brier": metrics.brier_score_loss,
+}
+
+
+def labels_of(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
+    labels = rng.integers(0, 2, n)
+    labels[:2] = (0, 1)
+    return labels
+
+
+def test_every_metric_is_held_to_its_function() -> None:
+    assert set(METRICS) == set(HARD) | set(SOFT)
+
+
+@pytest.mark.parametrize("decimals", [None, 5, 3])
+@pytest.mark.parametrize("name", [*HARD, *SOFT])
+def test_the_true_labels_fit_what_scikit_learn_answers(name: str, decimals: int | None) -> None:
+    rng = np.random.default_rng(0)
+    for n in (8, 57, 200):
+        labels = labels_of(n, rng)
+        totals = Totals(n_records=n, n_positive=int(labels.sum()))
+        for _ in range(8):
+            predictions = rng.integers(0, 2, n).astype(float) if name in HARD else rng.random(n).round(2)
+            score = float((HARD | SOFT)[name](labels, predictions))
+            printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
+            told = metric(name).reading(predictions, printed, totals, Released(decimals=decimals))
+            assert told.holds(labels)
+
+
+@pytest.mark.parametrize("name", list(HARD))
+def test_links_are_scikit_learns_functions_for_every_count(name: str) -> None:
+    """All confusion matrices of seven records: shown in full, the count that is read is the true one alone."""
+    n = 7
+    for positives, hits, others in itertools.product(range(1, n), range(n), range(n)):
+        if hits > positives or others > n - positives or not 0 < hits + others < n:
+            continue
+        labels = np.arange(n) < positives
+        predictions = np.concatenate([np.arange(positives) < hits, np.arange(n - positives) < others]).astype(float)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            score = float(HARD[name](labels.astype(int), predictions))
+        totals = Totals(n_records=n, n_positive=positives)
+        told = metric(name).reading(predictions, Fraction(score), totals, Released())
+        assert (told.low, told.high) == (hits, hits)
+
+
+@given(st.lists(st.integers(0, 4), min_size=3, max_size=9), st.data())
+@settings(max_examples=150, deadline=None)
+def test_an_exact_auc_is_the_sum_of_doubled_midranks(scores: list[int], data: st.DataObject) -> None:
+    n = len(scores)
+    labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))
+    if not 0 < labels.sum() < n:
+        return
+    predictions = np.array(scores, dtype=float)
+    wins = sum(
+        Fraction(int(p > q)) + Fraction(int(p == q), 2)
+        for p in predictions[labels == 1]
+        for q in predictions[labels == 0]
+    )
+    totals = Totals(n_records=n, n_positive=int(labels.sum()))
+    auc = wins / (totals.n_positive * totals.n_negative)
+    total = int(doubled_midranks(predictions)[labels == 1].sum())
+
+    assert 2 * totals.n_positive * totals.n_negative * auc + totals.n_positive * (totals.n_positive + 1) == total
+    told = metric("roc-auc").reading(predictions, auc, totals, Released())
+    assert (told.low, told.high) == (total, total)
+
+
+@pytest.mark.parametrize("convention", ["half to even", "half up", "printf", "truncated"])
+def test_intervals_cover_every_way_to_round(convention: str) -> None:
+    """round, numpy.round and %.df differ on 46 of 100 exact halves; a host that cuts digits says so."""
+    ways: dict[str, Callable[[float], str]] = {
+        "half to even": lambda x: repr(float(np.round(x, 2))),
+        "half up": lambda x: repr(float(np.floor(x * 100 + 0.5) / 100)),
+        "printf": lambda x: f"{x:.2f}",
+        "truncated": lambda x: repr(float(np.trunc(x * 100) / 100)),
+    }
+    released = Released(decimals=2, truncated=convention == "truncated")
+    for exact in [k / 200 for k in range(-200, 201)]:
+        low, high = released.interval(Fraction(ways[convention](exact)), Fraction(0))
+        assert low <= Fraction(exact) <= high
+        assert high - low <= Fraction(21, 1000)
+
+
+def test_what_cannot_be_scored_is_said() -> None:
+    totals = Totals(n_records=3, n_positive=1)
+    with pytest.raises(ValueError, match="finite"):
+        metric("roc-auc").reading(np.array([0.1, np.nan, 1]), Fraction(1, 2), totals, Released())
+    with pytest.raises(ValueError, match="probabilities"):
+        metric("log-loss").reading(np.array([0.1, 2, 1]), Fraction(1, 2), totals, Released())
+    with pytest.raises(ValueError, match="no number of true positives"):
+        metric("accuracy").reading(np.array([0.0, 1, 1]), Fraction(1, 2), totals, Released())
+    with pytest.raises(ValueError, match="must be between 1 and 2"):
+        Totals(n_records=3, n_positive=3)
+    with pytest.raises(InputError, match="no metric of that name can be read; choose roc-auc, log-loss"):
+        metric("ndcg")
+
+
+def test_underscores_read_as_hyphens() -> None:
+    assert metric("roc_auc") is metric("roc-auc")
