@@ -95,7 +95,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
 
     from labelinf_core.contracts.errors import InputError, LabelinfError
     from labelinf_core.evaluator.play import said
-    from labelinf_core.evaluator.records import Status, Trial, plain
+    from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
 
     cell = plan.cells[0]
@@ -107,14 +107,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
         outcome = bench.bout(cell, plan.seed, 0)
     except Exception as error:  # an attack is anyone's code
         raise LabelinfError(f"{cell.shown.attack} failed: {said(error)}") from error
-    trial = Trial(
-        n_correct=outcome.n_correct,
-        n_records=outcome.n_records,
-        queries=outcome.queries,
-        seconds=time.perf_counter() - start,
-        evidence=plain(outcome.evidence),
-        placebo=outcome.placebo,
-    )
+    trial = bench.kept(cell, outcome, time.perf_counter() - start)
     return result_of(cell, plan.labels[0], implied, (trial,), 1), outcome
 
 

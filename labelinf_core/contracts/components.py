@@ -31,6 +31,7 @@ __all__ = [
     "ABSTAIN",
     "BASES",
     "Attack",
+    "Audited",
     "Bound",
     "Channel",
     "Defence",
@@ -120,6 +121,23 @@ class Placebo:
     declared: bool = False
 
 
+@attrs.frozen(kw_only=True)
+class Audited:
+    """What a trial says about a certificate of label-DP.
+
+    Attributes:
+        at_least: The epsilon that the trial proves, at 95 % confidence.
+        delta: The delta that goes with it.
+        certified: The epsilon that is certified; infinity when none is.
+        p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
+    """
+
+    at_least: float
+    delta: float
+    certified: float
+    p_value: float
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Outcome:
     """One trial of one cell, as the evaluator records it.
@@ -132,6 +150,7 @@ class Outcome:
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
+        audited: What the trial says about a certificate of label-DP, in channels that can prove an epsilon.
     """
 
     n_correct: int
@@ -141,6 +160,7 @@ class Outcome:
     guess: NDArray[np.intp] | None = None
     truth: NDArray[np.intp] | None = None
     placebo: Placebo | None = None
+    audited: Audited | None = None
 
 
 class Loss:
@@ -343,6 +363,13 @@ class Channel(abc.ABC):
         Raises:
             InputError: The settings, the labels and the components do not fit together.
         """
+
+    def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
+        """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.
+
+        None, the default, where what is observed does not depend on what is asked.
+        """
+        return None
 
     def check(self, data: LabelSet) -> None:  # noqa: B027
         """Try what the user plugged into this channel (a scorer, a model) before anything is played.

@@ -47,7 +47,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-LONGEST = 400  #: characters of a text that is shown
+LONGEST = 600  #: characters of a text that is shown
 _WORDS = 200  # characters of a text within evidence
 _ITEMS = 512  # numbers and texts of one evidence
 _DEPTH = 4  # collections within collections

@@ -271,8 +271,7 @@ def judge(
     baseline: float,
     promise: Promise | None,
     ceilings: tuple[Ceiling, ...],
-    alarm_accuracy: Interval | None = None,
-    alarm_exact: Interval | None = None,
+    contradicted: bool | None = None,
     at_least: float | None = None,
     blind: bool = False,
 ) -> Verdict:
@@ -284,8 +283,8 @@ def judge(
         baseline: Accuracy of the best blind guess.
         promise: What the attack was certain of, if anything.
         ceilings: What no attack can exceed.
-        alarm_accuracy: A wider interval for the alarm, corrected for the number of cells; ``accuracy`` when omitted.
-        alarm_exact: The same for ``exact``.
+        contradicted: Whether the observation contradicts a ceiling, the number of cells and all; when omitted, whether
+            the intervals lie above one.
         at_least: A lower limit of the accuracy that holds when nothing leaks; ``accuracy.low`` when omitted.
         blind: Whether the attack guesses without looking.
 
@@ -295,15 +294,14 @@ def judge(
     """
     if accuracy is None or exact is None:
         return Verdict.NOT_PLAYED
-    wide, wide_exact = alarm_accuracy or accuracy, alarm_exact or exact
+    agrees = not any(c.denies(accuracy.low, exact.low) for c in ceilings)
     certified = promise is not None and promise.certified
     if certified and exact.value < 1:
         return Verdict.CONTRADICTION
-    if any(c.denies(wide.low, wide_exact.low) for c in ceilings):
+    if contradicted or (contradicted is None and not agrees):
         return Verdict.CONTRADICTION
     if certified:
         return Verdict.BROKEN_CERTIFIED
-    agrees = not any(c.denies(accuracy.low, exact.low) for c in ceilings)
     left = left_to_gain(ceilings, baseline) if agrees else 1.0
     if left <= MUCH:
         return Verdict.HELD_CERTIFIED if left <= LITTLE else Verdict.HELD_PARTLY

@@ -64,6 +64,7 @@ class Bench:
     builder: Builder
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
     _utility: dict[tuple[str, ...], Mapping[str, float]] = attrs.field(factory=dict)
+    _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
 
     def imply(self, cell: Cell) -> Implied:
         """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""
@@ -91,16 +92,34 @@ class Bench:
         start = time.perf_counter()
         try:
             outcome = self.bout(cell, seed, trial)
+            return self.kept(cell, outcome, time.perf_counter() - start)
         except (Exception, SystemExit) as error:
             return Trial(status=Status.ERROR, message=said(error), seconds=time.perf_counter() - start)
+
+    def kept(self, cell: Cell, outcome: Outcome, seconds: float) -> Trial:
+        """Return what is kept of a trial of ``cell``."""
         return Trial(
             n_correct=outcome.n_correct,
             n_records=outcome.n_records,
             queries=outcome.queries,
-            seconds=time.perf_counter() - start,
+            seconds=seconds,
             evidence=outcome.evidence,
             placebo=outcome.placebo,
+            audited=outcome.audited,
+            ceilings=self._after(cell, outcome.queries),
         )
+
+    def _after(self, cell: Cell, queries: int) -> tuple[Ceiling, ...]:
+        """Return the ceilings that hold for ``queries`` and for no larger budget."""
+        key = (cell.channel, cell.digest, cell.defences, queries)
+        if key not in self._spent:
+            channel, setting = self._set_up(cell)
+            full = channel.threat(setting)
+            less = channel.spending(full, queries)
+            name = parse(cell.channel, "cell").name
+            known = [theory(self.builder, name, setting.defences, each).ceilings for each in (full, less) if each]
+            self._spent[key] = tuple(item for item in known[-1] if item not in known[0])
+        return self._spent[key]
 
     def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
         """Play one trial of ``cell`` and return all of it; whatever a component raises passes, under its name."""

@@ -15,7 +15,7 @@ import attrs
 import cattrs
 import numpy as np
 
-from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 
 __all__ = ["Implied", "Status", "Trial", "from_json", "plain", "to_json"]
@@ -85,6 +85,9 @@ class Trial:
         seconds: Wall time; never part of the results, which must not depend on the machine.
         evidence: What the attack said for itself.
         placebo: How the attack fared on labels redrawn afterwards, in channels that try it.
+        audited: What it says about a certificate of label-DP, in channels that can prove an epsilon.
+        ceilings: What no attack exceeds that spends no more queries than this one did, where that is less than what
+            holds for the budget.
     """
 
     status: Status = Status.OK
@@ -95,6 +98,8 @@ class Trial:
     seconds: float = 0.0
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     placebo: Placebo | None = None
+    audited: Audited | None = None
+    ceilings: tuple[Ceiling, ...] = ()
 
 
 def plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ import attrs
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge, left_to_gain
-from labelinf_core.evaluator import placebo, statistics
+from labelinf_core.evaluator import alarms, placebo, statistics
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
@@ -159,12 +159,13 @@ def result_of(
         baseline=implied.baseline,
         promise=implied.promise,
         ceilings=implied.ceilings,
-        alarm_accuracy=statistics.alarm_accuracy(shares, n_records, family_wise) if played else None,
-        alarm_exact=statistics.exact_recovery(recovered, family_wise) if played else None,
+        contradicted=bool(played) and alarms.contradicted(played, implied, n_cells),
         at_least=statistics.leak_floor(shares, n_records, family_wise) if played else None,
         blind=implied.blind,
     )
     void = placebo.void_verdicts({cell.id: trials}) if void is None else void
+    if played and alarms.reads_elsewhere(played, implied.baseline, n_cells):
+        verdict = Verdict.LEAKY
     verdict = void.get(cell.id, verdict)
     return CellResult(
         cell=cell, labels=labels, implied=implied, trials=trials, accuracy=accuracy, exact=exact, verdict=verdict

@@ -38,15 +38,20 @@ from labelinf_core.contracts.guarantees import Interval
 __all__ = [
     "CONFIDENCE",
     "alarm_accuracy",
+    "betting_p_value",
     "clopper_pearson",
+    "combined",
     "exact_recovery",
+    "game_p_value",
     "holm",
     "label_accuracy",
     "leak_floor",
+    "no_query_p_value",
     "p_value",
 ]
 
 CONFIDENCE = 0.95  #: of every interval that is printed
+_PARTS = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)  # of the wealth that a bet stakes
 
 
 def clopper_pearson(successes: float, n: float, confidence: float = CONFIDENCE) -> Interval:
@@ -138,6 +143,59 @@ def p_value(correct: int, guesses: int, probability: float) -> float:
     if correct <= 0 or probability >= 1:
         return 1.0
     return float(special.betainc(correct, guesses - correct + 1, probability))
+
+
+def combined(p_values: Sequence[float]) -> float:
+    """Return Fisher's p-value of all of ``p_values``, each valid whatever came before it; 1 without any."""
+    logs = sum(-math.log(max(p, math.ulp(0.0))) for p in p_values)
+    return float(special.gammaincc(len(p_values), logs)) if p_values else 1.0
+
+
+def game_p_value(correct: int, n_records: int, *, share: float, bits: float) -> float:
+    """Return ``min(1, 2**bits P[Bin(n_records, share) >= correct])``, what :class:`PerGame` says of one game."""
+    tail = p_value(correct, n_records, share)
+    return math.exp2(min(0.0, bits + math.log2(max(tail, math.ulp(0.0)))))
+
+
+def betting_p_value(shares: Sequence[float], mean: float) -> float:
+    """Return a p-value of ``mean`` being the most that each share in [0, 1] is expected to be, whatever came before.
+
+    Whoever bets a fixed part of their wealth on the next share being larger than ``mean``, at fair odds, expects to own
+    no more than at first; to own ``1 / p`` times as much has probability p at most (Ville). Five parts are tried with a
+    fifth of the wealth each. Nothing else is assumed: neither many trials, nor labels that are independent.
+
+    Example:
+        >>> round(betting_p_value([0.8, 0.8, 0.8], 0.2), 4)
+        0.0569
+        >>> betting_p_value([0.8], 0.8)
+        1.0
+    """
+    if mean <= 0:
+        return 0.0 if max(shares, default=0.0) > 0 else 1.0
+    returns = np.asarray(shares, dtype=float) / mean
+    wealth = np.mean([np.prod(1 - part + part * returns) for part in _PARTS])
+    return min(1.0, 1 / float(wealth))
+
+
+def no_query_p_value(correct: int, guesses: int, probability: float) -> float:
+    """Return a p-value of guesses of labels that stand in a random order, nothing of which was looked at.
+
+    Sums of draws without replacement spread no wider than sums of independent ones (Hoeffding, JASA 1963, Theorem 4),
+    so Chernoff's bound for the binomial holds.
+
+    Args:
+        correct: Correct guesses.
+        guesses: Guesses made.
+        probability: Share of the most frequent class.
+    """
+    share = correct / guesses
+    if share <= probability:
+        return 1.0
+    if probability <= 0:
+        return 0.0
+    return math.exp(
+        -guesses * float(special.rel_entr(share, probability) + special.rel_entr(1 - share, 1 - probability))
+    )
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:

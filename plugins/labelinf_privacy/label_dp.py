@@ -36,7 +36,15 @@ from numpy.typing import NDArray
 
 from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, Profile
 
-__all__ = ["accuracy", "approximate_accuracy", "gaussian_accuracy", "gaussian_mu_for", "pure_accuracy", "pure_exact"]
+__all__ = [
+    "accuracy",
+    "approximate_accuracy",
+    "gaussian_accuracy",
+    "gaussian_mu_for",
+    "likeliest",
+    "pure_accuracy",
+    "pure_exact",
+]
 
 _POINTS = 33
 _ROUNDS = 8
@@ -52,6 +60,16 @@ def pure_accuracy(epsilon: float, prior: Sequence[float]) -> float:
     shares = np.cumsum(sorted(prior, reverse=True))
     others = np.arange(len(shares)) * math.exp(-epsilon)
     return min(1.0, float((shares / (1 + others)).max()))
+
+
+def likeliest(epsilon: float, share: float) -> float:
+    """Return the largest posterior that a class of prior ``share`` can have under pure label-DP.
+
+    Whatever is known of the other labels, the odds of a class grow by ``e**eps`` at most. So, guessed one after the
+    other, each label is right with this probability at most (``share`` that of the likeliest class), and the number of
+    right ones is stochastically smaller than a binomial: a statement about every single game.
+    """
+    return share / (share + (1 - share) * math.exp(-epsilon))
 
 
 def pure_exact(epsilon: float, prior: Sequence[float], n_records: int) -> float:

@@ -107,7 +107,7 @@ def test_a_guess_must_be_one() -> None:
         ("\ud800surrogate", "surrogate"),
         (Mute(), "a Mute that cannot be written"),
         (Sly("quiet"), "quiet"),
-        ("x" * 10_000_000, "x" * 399 + "…"),
+        ("x" * 10_000_000, "x" * 599 + "…"),
     ],
     ids=["control", "surrogate", "mute", "sly", "long"],
 )

@@ -8,7 +8,7 @@ like. So noise is certified behind transparent defences only; what comes after i
 from __future__ import annotations
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat
 
@@ -47,4 +47,5 @@ def certified(threat: GradientThreat, defence: GradientDefence, accuracy: float,
     if threat.batch > 1 or threat.features_public or not hides_the_clipped(threat, defence):
         return ()
     exact = accuracy**threat.n_records
-    return (Ceiling(accuracy=accuracy, statement=statement, conditions=HIDDEN_FEATURES, exact=exact),)
+    game = PerGame(share=accuracy)  # every release depends on its own sample alone
+    return (Ceiling(accuracy=accuracy, statement=statement, conditions=HIDDEN_FEATURES, exact=exact, game=game),)

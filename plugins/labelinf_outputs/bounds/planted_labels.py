@@ -7,11 +7,11 @@ import math
 import attrs
 
 from labelinf_core.contracts.components import Bound
-from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_privacy import auditing
-from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy, pure_exact
+from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
 
 __all__ = ["PlantedLabels"]
 
@@ -27,7 +27,10 @@ class PlantedLabels(Bound):
         if not isinstance(threat, OutputThreat) or math.isinf(threat.label_epsilon):
             return ()
         accuracy, exact = _denied(threat)
-        return (Ceiling(accuracy=accuracy, exact=exact, statement=_STATEMENT, conditions=_conditions(threat)),)
+        # With probability delta everything may be told at once: nothing holds in every game then.
+        game = PerGame(share=likeliest(threat.label_epsilon, max(threat.prior))) if threat.label_delta == 0 else None
+        conditions = _conditions(threat)
+        return (Ceiling(accuracy=accuracy, exact=exact, statement=_STATEMENT, conditions=conditions, game=game),)
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The ceiling, and the epsilon that an audit cannot exceed."""

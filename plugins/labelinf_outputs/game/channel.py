@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
+    Audited,
     Channel,
     Defence,
     LabelSet,
@@ -153,6 +154,7 @@ class OutputChannel(Channel):
             },
             guess=guess.labels,
             truth=victim.planted,
+            audited=_audited(guess, victim, threat),
             placebo=Placebo(
                 n_correct=n_placebo,
                 n_records=redrawn.size,
@@ -171,15 +173,43 @@ def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
     return correct
 
 
+def _audited(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Audited:
+    """Set the certificate against the guesses, the most confident ones first, for the shares fixed beforehand."""
+    found, delta = ranked(guess, victim.planted), threat.label_delta
+    provable = delta == 0 or threat.n_classes == 2  # for more classes it is not proved for delta > 0
+    sizes = auditing.guess_counts(victim.planted.size)
+    each = [
+        auditing.claim_p_value(
+            int(found[:size].sum()),
+            min(size, found.size),
+            threat.label_epsilon,
+            n_classes=threat.n_classes,
+            delta=delta,
+            n_canaries=victim.planted.size,
+        )
+        for size in sizes
+        if provable and found.size
+    ]
+    return Audited(
+        at_least=_proved(found, victim, threat).epsilon,
+        delta=delta if provable else 0.0,
+        certified=threat.label_epsilon,
+        p_value=min(1.0, len(sizes) * min(each, default=1.0)),
+    )
+
+
+def _proved(found: NDArray[np.bool_], victim: Member, threat: OutputThreat) -> auditing.EpsilonBound:
+    delta = threat.label_delta if threat.n_classes == 2 else 0.0
+    return auditing.one_run_epsilon(found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=delta)
+
+
 def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
     """Say what a trial shows beside the share of correct guesses.
 
     Against an (epsilon, delta) certificate the bound is of that form, for two classes; it is not proved for more.
     """
     delta = threat.label_delta if threat.n_classes == 2 else 0.0
-    bound = auditing.one_run_epsilon(
-        ranked(guess, victim.planted), n_canaries=threat.n_records, n_classes=threat.n_classes, delta=delta
-    )
+    bound = _proved(ranked(guess, victim.planted), victim, threat)
     trained = victim.trained != ABSTAIN
     memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
     return {

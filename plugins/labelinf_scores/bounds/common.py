@@ -5,11 +5,12 @@ from __future__ import annotations
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.score import ScoreThreat
 
-__all__ = ["INDEPENDENT", "REAL_NOISE", "counts_allowance", "score_threat"]
+__all__ = ["INDEPENDENT", "REAL_NOISE", "UNRELATED", "counts_allowance", "score_threat"]
 
+UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
 INDEPENDENT = (
-    "labels are independent with the class shares and the adversary may know all others; exact class counts would be "
-    "worth a little more, about 0.2 / N, for which the alarm allows"
+    f"{UNRELATED}; labels independent with the class shares, all others known; exact class counts would be worth a "
+    "little more, about 0.2 / N by simulation, for which the alarm allows"
 )
 REAL_NOISE = "the noise is real-valued (the low bits of a double give away more), its draws independent"
 

@@ -14,11 +14,11 @@ import math
 import attrs
 
 from labelinf_core.contracts.components import Bound
-from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.beside_ladder import beside_ladder
-from labelinf_scores.bounds.common import score_threat
-from labelinf_scores.bounds.entropy import fano_accuracy, label_bits
+from labelinf_scores.bounds.common import UNRELATED, score_threat
+from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.score import ScoreThreat
 
@@ -101,8 +101,9 @@ class Counting(Bound):
                 ),
                 exact=math.exp2(bits - entropy),
                 statement="labelinf theory, counting and Fano",
-                conditions=f"{bits:.1f} bits in all answers, {entropy:.1f} in the labels; labels in random order, "
-                f"class counts known; no guarantee for any one record",
+                conditions=f"{bits:.1f} bits in all answers, {entropy:.1f} in the labels in random order, class counts "
+                f"known (charged as one more answer); {UNRELATED}; no guarantee for any one record",
+                game=PerGame(share=facts.baseline, bits=bits + counts_bits(facts.prior, facts.n_records)),
             ),
         )
 

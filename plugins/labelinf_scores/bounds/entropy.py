@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["class_counts", "counts_probability", "fano_accuracy", "gaussian_bits", "label_bits"]
+__all__ = ["class_counts", "counts_bits", "counts_probability", "fano_accuracy", "gaussian_bits", "label_bits"]
 
 _FRACTIONS = np.geomspace(1e-6, 1 - 1e-6, 48)
 _LOGS = -0.5 * np.log1p(-_FRACTIONS)
@@ -42,6 +42,14 @@ def counts_probability(prior: Sequence[float], n_records: int) -> float:
     counts = class_counts(prior, n_records)
     log2s = sum(count * math.log2(count / n_records) for count in counts if count)
     return min(1.0, math.exp2(label_bits(prior, n_records) + log2s))
+
+
+def counts_bits(prior: Sequence[float], n_records: int) -> float:
+    """Return what exactly known class counts are worth: one more answer, of so many bits.
+
+    Whatever has probability p for independent labels has probability ``2**bits p`` at most once the counts are given.
+    """
+    return max(0.0, -math.log2(counts_probability(prior, n_records)))
 
 
 def fano_accuracy(*, bits: float, entropy: float, n_records: int, n_classes: int) -> float:

@@ -7,11 +7,11 @@ import math
 import attrs
 
 from labelinf_core.contracts.components import Bound
-from labelinf_core.contracts.guarantees import BoundValue, Ceiling
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, PerGame
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy, pure_exact
+from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
 from labelinf_scores.bounds.common import INDEPENDENT, counts_allowance
-from labelinf_scores.bounds.entropy import counts_probability
+from labelinf_scores.bounds.entropy import counts_bits, counts_probability
 
 __all__ = ["LabelDp"]
 
@@ -32,17 +32,19 @@ class LabelDp(Bound):
         if delta > 0:
             accuracy = approximate_accuracy(epsilon, delta, prior)
             double = approximate_accuracy(2 * epsilon, min(1.0, (1 + math.exp(epsilon)) * delta), prior)
-            exact = accuracy
+            exact, game = accuracy, None  # with probability delta everything may be told at once
         else:
             accuracy, double = pure_accuracy(epsilon, prior), pure_accuracy(2 * epsilon, prior)
             known = counts_probability(prior, threat.n_records)
             exact = min(accuracy, pure_exact(epsilon, prior, threat.n_records) / known)
+            game = PerGame(share=likeliest(epsilon, max(prior)), bits=counts_bits(prior, threat.n_records))
         return (
             Ceiling(
                 accuracy=accuracy,
                 exact=exact,
                 statement="labelinf theory, label-DP ceilings",
                 conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {INDEPENDENT}",
+                game=game,
                 allowance=counts_allowance(accuracy, double, threat.n_records, threat.n_classes),
             ),
         )

@@ -106,6 +106,11 @@ class ScoreChannel(Channel):
             threat = defence.tell(threat)
         return of_channel(threat, ScoreThreat, "threat model", "score")
 
+    def spending(self, threat: ThreatModel, queries: int) -> ScoreThreat | None:
+        """Return ``threat`` with a budget of ``queries``; None for no query, after which only a blind guess is left."""
+        told = of_channel(threat, ScoreThreat, "threat model", "score")
+        return attrs.evolve(told, query_budget=queries) if queries > 0 and told.allows(queries) else None
+
     def check(self, data: LabelSet) -> None:
         """Ask the scorer for one score, of a prediction that says nothing.
 
