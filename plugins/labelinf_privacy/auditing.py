@@ -37,6 +37,7 @@ __all__ = [
     "GUESS_SHARES",
     "EpsilonBound",
     "claim_p_value",
+    "committed_epsilon",
     "epsilon_lower_bound",
     "guess_counts",
     "label_dp_ceiling",
@@ -189,6 +190,40 @@ class EpsilonBound:
     correct: int
     provable: float
     beta: float
+
+
+def committed_epsilon(
+    ranked: NDArray[np.bool_],
+    guesses: int,
+    *,
+    n_canaries: int,
+    n_classes: int = 2,
+    beta: float = BETA,
+    delta: float = 0.0,
+) -> EpsilonBound:
+    """Return the epsilon that one run proves by a number of guesses that was fixed before the run: nothing to correct.
+
+    Args:
+        ranked: Whether each guess is correct, most confident first, abstentions left out.
+        guesses: How many of them count.
+        n_canaries: All canaries, abstentions included.
+        n_classes: K.
+        beta: Error probability.
+        delta: See :func:`epsilon_lower_bound`.
+
+    Guarantees:
+        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_auditing.py``, by simulation).
+    """
+    made = min(guesses, ranked.size)
+    correct = int(ranked[:made].sum())
+    known = {"n_classes": n_classes, "beta": beta, "delta": delta, "n_canaries": n_canaries}
+    return EpsilonBound(
+        epsilon=epsilon_lower_bound(correct, made, **known),  # type: ignore[arg-type]
+        guesses=made,
+        correct=correct,
+        provable=epsilon_lower_bound(guesses, guesses, **known),  # type: ignore[arg-type]
+        beta=beta,
+    )
 
 
 def one_run_epsilon(

@@ -18,7 +18,7 @@ from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_outputs.audit.findings import Audit, Word
+from labelinf_outputs.audit.findings import Audit, Claim, Conclusion, Word
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs
@@ -69,7 +69,8 @@ def cli(*arguments: str) -> Result:
         pass
 
     main.add_command(outputs)
-    return CliRunner().invoke(main, ["outputs", *arguments])
+    sworn = ["--planted-by-me"] if "--canaries" in arguments else []
+    return CliRunner().invoke(main, ["outputs", *arguments, *sworn])
 
 
 def test_a_memorising_model_leaks(tmp_path: Path) -> None:
@@ -86,15 +87,17 @@ def test_a_memorising_model_leaks(tmp_path: Path) -> None:
 def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) -> None:
     """Nominal epsilon .3. Ten seeds of the broken one; the right one is wrongly accused in at most 5 % of audits."""
     keep = auditing.label_dp_ceiling(0.3, 2)
-    caught = [audited(files(tmp_path, keep, seed=seed, resample=True), claimed=0.3).refuted for seed in range(10)]
-    accused = [audited(files(tmp_path, keep, seed=seed), claimed=0.3).refuted for seed in range(40)]
+    caught = [
+        audited(files(tmp_path, keep, seed=seed, resample=True), claim=Claim(epsilon=0.3)).refuted for seed in range(10)
+    ]
+    accused = [audited(files(tmp_path, keep, seed=seed), claim=Claim(epsilon=0.3)).refuted for seed in range(40)]
 
     assert sum(caught) == 10  # each with probability above .9999
     assert sum(accused) <= 6  # exceeded with probability below .014 if the rate were 5 %; it is far below
 
 
 def test_losses_of_the_planted_labels_are_called_what_they_are(tmp_path: Path) -> None:
-    found = audited(files(tmp_path, keep=0.6, losses=True), claimed=1.0)
+    found = audited(files(tmp_path, keep=0.6, losses=True), claim=Claim(epsilon=1.0))
 
     assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Word.VIEW_REVEALS
     assert word(found, "lia-threshold") is Word.WITHIN
@@ -112,7 +115,8 @@ def test_references_let_calibrated_attacks_play(tmp_path: Path) -> None:
     found = audited({**given, "references": str(tmp_path / "r.npz")})
 
     assert word(found, "calibrated") is word(found, "lira") is Word.LEAKS
-    assert found.notes == ()
+    assert found.voids == ()
+    assert found.committed.why == "chosen on 4 reference models"
 
 
 def test_canaries_may_be_some_of_the_records(tmp_path: Path) -> None:
@@ -144,7 +148,7 @@ def test_rounded_probabilities_need_not_sum_to_one_and_hide_half_a_step(tmp_path
     assert planted.release.probabilities.tolist() == [[0.3, 0.3, 0.3], [0, 0.1, 0.9]]
     assert np.exp(planted.release.log_probabilities[1, 0]) == pytest.approx(0.05)
     assert str(planted.view) == "probabilities, rounded to 0.1"
-    with pytest.raises(InputError, match=r"row 2 must be probabilities that sum to one, got 0\.3, 0\.3, 0\.3"):
+    with pytest.raises(InputError, match="row 2 must be probabilities that sum to one"):
         read_planted(predictions, canaries)
 
 
@@ -203,7 +207,7 @@ def test_memory_of_the_trained_label_stands_beside_the_planted_one(tmp_path: Pat
         ),
     }
 
-    found = audited(given, claimed=0.5, attacks=["lia-threshold"]).findings[0]
+    found = audited(given, claim=Claim(epsilon=0.5), attacks=["lia-threshold"]).findings[0]
 
     assert found.memorised is not None
     assert found.memorised.value == 1.0
@@ -251,21 +255,24 @@ def test_a_first_row_that_counts_the_classes_is_a_header(tmp_path: Path) -> None
     assert np.array_equal(named.release.probabilities, bare.release.probabilities)
 
 
-def test_labels_that_are_not_uniform_are_doubted(tmp_path: Path) -> None:
+def test_labels_that_are_not_uniform_are_void(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.5)
     given["canaries"] = write(tmp_path / "c.csv", "label", ["yes"] * 400 + ["no"] * 200)
 
-    assert "not uniform over the classes" in audited(given).notes[0]
+    found = audited(given)
+    assert found.conclusion is Conclusion.VOID
+    assert "not uniform over the classes" in found.voids[0]
 
 
-def test_labels_that_references_guess_are_doubted(tmp_path: Path) -> None:
+def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:
     given = files(tmp_path, keep=1.0)
     planted = read_planted(**given)
     p = np.broadcast_to(planted.release.probabilities, (4, M, 2))
     np.savez(tmp_path / "r.npz", probabilities=p, labels=np.random.default_rng(0).integers(0, 2, (4, M)))
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
-    assert "the reference models alone, which never saw them, guess" in found.notes[0]
+    assert found.conclusion is Conclusion.VOID
+    assert "the reference models alone, which never saw them, guess" in found.voids[0]
 
 
 def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
@@ -282,9 +289,10 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     assert (held.exit_code, caught.exit_code, gated.exit_code) == (0, 1, 1)
     assert "REFUTED: epsilon = 0.3 was claimed" in caught.output
     assert "refutes the claim" in caught.output
-    assert "Not refuted: epsilon = 0.3 was claimed" in held.output
+    assert "NOT REFUTED: epsilon = 0.3 was claimed" in held.output
     assert "epsilon = 0.3 allows any attack 57.4% of the planted labels" in held.output
-    assert "600 canaries can prove epsilon >= 4.92 at best" in held.output
+    assert "600 guesses, all correct, would have proved epsilon >= 5.30." in held.output
+    assert "Assumed, as you say: the labels were drawn uniformly" in held.output
 
 
 def test_an_audit_without_an_attack_is_not_passed(tmp_path: Path) -> None:
@@ -304,9 +312,9 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
 
     result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
 
-    assert "No attack found anything. That is not a proof of safety." in result.output
-    assert "600 canaries can prove epsilon >= 4.92 at best." in result.output
-    assert result.exit_code == 0
+    assert "INCONCLUSIVE: no attack found anything, and nothing shows that one could have." in result.output
+    assert "there is no control; labelinf plant makes one." in result.output
+    assert result.exit_code == 3
 
 
 def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
@@ -317,7 +325,7 @@ def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
 
     assert "lia-threshold" in result.output
     assert ": leaks, within the claim" in result.output
-    assert "Not refuted: epsilon = 1 was claimed, epsilon >= " in result.output
+    assert "NOT REFUTED: epsilon = 1 was claimed, epsilon >= " in result.output
     assert "That is not a proof of the claim." in result.output
     assert (result.exit_code, cli(*arguments, "--gate").exit_code) == (0, 1)
 
@@ -331,15 +339,16 @@ def test_the_command_speaks_json(tmp_path: Path) -> None:
 
     assert report["leaks"] is True
     assert [item["word"] for item in report["findings"]] == ["leaks"]
-    assert report["claimed"] == "inf"
+    assert report["claim"] == {"epsilon": "inf", "delta": 0.0}
+    assert (report["conclusion"], report["sealed"], result.exit_code) == ("leaks", False, 1)
 
 
 @pytest.mark.parametrize(
     ("view", "text", "message"),
     [
         (View(resolution=0.1), "no,yes\n0.52,0.48\n0.2,0.8\n", "row 2 is declared as rounded to 0.1 and is not"),
-        (View(outputs=Outputs.LOGITS), "no,yes\n1,inf\n0,1\n", "row 2 must hold 2 numbers, got 1, inf"),
-        (View(outputs=Outputs.TOP_ONE), "no,yes\n1,0\n0,1\n", "must have one column: a header, and the predicted"),
+        (View(outputs=Outputs.LOGITS), "no,yes\n1,inf\n0,1\n", "row 2 must hold 2 finite numbers"),
+        (View(outputs=Outputs.TOP_ONE), "no,yes\n1,0\n0,1\n", "must have one column, beside 'record'"),
         (View(), "0,1\n1,0\n0,1\n", "row 1, 0,1, may be a header or a record. Name the classes, or write 0.0,1.0"),
         (View(), "no,no\n1,0\n0,1\n", "its header names class 'no' twice"),
     ],
@@ -357,7 +366,7 @@ def test_outputs_that_are_not_what_was_declared_are_one_sentence(
 def test_one_class_is_not_an_audit(tmp_path: Path) -> None:
     said, canaries = (write(tmp_path / name, "label", ["a", "a"]) for name in ("p.csv", "c.csv"))
 
-    with pytest.raises(InputError, match="hold one class, 'a'; at least two are needed"):
+    with pytest.raises(InputError, match="hold one class; at least two are needed"):
         read_planted(said, canaries, view=View(outputs=Outputs.TOP_ONE))
 
 
@@ -369,18 +378,18 @@ GOOD = {"p": "no,yes\n0.5,0.5\n0.2,0.8\n", "c": "label\nno\nyes\n"}
     [
         ({"p": ""}, r"p\.csv is empty"),
         ({"p": "no,yes\n"}, "has a header and no rows"),
-        ({"p": "no,yes\n0.5,0.5\n0.2,x\n"}, "row 3 must hold 2 numbers, got 0.2, x"),
-        ({"p": "no,yes\n0.5,0.5\n0.2\n"}, "row 3 must hold 2 numbers, got 0.2"),
-        ({"p": "no,yes\n0.5,0.5\nnan,0.5\n"}, "row 3 must hold 2 numbers"),
-        ({"p": "no,yes\n0.5,0.5\n0.9,0.9\n"}, "row 3 must be probabilities that sum to one, got 0.9, 0.9"),
+        ({"p": "no,yes\n0.5,0.5\n0.2,x\n"}, "row 3 must hold 2 finite numbers in 2 cells"),
+        ({"p": "no,yes\n0.5,0.5\n0.2\n"}, "row 3 must hold 2 finite numbers"),
+        ({"p": "no,yes\n0.5,0.5\nnan,0.5\n"}, "row 3 must hold 2 finite numbers"),
+        ({"p": "no,yes\n0.5,0.5\n0.9,0.9\n"}, "row 3 must be probabilities that sum to one"),
         ({"p": "no,yes\n1.5,-0.5\n0.5,0.5\n"}, "row 2 must be probabilities that sum to one"),
         ({"c": "class\nno\nyes\n"}, "has no column 'label'. Columns are 'class'"),
         ({"c": "label\n"}, "has no rows. It needs one row per planted label"),
-        ({"c": "label\nno\nmaybe\n"}, "row 3: label 'maybe' must be one of no, yes"),
+        ({"c": "label\nno\nmaybe\n"}, "row 3: label must be one of no, yes"),
         ({"c": "label\nno\n"}, "has 1 canaries for 2 predictions; a column 'record' must say"),
-        ({"c": "record,label\n0,no\n5,yes\n"}, r"row 3: record '5' must be a whole number in 0\.\.1"),
+        ({"c": "record,label\n0,no\n5,yes\n"}, r"row 3: record must be a whole number in 0\.\.1"),
         ({"c": "record,label\n0,no\n0,yes\n"}, "record 0 stands there 2 times, each must once"),
-        ({"c": "label,loss\nno,0.1\nyes,-3\n"}, "row 3: loss '-3' must be a number that is not negative"),
+        ({"c": "label,loss\nno,0.1\nyes,-3\n"}, "row 3: loss must be a number that is not negative"),
         ({"c": "label,loss\nno,0.1\nyes\n"}, "row 3 has 1 cells, the header has 2"),
     ],
 )
@@ -431,7 +440,7 @@ def test_a_missing_file_and_a_file_of_another_kind_are_one_sentence(tmp_path: Pa
 
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_planted(str(tmp_path / "none.csv"), c)
-    with pytest.raises(InputError, match=r"is not a NumPy \.npz file that can be read; numpy\.savez writes one"):
+    with pytest.raises(InputError, match=r"is not a NumPy \.npz file that can be read; numpy\.savez writes \.npz"):
         read_planted(p, c, p)
     with pytest.raises(InputError, match=r"none\.npz cannot be read: No such file"):
         read_planted(p, c, str(tmp_path / "none.npz"))
@@ -444,14 +453,14 @@ def test_a_delta_for_many_classes_and_a_foreign_attack_are_one_sentence(tmp_path
     }
 
     with pytest.raises(InputError, match=r"delta=0\.1 must be 0 for 3 classes"):
-        audited(given, claimed=1.0, delta=0.1)
+        audited(given, claim=Claim(epsilon=1.0, delta=0.1))
     with pytest.raises(LabelinfError, match="attack 'majority' does not belong to the output channel"):
         audited(given, attacks=["majority"])
 
 
 def test_a_delta_of_two_classes_proves_a_little_less(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.9)
-    pure, approximate = audited(given, claimed=1.0), audited(given, claimed=1.0, delta=1e-4)
+    pure, approximate = audited(given, claim=Claim(epsilon=1.0)), audited(given, claim=Claim(epsilon=1.0, delta=1e-4))
 
     assert 1.0 < approximate.epsilon < pure.epsilon
     assert approximate.epsilon < approximate.provable < pure.provable
@@ -471,11 +480,13 @@ def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the
     approximate = cli(*arguments, "--epsilon", "0.1", "--delta", "0.05", "--attack", "lia-threshold")
 
     whole, share = r"100\.0% \[99\.\d%, 100\.0%\]", r"\d+\.\d% \[\d+\.\d%, \d+\.\d%\]"
-    assert re.search(rf"= {whole} \(chance 50\.0%\), p .*, trained label {whole}, placebo {share}, epsilon", pure)
-    assert "p above ceiling" in pure
+    assert re.search(rf"= {whole}: refutes the claim", pure)
+    assert re.search(rf"chance 50\.0%, p .*; placebo {share}", pure)
+    assert re.search(rf"trained label {whole}", pure)
+    assert re.search(r"600 of its 600 surest guesses: epsilon >= 5\.30, p of the claim \d", pure)
+    assert max(map(len, pure.splitlines())) <= 100
     # Everything is told with probability delta, so one run that tells everything refutes nothing.
-    assert "p above ceiling" not in approximate.output
-    assert "p of the claim 0.19," in approximate.output
+    assert re.search(r"p of the claim 0\.19$", approximate.output, re.M)
     assert "lets any attack expect" in approximate.output
     assert approximate.exit_code == 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_outputs.audit.findings import Audit, Word
+from labelinf_outputs.audit.findings import Audit, Claim, Word
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
 
@@ -23,7 +23,7 @@ def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Au
     runpy.run_path(str(SCRIPT), run_name="__main__")
     given = (str(folder / name) for name in ("predictions.csv", "canaries.csv", "references.npz"))
     return audit_outputs(
-        read_planted(*given), Builder(Host.load(strict=True)), claimed=1.0, rng=np.random.default_rng(0)
+        read_planted(*given), Builder(Host.load(strict=True)), claim=Claim(epsilon=1.0), rng=np.random.default_rng(0)
     )
 
 
@@ -38,4 +38,4 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     assert threshold.word is (Word.REFUTES if refuted else Word.WITHIN)
     assert threshold.memorised is not None
     assert threshold.memorised.value > 0.99
-    assert found.notes == ()
+    assert found.voids == ()

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_outputs.attacks.threshold import Threshold
-from labelinf_outputs.audit.findings import Bout, Finding, Word, judge
+from labelinf_outputs.audit.committed import Commitment
+from labelinf_outputs.audit.findings import Bout, Claim, Finding, Word, judge
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
 from labelinf_privacy.auditing import label_dp_ceiling
@@ -42,6 +43,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     planted, features = rng.integers(0, 2, m), rng.normal(size=(m, 3))
     trained = perturb(planted, epsilon, 2, np.random.default_rng(3))
     threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), declared=View())
+    committed = Commitment(attack="lia-threshold", guesses=m, why="fixed in advance")
 
     def audited(labels: NDArray[np.intp]) -> Finding:
         said = DecisionTreeClassifier(random_state=0).fit(features, labels).predict_proba(features)
@@ -54,7 +56,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
             placebo=guess.labels == rng.integers(0, 2, m),
             trained=guess.labels == labels,
         )
-        return judge([bout], threat, epsilon, 0.0)[0]
+        return judge([bout], threat, Claim(epsilon=epsilon), committed)[0]
 
     honest, broken = audited(trained), audited(planted)
 
@@ -64,5 +66,5 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     ceiling = label_dp_ceiling(epsilon, 2)
     assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
     assert (honest.word, broken.word) == (Word.WITHIN, Word.REFUTES)
-    assert honest.p_ceiling > 1e-3
-    assert broken.p_ceiling < 1e-9
+    assert honest.p_claim > 1e-3
+    assert broken.p_claim < 1e-9

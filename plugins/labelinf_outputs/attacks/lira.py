@@ -25,12 +25,14 @@ _TINY = 1e-12
 
 
 def log_odds(log_probabilities: Floats) -> Floats:
-    """Return ``log p_k - log(1 - p_k)``, computed from the other classes so that it does not saturate."""
-    n_classes = log_probabilities.shape[-1]
-    others = np.stack(
-        [np.logaddexp.reduce(np.delete(log_probabilities, k, axis=-1), axis=-1) for k in range(n_classes)], axis=-1
-    )
-    return np.asarray(log_probabilities - others)
+    """Return ``log p_k - log(1 - p_k)``, computed from the other classes so that it does not saturate.
+
+    The sum over the others is what stands before plus what stands behind: two running sums, O(K).
+    """
+    before, behind = (np.full_like(log_probabilities, -np.inf) for _ in range(2))
+    before[..., 1:] = np.logaddexp.accumulate(log_probabilities[..., :-1], axis=-1)
+    behind[..., :-1] = np.logaddexp.accumulate(log_probabilities[..., :0:-1], axis=-1)[..., ::-1]
+    return np.asarray(log_probabilities - np.logaddexp(before, behind))
 
 
 def log_ratios(victim: Floats, references: References) -> Floats:

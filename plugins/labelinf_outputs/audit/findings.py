@@ -1,4 +1,4 @@
-"""What an audit of planted labels says: counts of every attack, corrected for there being several, in words."""
+"""What an audit of planted labels says: one committed attack that counts, others beside it, in words."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.placebo import LEVEL
 from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
+from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.game.view import View
 from labelinf_privacy import auditing
 
-__all__ = ["Audit", "Bout", "Finding", "Word", "judge"]
+__all__ = ["Audit", "Bout", "Claim", "Conclusion", "Finding", "Word", "judge"]
 
 
 class Word(enum.Enum):
     """What an audit says of one attack."""
 
     REFUTES = "refutes the claim"
-    """It guesses more than the claimed epsilon allows."""
+    """It was committed to, and guesses more than the claimed epsilon allows."""
     WITHIN = "leaks, within the claim"
-    """It beats chance, and the claimed epsilon allows as much."""
+    """It beats chance, and does not refute the claimed epsilon."""
     LEAKS = "leaks"
     """It beats chance, and nothing was claimed."""
     NOTHING = "nothing found"
@@ -37,6 +38,47 @@ class Word(enum.Enum):
     REFUSED = "not played"
     FAILED = "failed"
     """It broke while it was played, which says nothing about the model."""
+
+
+class Conclusion(enum.Enum):
+    """What an audit says, and how a command ends."""
+
+    REFUTED = "refuted"
+    """The claimed epsilon is too small."""
+    LEAKS = "leaks"
+    """Planted labels come out; nothing was claimed."""
+    NOT_REFUTED = "not refuted"
+    """Planted labels come out, not more than is claimed; or none do, of a model that gives back what it should."""
+    NOTHING_FOUND = "nothing found"
+    """No planted label comes out, and labels that were trained on openly do."""
+    INCONCLUSIVE = "inconclusive"
+    """Nothing comes out, and nothing shows that anything could."""
+    VOID = "void"
+    """These were no planted labels, or the files do not belong together."""
+
+    @property
+    def status(self) -> int:
+        """The exit code: 1 for what was found, 3 where nothing can be concluded."""
+        found = {Conclusion.REFUTED: 1, Conclusion.LEAKS: 1, Conclusion.INCONCLUSIVE: 3, Conclusion.VOID: 3}
+        return found.get(self, 0)
+
+
+@attrs.frozen(kw_only=True)
+class Claim:
+    """The label-DP that is claimed.
+
+    Attributes:
+        epsilon: Infinity without a claim.
+        delta: The delta that goes with it.
+    """
+
+    epsilon: float = math.inf
+    delta: float = 0.0
+
+    @property
+    def made(self) -> bool:
+        """Whether anything is claimed."""
+        return math.isfinite(self.epsilon)
 
 
 @attrs.frozen(kw_only=True)
@@ -51,14 +93,14 @@ class Finding:
         guesses: Guesses made; the rest are abstentions.
         accuracy: Share of the guesses that are correct, with its interval.
         p_chance: Exact p-value against 1/K, Holm-adjusted over the attacks.
-        p_ceiling: p-value of the claim, Holm-adjusted; 1 without one. Exact against the claimed epsilon's ceiling for
-            delta = 0, an upper bound for delta > 0 (:func:`labelinf_privacy.auditing.claim_p_value`).
         placebo: Correct guesses of the redrawn labels.
         p_placebo: Exact p-value of that, Holm-adjusted.
-        epsilon: What the guesses prove, at error probability ``auditing.BETA`` over all attacks.
         placebo_share: Share of the guesses of the redrawn labels that are correct, with its interval.
         memorised: Share of the guesses that are the label the model was trained on, where that is known. No label-DP
             mechanism is meant to lower it.
+        epsilon: What the committed guesses prove at error probability ``auditing.BETA``; None of other attacks.
+        p_claim: p-value of the claim by the committed guesses; exact for delta = 0, an upper bound for delta > 0
+            (:func:`labelinf_privacy.auditing.claim_p_value`). 1 without a claim, and of other attacks.
     """
 
     attack: str
@@ -68,12 +110,15 @@ class Finding:
     guesses: int = 0
     accuracy: Interval | None = None
     p_chance: float = 1.0
-    p_ceiling: float = 1.0
     placebo: int = 0
     p_placebo: float = 1.0
-    epsilon: auditing.EpsilonBound | None = None
     placebo_share: Interval | None = None
     memorised: Interval | None = None
+    epsilon: auditing.EpsilonBound | None = None
+    p_claim: float = 1.0
+
+
+_VOID = (Word.LEAKY, Word.VIEW_REVEALS)
 
 
 @attrs.frozen(kw_only=True)
@@ -83,41 +128,63 @@ class Audit:
     Attributes:
         n_canaries: Planted labels.
         n_classes: K.
-        claimed: The epsilon that was claimed; infinity without a claim.
-        delta: The delta that goes with it.
+        claim: What was claimed.
         ceiling: What the claim allows any attack to expect; for delta > 0 one run may well exceed it.
-        provable: The most that so many canaries could have proved, one attack played alone.
+        committed: What counts.
         findings: One for every attack.
-        notes: Doubts about the planted labels themselves.
+        voids: Why this is no audit; empty when it is one.
+        signal: Whether labels that were trained on openly come out; None when there are none.
+        sealed: Whether ``labelinf plant`` drew the labels.
     """
 
     n_canaries: int
     n_classes: int
-    claimed: float
-    delta: float
+    claim: Claim
     ceiling: float
-    provable: float
+    committed: Commitment
     findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
+    voids: tuple[str, ...]
+    signal: bool | None
+    sealed: bool
+
+    @property
+    def counted(self) -> Finding:
+        """What the committed attack found."""
+        return next(finding for finding in self.findings if finding.attack == self.committed.attack)
 
     @property
     def epsilon(self) -> float:
-        """The largest epsilon proved by an attack that passes the placebo."""
-        honest = [f.epsilon.epsilon for f in self.findings if f.word not in _VOID and f.epsilon]
-        return max(honest, default=0.0)
+        """The epsilon that is proved; 0 where the committed attack is void."""
+        bound = self.counted.epsilon
+        return 0.0 if bound is None or self.counted.word in _VOID else bound.epsilon
 
     @property
-    def refuted(self) -> bool:
-        """Whether the claim is."""
-        return any(finding.word is Word.REFUTES for finding in self.findings)
+    def provable(self) -> float:
+        """The most that so many committed guesses could have proved."""
+        return 0.0 if self.counted.epsilon is None else self.counted.epsilon.provable
 
     @property
     def leaks(self) -> bool:
         """Whether an attack that passes the placebo beats chance."""
         return any(finding.word in (Word.LEAKS, Word.WITHIN, Word.REFUTES) for finding in self.findings)
 
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is."""
+        return self.conclusion is Conclusion.REFUTED
 
-_VOID = (Word.LEAKY, Word.VIEW_REVEALS)
+    @property
+    def conclusion(self) -> Conclusion:
+        """What all of it comes to."""
+        if self.voids or self.counted.word in _VOID:
+            return Conclusion.VOID
+        if self.counted.word is Word.REFUTES:
+            return Conclusion.REFUTED
+        if self.leaks:
+            return Conclusion.NOT_REFUTED if self.claim.made else Conclusion.LEAKS
+        if not self.signal or self.counted.word is Word.FAILED:
+            return Conclusion.INCONCLUSIVE
+        return Conclusion.NOT_REFUTED if self.claim.made else Conclusion.NOTHING_FOUND
 
 
 @attrs.frozen(kw_only=True)
@@ -137,45 +204,50 @@ class Bout:
     trained: NDArray[np.bool_] | None
 
 
-def judge(bouts: Sequence[Bout], threat: OutputThreat, claimed: float, delta: float) -> list[Finding]:
-    """Count every bout, correcting for there being several.
+def judge(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: Commitment) -> list[Finding]:
+    """Count every bout; the committed one against the claim, all against chance.
 
     Args:
         bouts: What was played.
         threat: What is public.
-        claimed: The epsilon that is tested; infinity without a claim.
-        delta: The delta that goes with it.
+        claim: What is tested.
+        committed: What counts.
     """
-    guesses, shams = [bout.ranked for bout in bouts], [bout.placebo for bout in bouts]
-    p_values = zip(
-        _chances(guesses, threat), _claims(guesses, threat, claimed, delta), _chances(shams, threat), strict=True
-    )
+    chances, shams = (_chances(which, threat) for which in ([b.ranked for b in bouts], [b.placebo for b in bouts]))
     findings = []
-    for bout, (p_chance, p_ceiling, p_placebo) in zip(bouts, p_values, strict=True):
-        bound = auditing.one_run_epsilon(
-            bout.ranked,
-            n_canaries=threat.n_records,
-            n_classes=threat.n_classes,
-            beta=auditing.BETA / len(bouts),
-            delta=delta,
-        )
-        correct, made = int(bout.ranked.sum()), bout.ranked.size
+    for bout, p_chance, p_placebo in zip(bouts, chances, shams, strict=True):
+        bound, p_claim = _counted(bout, threat, claim, committed)
         finding = Finding(
             attack=bout.attack,
-            word=_word(threat.view, p_placebo, p_chance, bound.epsilon, claimed),
-            correct=correct,
-            guesses=made,
+            word=_word(threat.view, p_placebo, p_chance, bound, claim),
+            correct=int(bout.ranked.sum()),
+            guesses=bout.ranked.size,
             accuracy=_share(bout.ranked),
             p_chance=p_chance,
-            p_ceiling=p_ceiling,
             placebo=int(bout.placebo.sum()),
             p_placebo=p_placebo,
-            epsilon=bound,
             placebo_share=_share(bout.placebo),
             memorised=_share(bout.trained) if bout.trained is not None else None,
+            epsilon=bound,
+            p_claim=p_claim,
         )
         findings.append(finding)
     return findings
+
+
+def _counted(
+    bout: Bout, threat: OutputThreat, claim: Claim, committed: Commitment
+) -> tuple[auditing.EpsilonBound | None, float]:
+    if bout.attack != committed.attack:
+        return None, 1.0
+    n_canaries, n_classes, delta = threat.n_records, threat.n_classes, claim.delta
+    bound = auditing.committed_epsilon(
+        bout.ranked, committed.guesses, n_canaries=n_canaries, n_classes=n_classes, delta=delta
+    )
+    p_claim = auditing.claim_p_value(
+        bound.correct, bound.guesses, claim.epsilon, n_classes=n_classes, delta=delta, n_canaries=n_canaries
+    )
+    return bound, p_claim
 
 
 def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[float, ...]:
@@ -183,24 +255,15 @@ def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[
     return holm([p_value(int(item.sum()), item.size, 1 / threat.n_classes) for item in which])
 
 
-def _claims(
-    which: Sequence[NDArray[np.bool_]], threat: OutputThreat, epsilon: float, delta: float
-) -> tuple[float, ...]:
-    """Return the p-values of the claim, Holm-adjusted."""
-    known = {"n_classes": threat.n_classes, "n_canaries": threat.n_records}
-    p_values = [auditing.claim_p_value(int(item.sum()), item.size, epsilon, delta=delta, **known) for item in which]
-    return holm(p_values)
-
-
 def _share(correct: NDArray[np.bool_]) -> Interval | None:
     return clopper_pearson(int(correct.sum()), correct.size) if correct.size else None
 
 
-def _word(view: View, p_placebo: float, p_chance: float, epsilon: float, claimed: float) -> Word:
+def _word(view: View, p_placebo: float, p_chance: float, bound: auditing.EpsilonBound | None, claim: Claim) -> Word:
     if p_placebo <= LEVEL:
         return Word.VIEW_REVEALS if view.reveals_label else Word.LEAKY
-    if epsilon > claimed:
+    if bound is not None and bound.epsilon > claim.epsilon:
         return Word.REFUTES
     if p_chance > LEVEL:
         return Word.NOTHING
-    return Word.LEAKS if math.isinf(claimed) else Word.WITHIN
+    return Word.WITHIN if claim.made else Word.LEAKS

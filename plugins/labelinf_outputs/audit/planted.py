@@ -1,19 +1,21 @@
 """Reads what an auditor already has: a model's predictions, the planted labels, and reference models.
 
 * **Predictions**: what the model says of every record; see :mod:`labelinf_outputs.audit.predictions`.
-* **Canaries**: CSV with a header: ``label`` (a class name; 0..K-1 where the predictions name
-  none), and if not every record is a canary ``record``,
-  the row of the prediction counted from 0. A column ``loss`` with the model's loss on the planted label declares that
-  the adversary sees it. A column ``trained`` with the label that the model was trained on, after every mechanism, lets
-  the audit say how much of *that* is memorised.
-* **References**: an ``.npz`` file with ``probabilities`` or ``logits``, shape ``(R, m, K)``, and ``labels``, shape
-  ``(R, m)``: what R models with other planted labels say of the same m canaries. ``trained``, of the same shape as the
-  labels, are those they were trained on, where a mechanism lies between. Nothing is unpickled.
+* **Canaries**: the sealed file of ``labelinf plant`` (:mod:`labelinf_outputs.audit.seal`), joined on record ids; or,
+  for labels that the auditor planted without it, CSV with a header: ``label`` (a class name; 0..K-1 where the
+  predictions name none), and if not every record is a canary ``record``: the id where the predictions have a column of
+  that name, else the row of the prediction counted from 0. A column ``loss`` with the model's loss on the planted label
+  declares that the adversary sees it. A column ``trained`` with the label that the model was trained on, after every
+  mechanism, lets the audit say how much of *that* is memorised.
+* **References**: with a sealed file, predictions of a model for every reference set. Else an ``.npz`` file with
+  ``probabilities`` or ``logits``, shape ``(R, m, K)``, and ``labels``, shape ``(R, m)``: what R models with other
+  planted labels say of the same m canaries. ``trained``, of the same shape as the labels, are those they were trained
+  on, where a mechanism lies between. Nothing is unpickled.
 """
 
 from __future__ import annotations
 
-import zipfile
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,14 +24,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.audit.predictions import is_number, log_softmax, read_predictions, read_table
+from labelinf_outputs.audit.files import columns_of, read_arrays
+from labelinf_outputs.audit.predictions import Predictions, is_finer, log_softmax, read_predictions
+from labelinf_outputs.audit.seal import Seal
 from labelinf_outputs.game.output import References, Release
-from labelinf_outputs.game.view import LossOracle, View
+from labelinf_outputs.game.view import LossOracle, Outputs, View
 
-__all__ = ["Planted", "read_planted"]
+__all__ = ["Planted", "read_planted", "read_sealed"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
+
+_LONGEST_ID = 18  # digits that fit into 64 bits
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -43,6 +49,9 @@ class Planted:
         view: What the files declare to be visible.
         references: Reference models, or None.
         trained: The labels the model was trained on, after every mechanism, shape ``(m,)``, or None.
+        control: What the model predicts of the records that were trained on openly, and their labels; None without
+            any.
+        sealed: Whether the labels were drawn by ``labelinf plant`` and are what it drew.
     """
 
     release: Release
@@ -51,6 +60,8 @@ class Planted:
     view: View
     references: References | None = None
     trained: Labels | None = None
+    control: tuple[Labels, Labels] | None = None
+    sealed: bool = False
 
 
 def read_planted(
@@ -60,10 +71,10 @@ def read_planted(
     *,
     view: View = View(),  # noqa: B008
 ) -> Planted:
-    """Read and check an audit's files.
+    """Read and check an audit's files, of labels that the auditor planted.
 
     Args:
-        predictions: CSV file.
+        predictions: File of predictions.
         canaries: CSV file.
         references: NumPy file, if there is one.
         view: Which outputs the predictions are, and how they are rounded; the files say the rest.
@@ -71,11 +82,14 @@ def read_planted(
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
     """
-    columns = _columns(canaries)
+    columns = columns_of(canaries, "label", "planted label")
     said = read_predictions(predictions, view, columns["label"])
-    names = said.class_names
-    rows = _records(canaries, columns.get("record"), len(columns["label"]), len(said.probabilities))
-    losses = [_loss(canaries, number, text) for number, text in enumerate(columns.get("loss", []), 2)]
+    names, n_canaries = said.class_names, len(columns["label"])
+    if said.records is not None and "record" in columns:
+        rows = joined(predictions, said, columns["record"])
+    else:
+        rows = _rows(canaries, columns.get("record"), n_canaries, len(said.probabilities))
+    losses = [_loss(canaries, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
     known = _references(references, rows, said.probabilities.shape, view) if references else None
     view = attrs.evolve(
         view,
@@ -92,19 +106,77 @@ def read_planted(
     )
 
 
-def _columns(path: str) -> dict[str, list[str]]:
-    header, *body = read_table(path)
-    if "label" not in header:
-        raise InputError(f"{path} has no column 'label'. Columns are {', '.join(map(repr, header))}.")
-    if not body:
-        raise InputError(f"{path} has no rows. It needs one row per planted label.")
-    for number, cells in enumerate(body, 2):
-        if len(cells) != len(header):
-            raise InputError(f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}.")
-    return {name: [cells[index] for cells in body] for index, name in enumerate(header)}
+def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *, view: View) -> Planted:
+    """Read and check an audit's files, of labels that ``labelinf plant`` planted.
+
+    Args:
+        predictions: File of predictions, with record ids.
+        seal: What was planted.
+        references: Files of predictions of the models of reference sets 1, 2, ..., with record ids.
+        view: Which outputs the predictions are, and how they are rounded.
+
+    Raises:
+        InputError: A file cannot be used as it is; the message says what is wrong and where.
+    """
+    if len(references) > len(seal.references):
+        raise InputError(f"{len(references)} reference files are too many: {len(seal.references)} sets were planted.")
+    files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
+    for path, said in zip((predictions, *references), files, strict=True):
+        if sorted(_named(said, seal)) != sorted(seal.classes):
+            raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
+    rows = [joined(path, said, seal.records) for path, said in zip((predictions, *references), files, strict=True)]
+    orders = [np.array([_named(said, seal).index(name) for name in seal.classes]) for said in files]
+    victim, *others = files
+    control = joined(predictions, victim, seal.control) if seal.control else None
+    shown = [said.log_probabilities[row][:, order] for said, row, order in zip(files, rows, orders, strict=True)]
+    known = References(
+        log_probabilities=np.array(shown[1:]),
+        planted=np.array(seal.references[: len(others)], dtype=np.intp),
+        trained=np.array(seal.references[: len(others)], dtype=np.intp),
+    )
+    return Planted(
+        release=Release(
+            probabilities=victim.probabilities[rows[0]][:, orders[0]],
+            log_probabilities=shown[0],
+        ),
+        labels=np.array(seal.labels, dtype=np.intp),
+        class_names=seal.classes,
+        view=attrs.evolve(view, references=len(others)),
+        references=known if others else None,
+        control=None
+        if control is None
+        else (
+            np.asarray(victim.log_probabilities[control][:, orders[0]].argmax(axis=1)),
+            np.array(seal.control_labels, dtype=np.intp),
+        ),
+        sealed=True,
+    )
 
 
-def _records(path: str, written: Sequence[str] | None, n_canaries: int, n_records: int) -> Labels:
+def _named(said: Predictions, seal: Seal) -> tuple[str, ...]:
+    """Return the classes of the columns; columns without a name of their own are in the order of the plan."""
+    return seal.classes if said.class_names == tuple(map(str, range(len(seal.classes)))) else said.class_names
+
+
+def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:
+    """Return the row of every wanted record.
+
+    Raises:
+        InputError: There are no ids, one stands there twice, or a wanted one is missing.
+    """
+    if said.records is None:
+        raise InputError(f"{path} has no column 'record': predictions are joined with what was planted on its ids.")
+    place = {name: row for row, name in enumerate(said.records.tolist())}
+    if len(place) < said.records.size:
+        raise InputError(f"{path}: {said.records.size - len(place)} record ids stand there more than once.")
+    if missing := [name for name in wanted if name not in place]:
+        raise InputError(
+            f"{path} lacks {len(missing)} of {len(wanted)} planted records, the first is {missing[0][:40]!r}."
+        )
+    return np.array([place[name] for name in wanted], dtype=np.intp)
+
+
+def _rows(path: str, written: Sequence[str] | None, n_canaries: int, n_records: int) -> Labels:
     if written is None:
         if n_canaries != n_records:
             raise InputError(
@@ -113,9 +185,10 @@ def _records(path: str, written: Sequence[str] | None, n_canaries: int, n_record
             )
         return np.arange(n_records)
     for number, text in enumerate(written, 2):
-        if not text.isdigit() or int(text) >= n_records:
-            raise InputError(f"{path}: row {number}: record {text!r} must be a whole number in 0..{n_records - 1}.")
-    rows = np.array(written, dtype=np.intp)
+        whole = text.isascii() and text.isdecimal() and len(text) <= _LONGEST_ID
+        if not whole or int(text) >= n_records:
+            raise InputError(f"{path}: row {number}: record must be a whole number in 0..{n_records - 1}.")
+    rows = np.array([int(text) for text in written], dtype=np.intp)
     values, counts = np.unique(rows, return_counts=True)
     if counts.max() > 1:
         raise InputError(f"{path}: record {values[counts.argmax()]} stands there {counts.max()} times, each must once.")
@@ -126,18 +199,23 @@ def _classes(path: str, column: str, written: Sequence[str], names: tuple[str, .
     place = {name: index for index, name in enumerate(names)}
     for number, text in enumerate(written, 2):
         if text not in place:
-            raise InputError(f"{path}: row {number}: {column} {text!r} must be one of {', '.join(names)}.")
+            raise InputError(f"{path}: row {number}: {column} must be one of {', '.join(names)}.")
     return np.array([place[text] for text in written], dtype=np.intp)
 
 
-def _loss(path: str, number: int, text: str) -> float:
-    if not is_number(text) or float(text) < 0:
-        raise InputError(f"{path}: row {number}: loss {text!r} must be a number that is not negative.")
-    return float(text)
+def _loss(path: str, number: int, text: str, view: View) -> float:
+    """Return a loss; that of a class shown as impossible is infinite, and counts as that of the least shown."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not value >= 0:
+        raise InputError(f"{path}: row {number}: loss must be a number that is not negative, or inf.")
+    return -math.log(view.smallest) if math.isinf(value) else value
 
 
 def _references(path: str, rows: Labels, shape: tuple[int, ...], view: View) -> References:
-    arrays = {name: _of_canaries(array, rows, shape[0]) for name, array in _arrays(path).items()}
+    arrays = {name: _of_canaries(array, rows, shape[0]) for name, array in read_arrays(path).items()}
     kind = "logits" if "logits" in arrays else "probabilities"
     for name in (kind, "labels"):
         if name not in arrays:
@@ -153,22 +231,18 @@ def _references(path: str, rows: Labels, shape: tuple[int, ...], view: View) -> 
         raise InputError(f"{path}: probabilities must lie in [0, 1].")
     if not np.isfinite(said).all():
         raise InputError(f"{path}: logits must be finite numbers.")
+    if (view.resolution and (kind == "logits" or is_finer(said, view.resolution).any())) or (
+        view.outputs is Outputs.TOP_ONE and not np.isin(said, (0, 1)).all()
+    ):
+        raise InputError(
+            f"{path}: the references must show what the model shows ({view}), or they are no models of its pipeline."
+        )
     whole = said.astype(np.float64)
     return References(
         log_probabilities=log_softmax(whole) if kind == "logits" else np.log(np.maximum(whole, view.smallest)),
         planted=_drawn(path, "labels", labels, shape[1]),
         trained=_drawn(path, "trained", arrays.get("trained", labels), shape[1], labels.shape),
     )
-
-
-def _arrays(path: str) -> dict[str, NDArray[Any]]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: np.asarray(arrays[name]) for name in arrays}
-    except FileNotFoundError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (OSError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is not a NumPy .npz file that can be read; numpy.savez writes one.") from error
 
 
 def _of_canaries(array: NDArray[Any], rows: Labels, n_records: int) -> NDArray[Any]:

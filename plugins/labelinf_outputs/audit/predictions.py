@@ -3,33 +3,37 @@
 * **Probabilities**: CSV, one row per record, one column per class; the header, if any, names the classes (a first row
   ``0,1,...,K-1`` is one). One column alone is the probability of class 1. Declared as rounded, no number may have more
   decimals, and rows need not sum to one exactly.
-* **Logits**: the same with any finite numbers; one column alone is the log-odds of class 1.
+* **Logits**: the same with any finite numbers (log-probabilities are logits); one column alone is the log-odds of class
+  1.
 * **Top-1**: one column with a header and the name of the predicted class in every row. The classes are those that occur
   there or among the planted labels, in the order of their names.
+
+A column ``record`` holds the id of every row. Probabilities and logits may be arrays instead: ``.npy``, shape
+``(n, K)`` or ``(n,)``, or ``.npz`` with ``probabilities`` or ``logits``, and ``record`` and ``classes`` if there is
+need.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Sequence
-from pathlib import Path
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_outputs.audit.files import Table, read_arrays, read_table, read_text, rows_of
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
 
-__all__ = ["Predictions", "is_number", "log_softmax", "read_predictions", "read_table"]
+__all__ = ["Predictions", "log_softmax", "read_predictions"]
 
 Floats = NDArray[np.float64]
-Table = list[list[str]]
 
 _SUM_TOLERANCE = 1e-3
 _DECIMAL_TOLERANCE = 1e-6  # of a step of rounding
+_RECORD = "record"
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -40,17 +44,29 @@ class Predictions:
         probabilities: Shape ``(n, K)``.
         log_probabilities: Their logarithms, exact where logits were read.
         class_names: The user's own name of every class.
+        records: The id of every row, shape ``(n,)``, or None.
     """
 
     probabilities: Floats
     log_probabilities: Floats
     class_names: tuple[str, ...]
+    records: NDArray[np.str_] | None = None
 
     def release(self, rows: NDArray[np.intp], losses: Floats | None) -> Release:
         """Return what is shown of some of the records."""
         return Release(
             probabilities=self.probabilities[rows], log_probabilities=self.log_probabilities[rows], losses=losses
         )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Said:
+    """Numbers as they stand in a file."""
+
+    values: Floats
+    names: tuple[str, ...]
+    records: NDArray[np.str_] | None
+    first: int  # where the file's own counting of rows begins
 
 
 def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predictions:
@@ -64,64 +80,116 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
     Raises:
         InputError: The file cannot be used as it is; the message says what is wrong and where.
     """
-    table = read_table(path)
     if view.outputs is Outputs.TOP_ONE:
-        return _classes(path, table, view, labels)
-    header = _header(path, table)
-    values = _numbers(path, table, header)
-    names = tuple(header if header and len(header) > 1 else map(str, range(max(values.shape[1], 2))))
+        return _classes(path, read_table(path), view, labels)
+    said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
+    values = said.values
     if view.outputs is Outputs.LOGITS:
-        logits = np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values
-        logs = log_softmax(logits)
-        return Predictions(probabilities=np.exp(logs), log_probabilities=logs, class_names=names)
-    if values.shape[1] == 1:
-        values = np.hstack([1 - values, values])
-    _check_probabilities(path, table, values, view.resolution, 2 if header else 1)
-    shown = values if view.resolution else values / values.sum(axis=1, keepdims=True)
-    return _of(shown, view, names)
+        logs = log_softmax(np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values)
+        shown = np.exp(logs)
+    else:
+        if values.shape[1] == 1:
+            values = np.hstack([1 - values, values])
+        _check_probabilities(path, values, view.resolution, said.first)
+        shown = values if view.resolution else values / values.sum(axis=1, keepdims=True)
+        logs = np.log(np.maximum(shown, view.smallest))
+    return Predictions(probabilities=shown, log_probabilities=logs, class_names=said.names, records=said.records)
 
 
-def read_table(path: str) -> Table:
-    """Return the cells of a CSV file, without empty lines.
+def log_softmax(logits: Floats) -> Floats:
+    """Return log-probabilities; the last axis runs over the classes."""
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
 
-    Raises:
-        InputError: It cannot be read, is not CSV in UTF-8, or is empty.
-    """
+
+def _of_arrays(path: str, view: View) -> _Said:
+    arrays = read_arrays(path)
+    kind = "logits" if view.outputs is Outputs.LOGITS else "probabilities"
+    if path.endswith(".npz") and kind not in arrays:
+        raise InputError(f"{path} has no array {kind!r}; it has {', '.join(map(repr, sorted(arrays))) or 'none'}.")
+    values = next(iter(arrays.values())) if path.endswith(".npy") else arrays[kind]
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or not values.size or values.dtype.kind not in "fiu":
+        raise InputError(f"{path}: {kind} of shape {values.shape} must be numbers of shape (n, K), n >= 1, K >= 1.")
+    if not (finite := np.isfinite(values).all(axis=1)).all():
+        raise InputError(f"{path}: row {int((~finite).argmax())} (counted from 0) must hold finite numbers.")
+    n_classes = max(values.shape[1], 2)
+    names = tuple(map(str, arrays.get("classes", np.arange(n_classes)).tolist()))
+    records = arrays.get(_RECORD)
+    if len(set(names)) != n_classes or (records is not None and records.shape != values.shape[:1]):
+        raise InputError(f"{path}: classes must be {n_classes} different names, record one id for each row.")
+    ids = None if records is None else records.astype(np.str_)
+    return _Said(values=values.astype(np.float64), names=names, records=ids, first=0)
+
+
+def _of_text(path: str) -> _Said:
+    """Read CSV, by NumPy's parser where it can; what it cannot read is read again slowly, to say where the fault is."""
+    text = read_text(path)
+    table = list(rows_of(path, text, limit=2))
+    header = _header(path, table, text)
+    place = header.index(_RECORD) if header and _RECORD in header else None
+    columns = [index for index in range(len(table[0])) if index != place]
+    names = [header[index] for index in columns] if header else []
+    if header and len(table) == 1:
+        raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
+    if not columns:
+        raise InputError(f"{path} has a column 'record' and no predictions.")
     try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is not CSV in UTF-8 ({error}).") from error
-    if not rows:
-        raise InputError(f"{path} is empty.")
-    return rows
+        values, ids = _parsed(text, header is not None, columns, place)
+    except ValueError:
+        values, ids = _slowly(path, text, header is not None, columns, place)
+    if not np.isfinite(values).all():
+        values, ids = _slowly(path, text, header is not None, columns, place)
+    known = tuple(names if len(names) > 1 else map(str, range(max(len(columns), 2))))
+    return _Said(values=values, names=known, records=ids, first=2 if header else 1)
 
 
-def is_number(text: str) -> bool:
-    """Whether ``text`` is a finite number."""
+def _parsed(
+    text: str, headed: bool, columns: Sequence[int], place: int | None
+) -> tuple[Floats, NDArray[np.str_] | None]:
+    options = {"delimiter": ",", "skiprows": int(headed), "comments": None, "quotechar": '"', "encoding": None}
+    width = len(columns) + (place is not None)
+    if place is None:
+        values = np.loadtxt(io.StringIO(text), ndmin=2, **options)  # type: ignore[call-overload]
+        if values.shape[1] != width:
+            raise ValueError("another number of columns")
+        return values, None
+    values = np.loadtxt(io.StringIO(text), ndmin=2, usecols=columns, **options)  # type: ignore[call-overload]
+    ids = np.loadtxt(io.StringIO(text), ndmin=1, usecols=place, dtype=np.str_, **options)  # type: ignore[call-overload]
+    return values, np.char.strip(ids)
+
+
+def _slowly(
+    path: str, text: str, headed: bool, columns: Sequence[int], place: int | None
+) -> tuple[Floats, NDArray[np.str_] | None]:
+    table = list(rows_of(path, text))
+    body = table[1:] if headed else table
+    width = len(columns) + (place is not None)
+    for number, cells in enumerate(body, 2 if headed else 1):
+        if len(cells) != width or not all(_is_number(cells[index]) for index in columns):
+            raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
+    ids = None if place is None else np.array([cells[place] for cells in body])
+    return np.array([[float(cells[index]) for index in columns] for cells in body]), ids
+
+
+def _is_number(text: str) -> bool:
     try:
         return bool(np.isfinite(float(text)))
     except ValueError:
         return False
 
 
-def log_softmax(logits: Floats) -> Floats:
-    """Return log-probabilities; the last axis runs over the classes."""
-    return np.asarray(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
-
-
-def _header(path: str, table: Table) -> list[str] | None:
+def _header(path: str, table: Table, text: str) -> list[str] | None:
     """Return the names in the first row, or None when it is a record already."""
-    first, *rest = table
+    first = table[0]
     if len(first) > 1 and first == [str(k) for k in range(len(first))]:
-        if rest and all(cell.isdecimal() for row in rest for cell in row):
+        if len(table) > 1 and all(cell.isdecimal() for row in list(rows_of(path, text))[1:] for cell in row):
             raise InputError(
                 f"{path}: row 1, {','.join(first)}, may be a header or a record. Name the classes, or write 0.0,1.0."
             )
         return first
-    if all(map(is_number, first)):
+    if all(map(_is_number, first)):
         return None
     if len(set(first)) < len(first):
         twice = next(name for name in first if first.count(name) > 1)
@@ -129,51 +197,43 @@ def _header(path: str, table: Table) -> list[str] | None:
     return first
 
 
-def _of(shown: Floats, view: View, names: tuple[str, ...]) -> Predictions:
-    logs = np.log(np.maximum(shown, view.smallest))
-    return Predictions(probabilities=shown, log_probabilities=logs, class_names=names)
-
-
 def _classes(path: str, table: Table, view: View, labels: Sequence[str]) -> Predictions:
     header, *body = table
-    if len(header) != 1 or any(len(row) != 1 or not row[0] for row in body) or not body:
-        raise InputError(f"{path} must have one column: a header, and the predicted class of every record below it.")
-    predicted = [row[0] for row in body]
+    place = header.index(_RECORD) if _RECORD in header else None
+    width = 1 if place is None else 2
+    if len(header) != width or any(len(row) != width or not all(row) for row in body) or not body:
+        raise InputError(
+            f"{path} must have one column, beside 'record' if that is there: a header, and the predicted class of "
+            f"every record below it."
+        )
+    predicted = [row[0 if place is None else 1 - place] for row in body]
     if not {*predicted} & {*labels}:
         raise InputError(
-            f"{path} predicts {_some(predicted)}, but the planted labels are {_some(labels)}: no name is in both. Use "
-            f"the same names in both files."
+            f"{path} and the planted labels have no name of a class in common. Use the same names in both files."
         )
     names = tuple(sorted({*predicted, *labels}, key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
     if len(names) < 2:
-        raise InputError(f"{path} and the planted labels hold one class, {names[0]!r}; at least two are needed.")
-    return _of(np.eye(len(names))[[names.index(name) for name in predicted]], view, names)
+        raise InputError(f"{path} and the planted labels hold one class; at least two are needed.")
+    index = {name: k for k, name in enumerate(names)}
+    shown = np.eye(len(names))[[index[name] for name in predicted]]
+    return Predictions(
+        probabilities=shown,
+        log_probabilities=np.log(np.maximum(shown, view.smallest)),
+        class_names=names,
+        records=None if place is None else np.array([row[place] for row in body]),
+    )
 
 
-def _numbers(path: str, table: Table, header: Sequence[str] | None) -> Floats:
-    body = table[1:] if header else table
-    if not body:
-        raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
-    for number, cells in enumerate(body, 2 if header else 1):
-        if len(cells) != len(table[0]) or not all(map(is_number, cells)):
-            raise InputError(f"{path}: row {number} must hold {len(table[0])} numbers, got {', '.join(cells)}.")
-    return np.array(body, dtype=np.float64)
-
-
-def _check_probabilities(path: str, table: Table, values: Floats, step: float, first: int) -> None:
+def _check_probabilities(path: str, values: Floats, step: float, first: int) -> None:
     """Check that every row is a distribution, up to rounding, and is rounded as declared."""
     slack = _SUM_TOLERANCE + step / 2 * values.shape[1]
     wrong = (values < 0).any(axis=1) | (values > 1).any(axis=1) | (np.abs(values.sum(axis=1) - 1) > slack)
     if wrong.any():
-        at = int(wrong.argmax())
-        row = ", ".join(table[at + first - 1])
-        raise InputError(f"{path}: row {at + first} must be probabilities that sum to one, got {row}.")
-    if step and (finer := np.abs(values / step - np.round(values / step)).max(axis=1) > _DECIMAL_TOLERANCE).any():
-        at = int(finer.argmax())
-        row = ", ".join(table[at + first - 1])
-        raise InputError(f"{path}: row {at + first} is declared as rounded to {step:g} and is not, got {row}.")
+        raise InputError(f"{path}: row {int(wrong.argmax()) + first} must be probabilities that sum to one.")
+    if step and (finer := is_finer(values, step).any(axis=1)).any():
+        raise InputError(f"{path}: row {int(finer.argmax()) + first} is declared as rounded to {step:g} and is not.")
 
 
-def _some(names: Sequence[str]) -> str:
-    different = sorted(set(names))
-    return ", ".join(map(repr, different[:3])) + (", ..." if len(different) > 3 else "")
+def is_finer(values: Floats, step: float) -> NDArray[np.bool_]:
+    """Return which values are no multiples of ``step``."""
+    return np.asarray(np.abs(values / step - np.round(values / step)) > _DECIMAL_TOLERANCE)

@@ -1,0 +1,107 @@
+"""One attack and one number of guesses, fixed before the victim is looked at: then nothing needs correcting.
+
+Trying every attack at four numbers of guesses and keeping the best costs a factor of twenty in error probability. The
+references are models of the same pipeline, and the auditor knows *their* labels: each in turn plays the victim for the
+others, and what proves most there is what is committed to. They were drawn independently of the victim's planted
+labels, so the choice is too, and the bound of the one committed attack holds at the whole error probability.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_outputs.audit.planted import Planted
+from labelinf_outputs.game.channel import ranked
+from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.view import LossOracle
+from labelinf_privacy import auditing
+
+__all__ = ["Commitment", "commit"]
+
+_DEFAULT = "lia-threshold"  # what needs no reference
+_REHEARSALS = 4  # references that play the victim
+
+
+@attrs.frozen(kw_only=True)
+class Commitment:
+    """What an audit counts.
+
+    Attributes:
+        attack: Its spec.
+        guesses: How many of its most confident guesses count.
+        why: How it was chosen, as a clause.
+    """
+
+    attack: str
+    guesses: int
+    why: str
+
+
+def commit(attacks: Mapping[str, OutputAttack], planted: Planted, threat: OutputThreat, delta: float) -> Commitment:
+    """Choose among ``attacks``, looking at the references and at nothing of the victim.
+
+    Args:
+        attacks: What can be played, by spec; at least one.
+        planted: What is known. Only the references are looked at.
+        threat: What is public.
+        delta: Of the claim.
+    """
+    proved = {
+        (spec, guesses): score
+        for spec, attack in attacks.items()
+        for guesses, score in _rehearsed(attack, planted.references, threat, delta).items()
+    }
+    if not proved or max(proved.values()) == 0:
+        spec = _DEFAULT if _DEFAULT in attacks else next(iter(attacks))
+        return Commitment(attack=spec, guesses=threat.n_records, why="fixed in advance")
+    spec, guesses = max(proved, key=lambda item: proved[item])
+    return Commitment(attack=spec, guesses=guesses, why=f"chosen on {_players(planted.references)} reference models")
+
+
+def _players(references: References | None) -> int:
+    return 0 if references is None else min(len(references.planted), _REHEARSALS)
+
+
+def _rehearsed(
+    attack: OutputAttack, references: References | None, threat: OutputThreat, delta: float
+) -> Mapping[int, float]:
+    """Return the mean epsilon that an attack proves of references, for every number of guesses."""
+    if references is None or len(references.planted) < 2:
+        return {}
+    view = attrs.evolve(threat.declared, loss=LossOracle.NONE, references=len(references.planted) - 1)
+    public = attrs.evolve(threat, declared=view)
+    known = {"n_canaries": threat.n_records, "n_classes": threat.n_classes, "delta": delta}
+    try:
+        if attack.refusal(public):
+            return {}
+        hits = [*_rehearsals(attack, references, public)]
+    except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
+        return {}
+    return {
+        guesses: float(np.mean([auditing.committed_epsilon(item, guesses, **known).epsilon for item in hits]))  # type: ignore[arg-type]
+        for guesses in auditing.guess_counts(threat.n_records)
+    }
+
+
+def _rehearsals(attack: OutputAttack, references: References, public: OutputThreat) -> Iterator[NDArray[np.bool_]]:
+    """Yield whether each guess is correct, surest first, with each reference in turn as the victim."""
+    for player in range(_players(references)):
+        others = np.flatnonzero(np.arange(len(references.planted)) != player)
+        logs = references.log_probabilities[player]
+        release = Release(probabilities=np.exp(logs), log_probabilities=logs)
+        rest = References(
+            log_probabilities=references.log_probabilities[others],
+            planted=references.planted[others],
+            trained=references.trained[others],
+        )
+        oracle = OutputOracle(public, release, functools.partial(_same, rest))
+        yield ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player])
+
+
+def _same(references: References) -> References:
+    return references

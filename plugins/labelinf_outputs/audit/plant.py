@@ -1,0 +1,137 @@
+"""Plants labels: draws them, seals them, and writes what is to be trained on and what is to be predicted.
+
+Into a folder, from a CSV file with one row per record:
+
+* ``sealed.json``: which records are canaries and what was planted (:mod:`labelinf_outputs.audit.seal`). Private.
+* ``training.csv``: every record with its id and its label, the canaries with planted ones. Train on it, mechanism
+  included, as ever. A few more records are the **control**: each stands there many times with one label drawn at
+  random. A model that learns at all gives these labels back, and if it does not, its predictions do not belong to this
+  plan, or the training ignores labels, and "nothing found" means nothing.
+* ``query.csv``: canaries and control without labels: predict these, keep the ids.
+* ``reference-1.csv``, ...: the training set again with canaries planted anew, for reference models (and as the twin
+  that never saw the labels in question: its own predictions must not give those back).
+
+Planted labels are drawn from the operating system's randomness unless a seed is given: whoever knows the seed knows
+them.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_outputs.audit.files import columns_of
+from labelinf_outputs.audit.seal import Seal
+
+__all__ = ["Planting", "plant"]
+
+_RECORD = "record"
+
+
+@attrs.frozen(kw_only=True)
+class Planting:
+    """How much is planted.
+
+    Attributes:
+        share: Of the records that become canaries, in (0, 1).
+        references: Reference sets, at least 0.
+        control: Records trained on openly, at least 0.
+        copies: How often each of them stands in the training set, at least 1.
+    """
+
+    share: float = 0.1
+    references: int = 8
+    control: int = 20
+    copies: int = 10
+
+
+def plant(path: str, column: str, folder: Path, how: Planting, rng: np.random.Generator) -> Seal:
+    """Plant labels and write the files.
+
+    Args:
+        path: CSV file with a header; a column ``record`` has ids, otherwise rows are counted from 0.
+        column: The labels' column.
+        folder: Where to; it must not hold a plan yet.
+        how: How much.
+        rng: Of all draws.
+
+    Raises:
+        InputError: The file cannot be used as it is, there are too few records or classes, or a plan stands there.
+    """
+    columns = columns_of(path, column, "record")
+    labels = columns.pop(column)
+    ids = columns.pop(_RECORD, [str(row) for row in range(len(labels))])
+    classes = _checked(path, column, ids, labels)
+    n_canaries = int(how.share * len(ids))
+    if n_canaries < 1 or n_canaries + how.control > len(ids):
+        raise InputError(
+            f"{path}: {len(ids)} records are too few for {n_canaries} canaries and {how.control} records of control."
+        )
+    if (folder / "sealed.json").exists():
+        raise InputError(f"{folder} holds a plan already; planting anew would replace labels that may be trained on.")
+    chosen = rng.permutation(len(ids))[: n_canaries + how.control]
+    canaries, control = chosen[:n_canaries], chosen[n_canaries:]
+    # The victim's labels and the references' are rows of one draw: exchangeable, all independent.
+    drawn = rng.integers(0, len(classes), (how.references + 1, n_canaries))
+    seal = Seal(
+        classes=classes,
+        records=tuple(ids[row] for row in canaries),
+        labels=tuple(drawn[0].tolist()),
+        control=tuple(ids[row] for row in control),
+        control_labels=tuple(rng.integers(0, len(classes), how.control).tolist()),
+        references=tuple(tuple(row) for row in drawn[1:].tolist()),
+    )
+    _write_all(folder, seal, columns, ids, labels, (canaries, control), column, how.copies)
+    return seal
+
+
+def _checked(path: str, column: str, ids: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+    if len(set(ids)) < len(ids):
+        raise InputError(f"{path}: {len(ids) - len(set(ids))} ids in column 'record' stand there more than once.")
+    if empty := [row for row, label in enumerate(labels, 2) if not label]:
+        raise InputError(f"{path}: column {column!r} has {len(empty)} empty cells, the first in row {empty[0]}.")
+    classes = tuple(sorted(set(labels), key=lambda name: (not name.isdecimal(), name.zfill(9), name)))
+    if not 2 <= len(classes) <= len(labels) // 2:
+        raise InputError(
+            f"{path}: column {column!r} has {len(classes)} different values in {len(labels)} rows; expected at least 2 "
+            f"classes, and at most half as many as rows."
+        )
+    return classes
+
+
+def _write_all(
+    folder: Path,
+    seal: Seal,
+    features: dict[str, list[str]],
+    ids: Sequence[str],
+    labels: Sequence[str],
+    chosen: tuple[NDArray[np.intp], NDArray[np.intp]],
+    column: str,
+    copies: int,
+) -> None:
+    canaries, control = chosen
+    rows = [list(cells) for cells in zip(*features.values(), strict=True)] or [[] for _ in ids]
+    folder.mkdir(parents=True, exist_ok=True)
+    header = [_RECORD, *features]
+    for name, planted in (
+        ("training.csv", seal.labels),
+        *((f"reference-{number}.csv", drawn) for number, drawn in enumerate(seal.references, 1)),
+    ):
+        mixed = list(labels)
+        for row, label in zip([*canaries, *control], [*planted, *seal.control_labels], strict=True):
+            mixed[row] = seal.classes[label]
+        order = [*range(len(ids)), *np.repeat(control, copies - 1).tolist()]
+        _write(folder / name, [*header, column], ([ids[row], *rows[row], mixed[row]] for row in order))
+    _write(folder / "query.csv", header, ([ids[row], *rows[row]] for row in sorted([*canaries, *control])))
+    seal.write(folder / "sealed.json")
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])

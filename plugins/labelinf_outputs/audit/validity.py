@@ -1,0 +1,86 @@
+"""Is this an audit at all? What was not planted, or does not stand where it should, proves nothing: it is **void**.
+
+An accusation needs labels that nothing but the model could have told, and an acquittal needs a pipe that carries
+signal. Both can fail without a trace in the numbers: original labels are guessed from the features, labels shifted by a
+row are guessed by nobody. So these are looked for, each by a test that an honest audit fails with probability
+``IMPROBABLE`` at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from labelinf_core.evaluator.statistics import p_value
+from labelinf_outputs.audit.planted import Planted
+
+__all__ = ["IMPROBABLE", "carries_signal", "voids"]
+
+IMPROBABLE = 1e-3  #: probability that one check calls an honest audit void
+_SHIFTS = (-3, -2, -1, 1, 2, 3)
+
+
+def voids(planted: Planted) -> tuple[str, ...]:
+    """Say why the planted labels are not what every number of an audit takes them for; nothing when they may be."""
+    return (*_of_labels(planted), *_of_rows(planted), *_of_references(planted))
+
+
+def carries_signal(planted: Planted) -> bool:
+    """Whether the labels that were trained on openly, many times each, come out of the model."""
+    if planted.control is None:
+        return False
+    said, labels = planted.control
+    return _p(int((said == labels).sum()), labels.size, planted) <= IMPROBABLE * 10
+
+
+def _of_labels(planted: Planted) -> Iterator[str]:
+    counts = np.bincount(planted.labels, minlength=len(planted.class_names))
+    expected = planted.labels.size / counts.size
+    p_uniform = float(special.chdtrc(counts.size - 1, ((counts - expected) ** 2 / expected).sum()))
+    if p_uniform <= IMPROBABLE:
+        yield f"the planted labels are not uniform over the classes (p = {p_uniform:.1g}); they must be drawn so"
+
+
+def _of_rows(planted: Planted) -> Iterator[str]:
+    said, labels = _top(planted.release.log_probabilities), planted.labels
+    if _p(int((said == labels).sum()), labels.size, planted) <= IMPROBABLE:
+        return
+    for rows in _SHIFTS if labels.size > 2 * max(_SHIFTS) else ():
+        correct = int((said == np.roll(labels, rows)).sum())
+        if _p(correct, labels.size, planted) <= IMPROBABLE / len(_SHIFTS):
+            yield (
+                f"the predictions fit the labels of other rows, {abs(rows)} further {'up' if rows > 0 else 'down'}: "
+                f"rows are shifted between the files; join them on record ids"
+            )
+            return
+
+
+def _of_references(planted: Planted) -> Iterator[str]:
+    if planted.references is None:
+        return
+    said, labels = planted.references.log_probabilities, planted.labels
+    correct = int((_top(said.mean(axis=0)) == labels).sum())
+    if (p := _p(correct, labels.size, planted)) <= IMPROBABLE:
+        yield (
+            f"the reference models alone, which never saw them, guess {correct} of {labels.size} planted labels "
+            f"(p = {p:.1g}): these labels follow from the features, or the references were not independent"
+        )
+    own = planted.references.trained
+    remembered = _p(int((_top(said) == own).sum()), own.size, planted)
+    given_back = _p(int((_top(planted.release.log_probabilities) == labels).sum()), labels.size, planted)
+    if given_back <= IMPROBABLE / 10 and remembered > 10 * IMPROBABLE:
+        yield (
+            "the model gives planted labels back, and the reference models do not give back theirs: they are "
+            "shuffled, or not of the same pipeline"
+        )
+
+
+def _top(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.asarray(values.argmax(axis=-1), dtype=np.intp)
+
+
+def _p(correct: int, guesses: int, planted: Planted) -> float:
+    return p_value(correct, guesses, 1 / len(planted.class_names))

@@ -1,0 +1,325 @@
+"""From planting to a verdict in one road: ``labelinf plant``, a model, ``labelinf audit outputs``; and what is void."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_outputs.audit.plant import Planting
+from labelinf_outputs.audit.plant import plant as planted
+from labelinf_outputs.audit.seal import Seal, read_seal
+from labelinf_outputs.commands import outputs, plant
+from labelinf_privacy.randomised_response import perturb
+
+N = 400
+
+
+def cli(*arguments: str) -> Result:
+    @click.group()
+    def main() -> None:
+        pass
+
+    main.add_command(outputs)
+    main.add_command(plant)
+    return CliRunner().invoke(main, list(arguments))
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def write(path: Path, header: str, lines: list[str]) -> str:
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+    return str(path)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    """400 records with three features; a line separates the classes but for some noise."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((N, 3))
+    labels = np.where(features[:, 0] + 0.3 * rng.standard_normal(N) > 0, "yes", "no")
+    lines = [f"{','.join(f'{v:.4f}' for v in row)},{label}" for row, label in zip(features, labels, strict=True)]
+    return write(tmp_path / "data.csv", "a,b,c,outcome", lines)
+
+
+@pytest.fixture
+def plan(data: str, tmp_path: Path) -> Path:
+    """A quarter of the records planted, with four reference sets."""
+    folder = tmp_path / "plan"
+    amounts = ("--share", "0.25", "--references", "4", "--seed", "11")
+    result = cli("plant", data, "--column", "outcome", "--into", str(folder), *amounts)
+    assert result.exit_code == 0, result.output
+    return folder
+
+
+def trained(training: Path, query: Path, mechanism: Callable[[NDArray[Any]], NDArray[Any]] = lambda y: y) -> list[str]:
+    """Fifteen lines of the user's own: a forest that memorises, its predictions with their record ids."""
+    table, asked = rows(training), rows(query)
+    x = np.array([[float(row[name]) for name in "abc"] for row in table])
+    y = mechanism(np.array([row["outcome"] == "yes" for row in table], dtype=np.intp))
+    forest = RandomForestClassifier(n_estimators=30, random_state=0, bootstrap=False).fit(x, y)
+    said = forest.predict_proba([[float(row[name]) for name in "abc"] for row in asked])
+    return [f"{row['record']},{p[0]:.6f},{p[1]:.6f}" for row, p in zip(asked, said, strict=True)]
+
+
+def audit(folder: Path, lines: list[str], *more: str) -> Result:
+    predictions = write(folder / "p.csv", "record,no,yes", lines)
+    return cli("outputs", "--probabilities", predictions, "--seal", str(folder / "sealed.json"), *more)
+
+
+def response(epsilon: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    return lambda y: perturb(y, epsilon, 2, np.random.default_rng(1))
+
+
+def test_a_model_that_memorises_is_refuted_from_an_empty_folder(plan: Path) -> None:
+    result = audit(plan, trained(plan / "training.csv", plan / "query.csv"), "--epsilon", "1")
+
+    assert result.exit_code == 1
+    assert "REFUTED: epsilon = 1 was claimed, epsilon >= 3.49 is proved." in result.output
+    assert "100/100 = 100.0%" in result.output
+    assert max(map(len, result.output.splitlines())) <= 100
+
+
+def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
+    result = audit(plan, trained(plan / "training.csv", plan / "query.csv"))
+
+    assert result.exit_code == 1
+    assert result.output.startswith("LEAKS: the model gives planted labels back, epsilon >= 3.49 is proved.")
+
+
+def test_randomised_response_is_not_refuted_and_the_references_choose_the_attack(plan: Path) -> None:
+    mechanism = response(1.0)
+    lines = trained(plan / "training.csv", plan / "query.csv", mechanism)
+    others = [
+        write(plan / f"q{r}.csv", "record,no,yes", trained(plan / f"reference-{r}.csv", plan / "query.csv", mechanism))
+        for r in range(1, 5)
+    ]
+
+    result = audit(plan, lines, "--epsilon", "1", *(text for path in others for text in ("--reference", path)))
+
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("NOT REFUTED: epsilon = 1 was claimed")
+    assert "chosen on 4 reference models" in result.output
+
+
+def test_a_model_that_learns_no_single_label_is_cleared_because_the_control_comes_out(plan: Path) -> None:
+    """Canaries trained on with labels of their own drawing tell nothing; the control's labels come out all the same."""
+    lines = trained(plan / "reference-1.csv", plan / "query.csv")
+
+    result = audit(plan, lines)
+
+    assert result.exit_code == 0
+    assert result.output.startswith("NOTHING FOUND: no attack beats chance. That is not a proof of safety.")
+    assert audit(plan, lines, "--epsilon", "0.1").output.startswith("NOT REFUTED")
+
+
+def test_nothing_found_means_nothing_where_the_control_does_not_come_out(plan: Path) -> None:
+    """Predictions whose rows were shuffled, as if they were another model's."""
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    ids, said = zip(*(line.split(",", 1) for line in lines), strict=True)
+    shuffled = [f"{a},{b}" for a, b in zip(ids, np.random.default_rng(5).permutation(said), strict=True)]
+
+    result = audit(plan, shuffled, "--epsilon", "0.3")
+
+    assert result.exit_code == 3
+    assert result.output.startswith("INCONCLUSIVE: no attack found anything, and nothing shows that one could have.")
+    assert "the labels that were trained on openly do not come out either" in result.output
+
+
+def test_rows_that_are_shifted_are_void(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    seal = json.loads((plan / "sealed.json").read_text())
+    place = {line.split(",")[0]: line.split(",", 1)[1] for line in lines}
+    order = seal["records"]
+    moved = [f"{order[(i + 1) % len(order)]},{place[name]}" for i, name in enumerate(order)]
+    control = [f"{name},{place[name]}" for name in seal["control"]]
+
+    result = audit(plan, moved + control)
+
+    assert result.exit_code == 3
+    assert result.output.startswith("VOID: this is no audit.")
+    assert "the predictions fit the labels of other rows, 1 further" in result.output
+
+
+def test_shuffled_references_are_void(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    references = []
+    for r in range(1, 5):
+        said = trained(plan / f"reference-{r}.csv", plan / "query.csv")
+        ids, values = zip(*(line.split(",", 1) for line in said), strict=True)
+        mixed = np.random.default_rng(r).permutation(values)
+        references.append(
+            write(plan / f"q{r}.csv", "record,no,yes", [f"{a},{b}" for a, b in zip(ids, mixed, strict=True)])
+        )
+
+    result = audit(plan, lines, "--epsilon", "1", *(text for path in references for text in ("--reference", path)))
+
+    assert result.exit_code == 3
+    assert (
+        "the reference models do not give back theirs: they are shuffled, or not of the same pipeline" in result.output
+    )
+
+
+def test_references_in_another_order_are_void(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    references = [
+        write(plan / f"q{r}.csv", "record,no,yes", trained(plan / f"reference-{r}.csv", plan / "query.csv"))
+        for r in (2, 1, 4, 3)
+    ]
+
+    result = audit(plan, lines, *(text for path in references for text in ("--reference", path)))
+
+    assert result.exit_code == 3
+
+
+def test_what_was_changed_after_planting_is_not_audited(plan: Path) -> None:
+    """Original labels in place of the planted ones, which every good model would give back."""
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    path = plan / "sealed.json"
+    sealed = json.loads(path.read_text())
+    kept = sealed["seal"]
+    path.write_text(json.dumps({**sealed, "labels": [1 - y for y in sealed["labels"]]}))
+    assert "was changed after it was sealed" in str(audit(plan, lines).exception)
+
+    forged = attrs.evolve(seal_of(sealed), labels=tuple(1 - y for y in sealed["labels"]))
+    forged.write(path)
+    assert "not the one that was committed to" in str(audit(plan, lines, "--commitment", kept).exception)
+
+    seal_of(sealed).write(path)
+    assert audit(plan, lines, "--commitment", kept[:12]).exit_code == 1
+
+
+def seal_of(content: dict[str, Any]) -> Seal:
+    def frozen(value: Any) -> Any:
+        return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+    return Seal(**{name: frozen(value) for name, value in content.items() if name not in ("format", "seal")})
+
+
+def test_labels_that_nobody_swears_to_have_planted_are_not_audited(tmp_path: Path) -> None:
+    p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 4)
+    c = write(tmp_path / "c.csv", "label", ["no", "yes", "yes", "no"])
+
+    assert "what was not planted is not audited" in str(cli("outputs", "--probabilities", p, "--canaries", c).exception)
+    assert "say what was planted" in str(cli("outputs", "--probabilities", p).exception)
+
+
+def test_labels_of_one_class_are_void(tmp_path: Path) -> None:
+    p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 30)
+    c = write(tmp_path / "c.csv", "label", ["yes"] * 30)
+
+    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me", "--epsilon", "0.1")
+
+    assert result.exit_code == 3
+    assert "VOID" in result.output
+    assert "the planted labels are not uniform over the classes" in result.output
+
+
+def test_ids_that_stand_there_twice_or_not_at_all_are_one_sentence(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+
+    assert "1 record ids stand there more than once" in str(audit(plan, [*lines, lines[0]]).exception)
+    canaries = set(read_seal(str(plan / "sealed.json")).records)
+    fewer = [line for line in lines if line.split(",")[0] not in sorted(canaries)[:3]]
+    assert "lacks 3 of 100 planted records" in str(audit(plan, fewer).exception)
+    bare = write(plan / "b.csv", "no,yes", [line.split(",", 1)[1] for line in lines])
+    result = cli("outputs", "--probabilities", bare, "--seal", str(plan / "sealed.json"))
+    assert "has no column 'record': predictions are joined with what was planted on its ids" in str(result.exception)
+
+
+def test_the_training_set_holds_what_the_seal_says_and_nothing_else_changes(data: str, plan: Path) -> None:
+    seal = read_seal(str(plan / "sealed.json"))
+    original, training = rows(Path(data)), rows(plan / "training.csv")
+    planted_labels = {name: seal.classes[k] for name, k in zip(seal.records, seal.labels, strict=True)}
+    open_labels = {name: seal.classes[k] for name, k in zip(seal.control, seal.control_labels, strict=True)}
+
+    assert len(training) == N + 20 * 9
+    for row in training:
+        name = row.pop("record")
+        expected = dict(original[int(name)])
+        expected["outcome"] = planted_labels.get(name, open_labels.get(name, expected["outcome"]))
+        assert row == expected
+    assert len(seal.records) == 100
+    assert not set(seal.records) & set(seal.control)
+    assert all("outcome" not in row for row in rows(plan / "query.csv"))
+    other = rows(plan / "reference-1.csv")
+    changed = {a["record"] for a, b in zip(rows(plan / "training.csv"), other, strict=True) if a != b}
+    assert changed < set(seal.records)
+
+
+def test_planted_labels_are_uniform_and_a_seed_draws_them_again(data: str, tmp_path: Path) -> None:
+    """40 plans of 100 labels: within 4.5 standard deviations of one half."""
+    how = Planting(share=0.25, references=1)
+    seals = [planted(data, "outcome", tmp_path / str(s), how, np.random.default_rng(s)) for s in range(40)]
+    again = planted(data, "outcome", tmp_path / "again", how, np.random.default_rng(3))
+
+    assert abs(np.mean([seal.labels for seal in seals]) - 0.5) < 4.5 * 0.5 / 4000**0.5
+    assert again == seals[3]
+    assert again.digest != seals[4].digest
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,outcome\n1,x\n2,y\n3,x\n4,y\n", "4 records are too few for 0 canaries"),
+        ("a,a,outcome\n1,2,x\n", "its header names column 'a' twice"),
+        ("a,y\n1,2\n", "has no column 'outcome'"),
+        ("record,outcome\n7,x\n7,y\n", "1 ids in column 'record' stand there more than once"),
+        ("a,outcome\n1,x\n2,\n", "column 'outcome' has 1 empty cells, the first in row 3"),
+        ("a,outcome\n1,x\n2,x\n", "column 'outcome' has 1 different values in 2 rows"),
+        ("a,outcome\n1,x\n2,y\n3,z\n", "column 'outcome' has 3 different values in 3 rows"),
+    ],
+)
+def test_a_table_that_cannot_be_planted_in_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "d.csv").write_text(text)
+
+    with pytest.raises(InputError, match=message):
+        planted(str(tmp_path / "d.csv"), "outcome", tmp_path / "x", Planting(), np.random.default_rng(0))
+
+
+def test_a_plan_is_never_planted_over(data: str, plan: Path) -> None:
+    assert "holds a plan already" in str(cli("plant", data, "--column", "outcome", "--into", str(plan)).exception)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", "no", '{"format": "x"}', '{"format": "labelinf planted labels 1", "classes": 7}']
+)
+def test_a_file_that_is_no_seal_is_one_sentence(tmp_path: Path, text: str) -> None:
+    (tmp_path / "s.json").write_text(text)
+
+    with pytest.raises(InputError, match=r"is no sealed file of labelinf plant|is empty"):
+        read_seal(str(tmp_path / "s.json"))
+
+
+@pytest.mark.parametrize("text", ["²", "5" * 5000, "-1", "1.0", "", "१"])
+def test_a_record_that_is_no_row_is_one_sentence(tmp_path: Path, text: str) -> None:
+    p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 4)
+    c = write(tmp_path / "c.csv", "record,label", ["0,no", f"{text},yes"])
+
+    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me")
+
+    assert isinstance(result.exception, InputError)
+    assert str(result.exception).endswith("row 3: record must be a whole number in 0..3.")
+
+
+def test_two_columns_of_one_name_are_one_sentence(tmp_path: Path) -> None:
+    p = write(tmp_path / "p.csv", "no,yes", ["0.1,0.9"] * 2)
+    c = write(tmp_path / "c.csv", "label,label", ["no,yes", "yes,no"])
+
+    result = cli("outputs", "--probabilities", p, "--canaries", c, "--planted-by-me")
+
+    assert "its header names column 'label' twice" in str(result.exception)
