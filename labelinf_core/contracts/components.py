@@ -283,7 +283,7 @@ class Defence:
             threat: What is public, with the effects of the stages nearer to the curator.
 
         Returns:
-            Effects of the channel; ``()`` says that nothing is changed. By default :class:`Unknown`: no promise and no
+            Effects of the channel; ``()`` says that nothing is changed. By default ``Unknown``: no promise and no
             certificate holds behind a stage that does not say what it does.
         """
         return (Unknown(stage=type(self).__name__),)

@@ -51,7 +51,7 @@ class Check:
     Attributes:
         rule: What is required, for example ``"is-frozen"``.
         item: The component.
-        try_it: Raises AssertionError when the rule is broken, :class:`NotApplicableError` when it does not apply.
+        try_it: Raises AssertionError when the rule is broken, ``NotApplicableError`` when it does not apply.
     """
 
     rule: str

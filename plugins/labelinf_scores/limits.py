@@ -60,7 +60,7 @@ def separation_ceiling(value_range: float, n_records: int, n_classes: int = 2) -
         n_records: N.
         n_classes: K.
     """
-    return value_range * math.exp(-_log_labelings(n_records, n_classes))
+    return value_range * math.exp(-_log_labellings(n_records, n_classes))
 
 
 def pigeonhole_tau(n_labels: int, *, n_records: int, span: float, n_classes: int = 2) -> float:
@@ -124,7 +124,7 @@ def answer_entropy(*, n_records: int, span: float, step: float) -> float:
     return math.log2(2 * math.pi * math.e * (deviation**2 + 1 / 12)) / 2
 
 
-def _log_labelings(n_records: int, n_classes: int) -> float:
+def _log_labellings(n_records: int, n_classes: int) -> float:
     """Return ``ln(K**N - 1)`` without overflow."""
     exponent = n_records * math.log(n_classes)
     return exponent + math.log1p(-math.exp(-exponent))

@@ -1,4 +1,4 @@
-"""S52, AISTATS 2022, Appendix D: rows of distinct primes tell all labelings apart."""
+"""S52, AISTATS 2022, Appendix D: rows of distinct primes tell all labellings apart."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from labelinf_scores.decoders.exhaustive import nearest_labeling
+from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.limits import is_robust
 
 TAU = Fraction(1)
@@ -16,7 +16,7 @@ TAU = Fraction(1)
 @pytest.mark.parametrize("label", [0, 1])
 def test_open_noise_below_half_the_separation_is_decoded(noise: Fraction, label: int) -> None:
     assert is_robust(2, 1, closed=False)
-    assert nearest_labeling([Fraction(2)], 2 * label + noise * TAU).tolist() == [label]
+    assert nearest_labelling([Fraction(2)], 2 * label + noise * TAU).tolist() == [label]
 
 
 def test_noise_of_exactly_tau_is_not_part_of_the_definition() -> None:

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from labelinf_scores.decoders.exhaustive import nearest_labeling
-from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling as nearest_by_halves
+from labelinf_scores.decoders.exhaustive import nearest_labelling
+from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling as nearest_by_halves
 from labelinf_scores.limits import is_robust
 from labelinf_scores.metrics.set_valued import separation
 
@@ -35,7 +35,7 @@ def test_the_nearest_labelling_is_right_exactly_up_to_half_the_separation(n_clas
         table = np.array(costs, dtype=object)
         for labels, total in totals.items():
             for noise in (-tau * ALMOST, tau * ALMOST):
-                assert tuple(nearest_labeling(table, total + noise)) == labels
+                assert tuple(nearest_labelling(table, total + noise)) == labels
                 assert tuple(nearest_by_halves(table, total + noise)) == labels
 
 

@@ -71,7 +71,7 @@ def test_ten_primes_a_query_are_certified_where_the_paper_takes_five() -> None:
 
 @pytest.mark.parametrize("scorer", ["fpa:33", "fpa:41", "float32"])
 def test_the_repaired_size_decodes_every_labelling_of_a_block(scorer: str) -> None:
-    """Largest m with N error < ln(1 + 1 / (2 P)): all 2**m labelings of the block, N = 12."""
+    """Largest m with N error < ln(1 + 1 / (2 P)): all 2**m labellings of the block, N = 12."""
     n = 12
     public = threat(n, scorer)
     query = PrimeBlocks(size=0).design(public)[0]

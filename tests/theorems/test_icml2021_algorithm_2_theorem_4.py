@@ -11,7 +11,7 @@ from gmpy2 import mpq
 
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
-from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling
+from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.set_valued import separation
 
@@ -48,14 +48,14 @@ def test_the_nearest_labelling_is_the_true_one_under_the_worst_noise() -> None:
     for labels in itertools.product((0, 1), repeat=n):
         for side in (-1, 1):
             seen = float(gaps @ labels) + n * side * noise
-            assert nearest_labeling(gaps, seen).tolist() == list(labels)
+            assert nearest_labelling(gaps, seen).tolist() == list(labels)
 
 
 def test_beyond_half_the_separation_some_labelling_is_lost() -> None:
     n, tau = 5, 0.1
     gaps = power_gaps(n, n_records=n, tau=tau, base=3.0)
     seen = float(gaps @ [1, 0, 0, 0, 0]) - n * tau * np.log(3) * 1.000001
-    assert nearest_labeling(gaps, seen).tolist() == [0, 0, 0, 0, 0]
+    assert nearest_labelling(gaps, seen).tolist() == [0, 0, 0, 0, 0]
 
 
 def test_the_vector_of_the_printed_proof_does_not_separate() -> None:

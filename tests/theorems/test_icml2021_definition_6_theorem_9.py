@@ -67,12 +67,12 @@ def test_the_printed_probability_does_not_give_the_theorem() -> None:
 def test_a_vector_robust_to_tau_is_decoded_with_probability_one_minus_delta(atoms: Atoms, delta: Fraction) -> None:
     tau = robustness_needed(lambda level: quantile(atoms, level), delta)
     gaps = [(2 * tau + 1) * 2**i for i in range(3)]  # sums that are more than 2 tau apart
-    sums = {labels: sum(g * s for g, s in zip(gaps, labels, strict=True)) for labels in _labelings()}
-    for labels in _labelings():
+    sums = {labels: sum(g * s for g, s in zip(gaps, labels, strict=True)) for labels in _labellings()}
+    for labels in _labellings():
         decoded = Fraction(0)
         for value, weight in atoms:
             seen = sums[labels] + value
-            nearest = min(_labelings(), key=lambda other: abs(sums[other] - seen))
+            nearest = min(_labellings(), key=lambda other: abs(sums[other] - seen))
             decoded += weight if nearest == labels else 0
         assert decoded >= 1 - delta
 
@@ -81,5 +81,5 @@ def test_the_worked_number() -> None:
     assert robustness_needed(NormalDist().inv_cdf, 0.1) == pytest.approx(1.959964, abs=1e-6)
 
 
-def _labelings() -> list[tuple[int, ...]]:
+def _labellings() -> list[tuple[int, ...]]:
     return list(itertools.product((0, 1), repeat=3))

@@ -62,9 +62,10 @@ def test_the_algorithms_mean_the_loss_as_a_function_of_v() -> None:
     """I-20: lines 5 and 9 of Algorithms 2 and 3 print L_u. Searching with u in place of v finds another labelling."""
     v = [Fraction(9), Fraction(81)]
     u = [value / (1 + value) for value in v]
-    labelings = list(itertools.product((0, 1), repeat=2))
+    labellings = list(itertools.product((0, 1), repeat=2))
     nearest = {
-        sigma: [min(labelings, key=lambda s: abs(score(s, w) - score(sigma, v))) for w in (v, u)] for sigma in labelings
+        sigma: [min(labellings, key=lambda s: abs(score(s, w) - score(sigma, v))) for w in (v, u)]
+        for sigma in labellings
     }
 
     assert all(found == sigma for sigma, (found, _) in nearest.items())

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from labelinf_scores.decoders.exhaustive import nearest_labeling
+from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.limits import is_robust
 from labelinf_scores.metrics.set_valued import separation
 
@@ -29,7 +29,7 @@ def test_above_two_tau_the_nearest_labelling_is_right_and_at_two_tau_an_answer_f
         if robust:
             for labels, total in sums.items():
                 for noise in (-tau, Fraction(0), tau):
-                    assert tuple(nearest_labeling(np.array(gaps, dtype=object), total + noise)) == labels
+                    assert tuple(nearest_labelling(np.array(gaps, dtype=object), total + noise)) == labels
         else:
             one, other = min(itertools.combinations(sums.values(), 2), key=lambda pair: abs(pair[0] - pair[1]))
             middle = (one + other) / 2

@@ -16,7 +16,7 @@ from labelinf_privacy.noise.multiplicative import (
 
 
 def scores(logs: list[mpfr], n_records: int) -> list[mpfr]:
-    """Scores of all labelings of the rows with entries v = exp(log), the other rows at 1/2; ascending."""
+    """Scores of all labellings of the rows with entries v = exp(log), the other rows at 1/2; ascending."""
     base = (n_records - len(logs)) * gmpy2.log(2) + sum(gmpy2.log1p(gmpy2.exp(log)) for log in logs)
     subsets = itertools.product((0, 1), repeat=len(logs))
     return sorted((base - sum(b * log for b, log in zip(bits, logs, strict=True))) / n_records for bits in subsets)

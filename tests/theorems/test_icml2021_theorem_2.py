@@ -21,7 +21,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 
 
 def answers(phi: int, m: int, n: int) -> int:
-    """How many different scores FPA(phi) releases over all labelings of the m rows with a prime, out of n rows."""
+    """How many different scores FPA(phi) releases over all labellings of the m rows with a prime, out of n rows."""
     numbers = make_arithmetic(f"fpa:{phi}")
     predictions = numbers.convert([*prime_predictions(first_primes(m)), gmpy2.mpq(1, 2)])
     costs = LogLoss().costs(predictions, numbers)

@@ -63,7 +63,7 @@ def test_the_printed_rows_below_the_block_do_not_sum_to_one() -> None:
 
 @pytest.mark.parametrize(("n", "n_classes", "count"), [(2, 3, 2), (3, 4, 2), (2, 5, 3), (3, 4, 3)])
 def test_the_repaired_rows_tell_every_class_of_the_block_apart(n: int, n_classes: int, count: int) -> None:
-    """Two labelings collide exactly when they agree on the classes asked about; with all K - 1 of them, never."""
+    """Two labellings collide exactly when they agree on the classes asked about; with all K - 1 of them, never."""
     exponents = class_block(n_classes, first=1, count=count)
     found = scores(power_rows(first_primes(n), exponents), n_classes)
     spoken = {sigma: tuple(exponents[k] for k in sigma) for sigma in found}

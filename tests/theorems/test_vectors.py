@@ -47,8 +47,8 @@ HALVES = (0.5, 0.5)
 
 def scores_of(rows: np.ndarray, n_classes: int) -> list[float]:
     """The log-loss of every labelling, in lexicographic order."""
-    labelings = itertools.product(range(n_classes), repeat=len(rows))
-    return [float(LogLoss().score(np.array(labels), rows, DOUBLES)) for labels in labelings]
+    labellings = itertools.product(range(n_classes), repeat=len(rows))
+    return [float(LogLoss().score(np.array(labels), rows, DOUBLES)) for labels in labellings]
 
 
 def numbers_in(name: str) -> list[float]:

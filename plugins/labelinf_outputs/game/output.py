@@ -2,7 +2,7 @@
 
 The game (Khan et al., BLIA, 2025, section 3, corrected): some training records are **canaries**. Their labels are
 replaced by labels drawn uniformly from the K classes, independently of everything; the defences do to all labels
-whatever they do; a victim is trained. The adversary sees what the :class:`View` declares and guesses the planted
+whatever they do; a victim is trained. The adversary sees what the ``View`` declares and guesses the planted
 labels. Nobody who has not seen them can expect more than 1/K.
 
 Two scores are kept apart: success against the **planted** label, which label-DP limits, and against the label the model
@@ -15,7 +15,7 @@ the label from the view and not from the model, and what it did says nothing abo
 A **defence** has two stages. :meth:`OutputDefence.train` is a middleware around training: it sees the task first and
 asks the next stage to train, as often as need be. :meth:`OutputDefence.release` changes the probabilities that leave
 the curator. A pipeline is written in the order in which data flow: labels, training, outputs. What a defence does is
-said in :meth:`OutputDefence.effects`, and the run counts how often every label is trained on: who trains more often
+said in ``OutputDefence.effects``, and the run counts how often every label is trained on: who trains more often
 than declared fails.
 """
 
@@ -221,7 +221,7 @@ class OutputGuard(Protocol):
 
 
 class OutputDefence(Defence):
-    """A defence of the model-output channel. Overrides the stages it has, and says in :meth:`effects` what they do.
+    """A defence of the model-output channel. Overrides the stages it has, and says in ``effects`` what they do.
 
     It must be hashable: victims are prepared once for every pipeline of defences.
     """

@@ -108,7 +108,7 @@ class Trained:
 
     @property
     def training_labels(self) -> NDArray[np.intp]:
-        """The class with the largest target, or :data:`ABSTAIN` for a record that was not trained on."""
+        """The class with the largest target, or ``ABSTAIN`` for a record that was not trained on."""
         seen = ~np.isnan(self.targets).any(axis=1)
         return np.where(seen, np.nan_to_num(self.targets).argmax(axis=1), ABSTAIN)
 

@@ -21,7 +21,7 @@ from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling
+from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
@@ -87,4 +87,4 @@ def _nearest(design: PowersDesign, total: Any) -> NDArray[np.intp]:
             return np.array(greedy_decode(design.costs.tolist(), total))
         least = design.costs.min(axis=1)
         costs = (design.costs - least[:, None]).astype(float)
-        return nearest_labeling(costs, float(total - sum(least.tolist())))
+        return nearest_labelling(costs, float(total - sum(least.tolist())))

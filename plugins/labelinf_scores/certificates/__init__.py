@@ -1,1 +1,1 @@
-"""Proofs, made before anything is asked, that a design tells every two labelings apart through a real curator."""
+"""Proofs, made before anything is asked, that a design tells every two labellings apart through a real curator."""

@@ -1,14 +1,14 @@
-"""What a curator's floating-point sum can be, over all labelings at once.
+"""What a curator's floating-point sum can be, over all labellings at once.
 
 A curator adds N row costs; m of them depend on private labels. Every cost is written as ``x + e``: x is the part that
 carries labels, a whole multiple of one unit, and e is the rest, known up to a small interval. A :class:`Spread` is
-such a sum for all labelings together, and one floating-point addition of two spreads is a spread again. Three facts
+such a sum for all labellings together, and one floating-point addition of two spreads is a spread again. Three facts
 make the interval stay small, and often vanish, where a bound of half a last place per addition would only grow:
 
 * the order is known, so parts without private labels are known floats, not intervals;
 * when the unit is a multiple of the last place of the result, x passes through the rounding untouched, and only e is
-  rounded: to one and the same number for all labelings, unless e straddles a rounding boundary;
-* when it is an *even* multiple, ties go the same way for all labelings, because x does not change the parity.
+  rounded: to one and the same number for all labellings, unless e straddles a rounding boundary;
+* when it is an *even* multiple, ties go the same way for all labellings, because x does not change the parity.
 
 NumPy's order (``pairwise_sum`` in ``loops_utils.h``, since version 1.9): up to 8 terms in a row; up to 128 in eight
 running sums, joined as ``((0+1)+(2+3))+((4+5)+(6+7))``, the left-over terms last; more are halved, the first half
@@ -94,7 +94,7 @@ class SpreadSum:
             terms: The other rows, by their place.
 
         Guarantees:
-            The curator's float sum minus x lies in [low, high] for every labeling. Held against NumPy itself, and
+            The curator's float sum minus x lies in [low, high] for every labelling. Held against NumPy itself, and
             against the 16-bit formats, in ``tests/scores/blocks/test_summation.py``.
         """
         if self.order == "sequential":

@@ -1,4 +1,4 @@
-"""The labeling whose sum is nearest, by looking at all of them.
+"""The labelling whose sum is nearest, by looking at all of them.
 
 The decoder of both score papers (Aggarwal et al., ICML 2021, Algorithm 2; AISTATS 2022, LabelInf in equation 1): all
 K^m sums, built by doubling, so that twenty labels cost a million additions in one NumPy call each.
@@ -7,7 +7,7 @@ It is as exact as its numbers: floats are added with one rounding a row, integer
 integers or rationals exactly.
 
 Example:
-    >>> nearest_labeling([3, 5, 6, 7], 14)
+    >>> nearest_labelling([3, 5, 6, 7], 14)
     array([1, 1, 1, 0])
 """
 
@@ -20,13 +20,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_SUMS", "all_sums", "as_costs", "labels_of_index", "nearest_labeling"]
+__all__ = ["MAX_SUMS", "all_sums", "as_costs", "labels_of_index", "nearest_labelling"]
 
 MAX_SUMS = 2**24  #: tables beyond this do not fit an ordinary machine
 
 
-def nearest_labeling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
-    """Return the labeling whose sum of gaps is nearest to ``target``; of several, the first in counting order.
+def nearest_labelling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
+    """Return the labelling whose sum of gaps is nearest to ``target``; of several, the first in counting order.
 
     Args:
         gaps: Shape ``(m,)``: how much more label 1 costs than label 0. Or shape ``(m, K)``: what each label costs.
@@ -36,7 +36,7 @@ def nearest_labeling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
         Labels, shape ``(m,)``.
 
     Raises:
-        ValueError: There are more than :data:`MAX_SUMS` labelings.
+        ValueError: There are more than :data:`MAX_SUMS` labellings.
     """
     costs = as_costs(gaps)
     distance = np.abs(all_sums(costs) - target)
@@ -44,7 +44,7 @@ def nearest_labeling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
 
 
 def all_sums(costs: NDArray[Any]) -> NDArray[Any]:
-    """Return the sums of all labelings in counting order, the first row's label counting fastest.
+    """Return the sums of all labellings in counting order, the first row's label counting fastest.
 
     Args:
         costs: What each label costs, shape ``(m, K)``.
@@ -57,7 +57,7 @@ def all_sums(costs: NDArray[Any]) -> NDArray[Any]:
     """
     n_rows, n_classes = costs.shape
     if n_classes**n_rows > MAX_SUMS:
-        raise ValueError(f"{n_classes}**{n_rows} labelings must be at most {MAX_SUMS}")
+        raise ValueError(f"{n_classes}**{n_rows} labellings must be at most {MAX_SUMS}")
     sums = np.zeros(1, dtype=costs.dtype)
     for row in costs:
         sums = np.add.outer(row, sums).ravel()
@@ -65,7 +65,7 @@ def all_sums(costs: NDArray[Any]) -> NDArray[Any]:
 
 
 def labels_of_index(index: Any, n_rows: int, n_classes: int) -> NDArray[np.intp]:
-    """Return the labeling at ``index`` of :func:`all_sums`.
+    """Return the labelling at ``index`` of :func:`all_sums`.
 
     Args:
         index: A place in counting order, or an array of them.
@@ -80,7 +80,7 @@ def labels_of_index(index: Any, n_rows: int, n_classes: int) -> NDArray[np.intp]
 
 
 def as_costs(gaps: ArrayLike) -> NDArray[Any]:
-    """Return what each label costs, shape ``(m, K)``, from gaps in either of the shapes of :func:`nearest_labeling`."""
+    """Return what each label costs, shape ``(m, K)``, from gaps in a shape of :func:`nearest_labelling`."""
     array = np.asarray(gaps)
     if array.ndim == 1:
         array = np.stack([np.zeros_like(array), array], axis=1)

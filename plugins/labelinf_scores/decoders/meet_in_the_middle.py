@@ -1,13 +1,13 @@
-"""The labeling whose sum is nearest, in the square root of the time: all sums of one half, looked up in the other.
+"""The labelling whose sum is nearest, in the square root of the time: all sums of one half, looked up in the other.
 
-For every labeling of the second half the best of the first is the sorted sum next to what is missing (Horowitz and
+For every labelling of the second half the best of the first is the sorted sum next to what is missing (Horowitz and
 Sahni, *Journal of the ACM*, 1974). Forty labels take two tables of a million sums. Weights without any structure, such
 as Conway and Guy's, have no faster decoder that is known.
 
 Floats, 64-bit integers and object arrays of integers or rationals are all served; the latter exactly.
 
 Example:
-    >>> nearest_labeling([3, 5, 6, 7], 14)
+    >>> nearest_labelling([3, 5, 6, 7], 14)
     array([1, 1, 1, 0])
 """
 
@@ -23,7 +23,7 @@ from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_in
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["SumTable", "nearest_labeling"]
+__all__ = ["SumTable", "nearest_labelling"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -68,8 +68,8 @@ class SumTable:
         return labels_of_index(self.order[self.nearest(targets)], self.n_rows, self.n_classes)
 
 
-def nearest_labeling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
-    """Return the labeling whose sum of gaps is nearest to ``target``.
+def nearest_labelling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
+    """Return the labelling whose sum of gaps is nearest to ``target``.
 
     Args:
         gaps: Shape ``(m,)``: how much more label 1 costs than label 0. Or shape ``(m, K)``: what each label costs.
@@ -79,7 +79,7 @@ def nearest_labeling(gaps: ArrayLike, target: Any) -> NDArray[np.intp]:
         Labels, shape ``(m,)``.
 
     Raises:
-        ValueError: Half of the rows has too many labelings for a table.
+        ValueError: Half of the rows has too many labellings for a table.
     """
     costs = as_costs(gaps)
     half = len(costs) // 2

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import gmpy2
 import numpy as np
 
-from labelinf_scores.decoders.meet_in_the_middle import nearest_labeling
+from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,4 +49,4 @@ def nearest_divisor(
         logs = [int(scale * gmpy2.log(gmpy2.mpfr(prime))) for prime in primes.tolist()]
         target = int(scale * gmpy2.mpfr(logarithm))
     costs = np.array([[e * log for e in range(largest + 1)] for log in logs], dtype=object)
-    return nearest_labeling(costs, target)
+    return nearest_labelling(costs, target)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from labelinf_scores.decoders import exhaustive, meet_in_the_middle
 from labelinf_scores.decoders.meet_in_the_middle import SumTable
 
-DECODERS = [exhaustive.nearest_labeling, meet_in_the_middle.nearest_labeling]
+DECODERS = [exhaustive.nearest_labelling, meet_in_the_middle.nearest_labelling]
 decoders = pytest.mark.parametrize("decode", DECODERS, ids=["exhaustive", "meet in the middle"])
 
 
@@ -55,7 +55,7 @@ def test_forty_labels_are_found_by_halves() -> None:
     rng = np.random.default_rng(1)
     gaps = np.array([3**i for i in range(30)] + [int(x) for x in rng.integers(2**50, 2**52, 10)])
     labels = rng.integers(0, 2, 40)
-    assert int(gaps @ meet_in_the_middle.nearest_labeling(gaps, int(gaps @ labels))) == int(gaps @ labels)
+    assert int(gaps @ meet_in_the_middle.nearest_labelling(gaps, int(gaps @ labels))) == int(gaps @ labels)
 
 
 def test_big_integers_are_exact() -> None:
@@ -70,12 +70,12 @@ def test_a_table_answers_many_targets_at_once() -> None:
 
 
 def test_one_row_and_no_row_are_served() -> None:
-    assert meet_in_the_middle.nearest_labeling([2.0], 1.5).tolist() == [1]
+    assert meet_in_the_middle.nearest_labelling([2.0], 1.5).tolist() == [1]
     assert SumTable.of(np.zeros((0, 2))).nearest(np.array([3.0])).tolist() == [0]
 
 
 def test_tables_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"2\*\*40 labelings must be at most"):
-        exhaustive.nearest_labeling(np.ones(40), 3)
+    with pytest.raises(ValueError, match=r"2\*\*40 labellings must be at most"):
+        exhaustive.nearest_labelling(np.ones(40), 3)
     with pytest.raises(ValueError, match="expected"):
         exhaustive.as_costs(np.ones((2, 2, 2)))

@@ -91,20 +91,20 @@ def test_no_counting_ceiling_is_below_the_majority_guess(counts: list[int], bits
 def test_counting_holds_for_every_single_query_of_a_small_game(n_answers: int) -> None:
     """Six labels, three of each class: every way to round random scores to so many values, guessed optimally."""
     rng = np.random.default_rng(n_answers)
-    labelings = [order for order in itertools.product((0, 1), repeat=6) if sum(order) == 3]
-    entropy, bits = math.log2(len(labelings)), math.log2(n_answers)
+    labellings = [order for order in itertools.product((0, 1), repeat=6) if sum(order) == 3]
+    entropy, bits = math.log2(len(labellings)), math.log2(n_answers)
     most = fano_accuracy(bits=bits, entropy=entropy, n_records=6, n_classes=2)
     for _ in range(300):
-        answers = rng.integers(0, n_answers, len(labelings))
+        answers = rng.integers(0, n_answers, len(labellings))
         correct, exact = 0, 0
         for answer in range(n_answers):
-            cell = np.array([s for s, a in zip(labelings, answers, strict=True) if a == answer])
+            cell = np.array([s for s, a in zip(labellings, answers, strict=True) if a == answer])
             if len(cell):
                 ones = cell.sum(axis=0)
                 correct += int(np.maximum(ones, len(cell) - ones).sum())
                 exact += 1
-        assert correct / (6 * len(labelings)) <= most + 1e-12
-        assert exact / len(labelings) <= 2 ** (bits - entropy) + 1e-12
+        assert correct / (6 * len(labellings)) <= most + 1e-12
+        assert exact / len(labellings) <= 2 ** (bits - entropy) + 1e-12
 
 
 def test_one_gaussian_answer_carries_the_capacity_of_a_thousand_labels() -> None:
@@ -126,13 +126,13 @@ def test_an_adaptive_budget_never_carries_more_than_the_range_allows() -> None:
 @settings(max_examples=40, deadline=None)
 @given(st.integers(2, 10), st.integers(0, 2**31))
 def test_a_posterior_moves_the_variance_no_further_than_its_information_allows(n: int, seed: int) -> None:
-    """The step that adaptive queries rest on: any distribution over labelings, D nats from uniform."""
+    """The step that adaptive queries rest on: any distribution over labellings, D nats from uniform."""
     rng = np.random.default_rng(seed)
-    labelings = np.array(list(itertools.product((0, 1), repeat=n)))
+    labellings = np.array(list(itertools.product((0, 1), repeat=n)))
     gaps = rng.uniform(-1, 1, n)
-    scores = labelings @ gaps / n
-    weights = rng.dirichlet(np.full(len(labelings), 10 ** rng.uniform(-2, 2)))
-    nats = float((weights * np.log(np.maximum(weights, 1e-300) * len(labelings))).sum())
+    scores = labellings @ gaps / n
+    weights = rng.dirichlet(np.full(len(labellings), 10 ** rng.uniform(-2, 2)))
+    nats = float((weights * np.log(np.maximum(weights, 1e-300) * len(labellings))).sum())
     variance = float(weights @ (scores - weights @ scores) ** 2)
     spread = 1 / (2 * math.sqrt(n))
     x = np.linspace(1e-4, 1 - 1e-4, 999)

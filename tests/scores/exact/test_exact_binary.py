@@ -59,7 +59,7 @@ def test_every_loss_gives_everything_away_in_one_query(play: Play, loss: Additiv
 
 
 @pytest.mark.parametrize("ones", [0, 1, 32, 63, 64])
-def test_extreme_labelings_survive_the_precision_of_the_proof(play: Play, ones: int) -> None:
+def test_extreme_labellings_survive_the_precision_of_the_proof(play: Play, ones: int) -> None:
     labels = (np.arange(64) < ones).astype(int)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="", provenance="made")
 

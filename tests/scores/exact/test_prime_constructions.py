@@ -99,7 +99,7 @@ def test_blocks_of_classes_cover_every_class_once() -> None:
     assert claimed.max() == count
 
 
-def test_the_separation_is_that_of_all_pairs_of_labelings() -> None:
+def test_the_separation_is_that_of_all_pairs_of_labellings() -> None:
     for n in range(1, 6):
         primes = first_primes(n)
         products = [Fraction(1)]

@@ -30,7 +30,7 @@ def exact_score(labels: np.ndarray[Any, Any], predictions: np.ndarray[Any, Any],
         return LogLoss().score(labels, predictions, numbers)
 
 
-def adversarial_labelings(n: int) -> list[np.ndarray[Any, Any]]:
+def adversarial_labellings(n: int) -> list[np.ndarray[Any, Any]]:
     """All ones (the largest integer), all zeros, only the smallest or the largest primes, and random ones."""
     half = n // 2
     random = [np.random.default_rng(seed).integers(0, 2, n) for seed in range(4)]
@@ -49,7 +49,7 @@ def test_the_precision_of_the_proof_is_enough(n: int) -> None:
     primes = first_primes(n)
     bits, predictions = needed_bits(primes), prime_predictions(primes)
 
-    for labels in adversarial_labelings(n):
+    for labels in adversarial_labellings(n):
         found = labels_of_score(exact_score(labels, predictions, bits), primes, bits=bits)
         assert found is not None
         assert found.tolist() == labels.tolist()

@@ -20,12 +20,12 @@ def spelled(labels: list[int]) -> int:
     return int(np.prod([prime**label for prime, label in zip(primes, labels, strict=True)], dtype=object))
 
 
-labelings = st.lists(st.integers(0, 1), min_size=1, max_size=12)
+labellings = st.lists(st.integers(0, 1), min_size=1, max_size=12)
 share = st.floats(min_value=-0.999999, max_value=0.999999)
 
 
 @settings(max_examples=100, deadline=None)
-@given(labelings, share)
+@given(labellings, share)
 def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
     primes = first_primes(len(labels))
     largest = prime_product(primes)
@@ -38,7 +38,7 @@ def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(labelings, share)
+@given(labellings, share)
 def test_the_nearest_divisor_survives_half_the_separation(labels: list[int], noise: float) -> None:
     primes = first_primes(len(labels))
     logarithm = gmpy2.log(gmpy2.mpfr(spelled(labels), 200)) + noise * separation(primes) / 2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_scores.decoders.exhaustive import nearest_labeling
+from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
 
 ALMOST = Fraction(10**9 - 1, 10**9)
@@ -55,7 +55,7 @@ def test_it_agrees_with_the_search_of_all_labellings() -> None:
     gaps = 2.0 ** np.arange(8)
     for _ in range(200):
         total = float(rng.uniform(-3, 260))
-        nearest = nearest_labeling(gaps, total)
+        nearest = nearest_labelling(gaps, total)
         greedy = greedy_decode([[0.0, gap] for gap in gaps], total)
         assert abs(gaps @ greedy - total) == pytest.approx(abs(gaps @ nearest - total))
 

@@ -1,0 +1,97 @@
+"""Writes the tables of the pages about theory, errata and components from the plugins themselves.
+
+``python docs/generate.py`` writes them below the marker of each page; with ``--check`` it writes nothing, names the pages
+that are stale and exits with 1. The pages are committed, so that who reads the repository sees them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host, PluginRecord
+
+MARKER = "<!-- Written by docs/generate.py: change the catalogue or the statements, not what follows. -->\n"
+PAGES = Path(__file__).parent
+
+
+def theory(host: Host) -> Iterator[str]:
+    """Yield every statement with its code and tests."""
+    yield "| | statement | says | status | repaired | code | test |"
+    yield "|---|---|---|---|---|---|---|"
+    for item in host.statements():
+        code = ", ".join(f"`{name}`" for name in item.code)
+        tests = ", ".join(f"`{name}`" for name in item.tests)
+        status = item.status.value + (f" ({item.erratum})" if item.erratum else "")
+        yield f"| {item.key} | {_cell(item.title)} | {_cell(item.says)} | {status} | {_cell(item.repaired)} | {code} | {tests} |"
+
+
+def errata(host: Host) -> Iterator[str]:
+    """Yield every statement that has a counterexample."""
+    yield "| | statement | printed form fails on | repaired |"
+    yield "|---|---|---|---|"
+    for item in host.statements():
+        if item.counterexample:
+            yield f"| {item.key} | {_cell(item.title)} | {_cell(item.counterexample)} | {_cell(item.repaired)} |"
+
+
+def components(host: Host) -> Iterator[str]:
+    """Yield every component of the built-in plugins by kind."""
+    built_in = [item for item in host.catalogue() if _own(item.plugin)]
+    for kind in Kind:
+        yield from (f"## {kind.plural.capitalize()}", "")
+        yield "| name | channel | what it does | reference |"
+        yield "|---|---|---|---|"
+        for item in built_in:
+            this = item.descriptor
+            if this.kind is kind:
+                where, origin = this.channel or "all", _cell(str(this.reference))
+                yield f"| `{this.name}` | {where} | {_cell(this.summary)} | {origin} |"
+        yield ""
+
+
+TABLES: dict[str, Callable[[Host], Iterator[str]]] = {"theory": theory, "errata": errata, "components": components}
+
+
+def stale(pages: Path = PAGES) -> dict[Path, str]:
+    """Return the pages that say something else than the plugins do, and what they should say."""
+    host = Host.load(strict=True)
+    wrong = {}
+    for name, table in TABLES.items():
+        page = pages / f"{name}.md"
+        text = page.read_text(encoding="utf-8")
+        head, marker, _ = text.partition(MARKER)
+        if not marker:
+            raise SystemExit(f"{page} has lost its marker: {MARKER.strip()}")
+        wanted = head + MARKER + "\n" + "\n".join(table(host)).rstrip() + "\n"
+        if wanted != text:
+            wrong[page] = wanted
+    return wrong
+
+
+def _own(plugin: PluginRecord) -> bool:
+    return plugin.distribution == "labelinf"
+
+
+def _cell(text: str) -> str:
+    for sign, written in (("|", "\\|"), ("*", "\\*"), ("_", "\\_"), ("<", "&lt;")):
+        text = text.replace(sign, written)
+    return text
+
+
+def main(arguments: list[str]) -> int:
+    """Write the stale pages, or name them."""
+    found = stale()
+    for page, wanted in found.items():
+        if arguments == ["--check"]:
+            print(f"{page.name} is stale: python docs/generate.py writes it anew")
+        else:
+            page.write_text(wanted, encoding="utf-8")
+            print(f"wrote {page.name}")
+    return int(bool(found)) if arguments == ["--check"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
