@@ -11,7 +11,7 @@ is reported as such.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -24,6 +24,7 @@ from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Registered
 from labelinf_core.specs import Builder
 
 __all__ = ["Advice", "Advisor", "smallest"]
@@ -75,6 +76,7 @@ class Advisor:
 
     Attributes:
         builder: Builds components.
+        name: What the channel is called.
         channel: The game.
         data: A label set of the size in question.
         base: Defences that stand already, nearest to the curator.
@@ -85,6 +87,7 @@ class Advisor:
     """
 
     builder: Builder
+    name: str
     channel: Channel
     data: LabelSet
     base: tuple[Defence, ...]
@@ -101,7 +104,7 @@ class Advisor:
         """
         threat = self._threat(())
         found: list[Knob] = []
-        for item in self.builder.host.catalogue(Kind.DEFENCE):
+        for item in self._catalogue(Kind.DEFENCE):
             try:
                 found.extend(item.load().knobs(threat))
             except LabelinfError:
@@ -130,6 +133,12 @@ class Advisor:
             forced_cost=costs[1],
             notes=(*siege.failures.values(), *notes.values()),
         )
+
+    def _catalogue(self, kind: Kind) -> Iterator[Registered]:
+        """Yield the components of the channel, and those that serve all."""
+        for item in self.builder.host.catalogue(kind):
+            if item.descriptor.channel in (None, self.name):
+                yield item
 
     def _siege(self) -> Siege:
         return Siege(
@@ -175,8 +184,7 @@ class Advisor:
     def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
         """Return every ceiling; a source that fails proves nothing, and is noted once."""
         bounds: list[Bound] = [
-            self.builder.build(Kind.BOUND, item.descriptor.name, "advise")
-            for item in self.builder.host.catalogue(Kind.BOUND)
+            self.builder.build(Kind.BOUND, item.descriptor.name, "advise") for item in self._catalogue(Kind.BOUND)
         ]
         found: list[Ceiling] = []
         sources: list[Defence | Bound] = [*defences, *bounds]

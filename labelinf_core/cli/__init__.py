@@ -1,7 +1,7 @@
 """The command line: thin commands over the evaluator and the report.
 
 Heavy libraries are imported inside the commands, so that ``labelinf --help`` and ``labelinf plugins`` answer at once.
-Exit status: 0 done, 1 a condition that the user asked to gate on, 2 bad input, 130 interrupted.
+What a status says stands in :mod:`labelinf_core.cli.exits`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from labelinf_core.cli.advise import advise
 from labelinf_core.cli.attack import attack
 from labelinf_core.cli.audit import audit
 from labelinf_core.cli.bounds import bounds
+from labelinf_core.cli.exits import TABLE, Exit
 from labelinf_core.cli.matrix import matrix
 from labelinf_core.cli.plugins import plugins
 from labelinf_core.cli.report import compare, report
 from labelinf_core.cli.reproduce import reproduce
 from labelinf_core.cli.theorems import theorems
-from labelinf_core.contracts.errors import LabelinfError
+from labelinf_core.contracts.errors import ComponentError, LabelinfError
 
 __all__ = ["main"]
 
@@ -39,13 +40,15 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except LabelinfError as error:
             click.echo(f"labelinf: {error}", err=True)
-            ctx.exit(2)
+            ctx.exit(Exit.INCOMPLETE if isinstance(error, ComponentError) else Exit.INPUT)
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
-            ctx.exit(130)
+            ctx.exit(Exit.INTERRUPTED)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}, epilog=TABLE
+)
 @click.version_option(package_name="labelinf")
 def main() -> None:
     """Find out how much a score, a gradient or a model gives away about private labels, and what stops it."""

@@ -1,4 +1,4 @@
-"""``labelinf advise``: the smallest defence for a target."""
+"""``labelinf advise``: the smallest defence for a target, in any channel whose defences have something to turn."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from labelinf_core.cli.options import Finite, block_option, channel_options, channel_spec, load_host
+from labelinf_core.cli.options import block_option, game_options, load_host
+from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from labelinf_core.advise.search import Advice, Advisor
-    from labelinf_core.specs import Builder, Spec
+    from labelinf_core.cli.game import Game
+    from labelinf_core.contracts.components import Measure
 
 __all__ = ["advise", "attack_list", "cost_lines", "list_options"]
 
@@ -40,109 +42,87 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 
 
 @click.command(short_help="Find the smallest defence for a target.")
-@click.option("--records", type=click.IntRange(min=1), required=True, help="N, how many private labels there are.")
-@click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K.")
 @click.option("--target", required=True, metavar="TARGET", help="60%, no-exact-recovery, or epsilon<=1.")
-@click.option("--clip", type=Finite(), help="Probabilities are clipped to [clip, 1 - clip] already.")
+@game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @list_options
-@channel_options
 @block_option
-def advise(
-    records: int,
-    classes: int,
-    target: str,
-    clip: float | None,
-    certificates_only: bool,
-    only: tuple[str, ...],
-    seed: int,
-    as_json: bool,
-    attacks: tuple[str, ...],
-    also: tuple[str, ...],
-    channel: str | None,
-    loss: str | None,
-    scorer: str | None,
-    queries: int | None,
-    blocks: tuple[str, ...],
-) -> None:
-    """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks."""
-    from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.specs import Builder
+@click.pass_context
+def advise(ctx: click.Context, /, **chosen: Any) -> None:
+    """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks.
 
-    given = _score_channel(channel, loss=loss, scorer=scorer or "float64", queries=queries)
-    builder = Builder(load_host(blocks))
-    strongest = builder.host.find(Kind.CHANNEL, given.name).load().strongest()
-    played = () if certificates_only else attack_list(strongest, attacks, also)
-    advisor = _advisor(builder, given, records, classes, clip, target, played, seed)
-    say = (lambda line: None) if as_json else click.echo
-    say(_heading(advisor, records, classes, clip, queries))
-    found = []
+    What stands already is --defence; each knob is turned behind it.
+    """
+    from labelinf_core.cli.exits import Exit
+    from labelinf_core.cli.game import Game
+
+    named = [*chosen["attacks"], *chosen["also"]]
+    game = Game.read(load_host(chosen["blocks"]), chosen, named)
+    advisor = _advisor(game, chosen)
+    say = (lambda line: None) if chosen["as_json"] else click.echo
+    say(_heading(game, advisor))
+    found, only = [], chosen["only"]
     for knob in advisor.knobs():
         if not only or any(text in knob.title + knob.template for text in only):
             found.append(advisor.advise(knob))
-            say(_line(found[-1], played=not certificates_only))
-    if as_json:
+            say(_line(found[-1], game.channel.measures(), played=not chosen["certificates_only"]))
+    if chosen["as_json"]:
         click.echo(json.dumps([attrs.asdict(item) for item in found], indent=1, ensure_ascii=False))
+    elif not found:
+        chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
+        click.echo(f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}.")
     elif not any(item.certified is not None for item in found):
         click.echo("\nNothing here reaches the target by certificate.")
+    ctx.exit(Exit.DONE if any(_reached(item) for item in found) else Exit.INCONCLUSIVE)
 
 
-def _score_channel(channel: str | None, **given: Any) -> Spec:
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.specs import parse
-
-    if channel is not None and (name := parse(channel, "--channel").name) != "score":
-        raise InputError(f"advise turns the defences of the score channel; on the {name} channel nothing turns yet.")
-    return channel_spec(channel, **given)
+def _reached(advice: Advice) -> bool:
+    return advice.certified is not None or advice.forced is not None
 
 
-def _advisor(
-    builder: Builder,
-    channel: Spec,
-    records: int,
-    classes: int,
-    clip: float | None,
-    target: str,
-    attacks: tuple[str, ...],
-    seed: int,
-) -> Advisor:
+def _advisor(game: Game, chosen: Mapping[str, Any]) -> Advisor:
     from labelinf_core.advise.search import Advisor
     from labelinf_core.advise.target import Target
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.plugin.descriptors import Kind
 
-    build = builder.build
+    strongest = () if chosen["certificates_only"] else game.channel.strongest()
+    attacks = attack_list(strongest, chosen["attacks"], chosen["also"])
     for spec in attacks:  # a slip in a name is the user's, not a failure of the attack
-        build(Kind.ATTACK, spec, "--attack")
-    goal = Target.parse(target)
-    if goal.accuracy is not None and goal.accuracy <= 1 / classes:
-        raise InputError(f"--target {target}: a blind guess of {classes} classes has {1 / classes:.0%}; ask for more.")
+        game.builder.build(Kind.ATTACK, spec, "--attack")
+    goal, blind = Target.parse(chosen["target"]), 1 / game.data.n_classes
+    if goal.accuracy is not None and goal.accuracy <= blind:
+        raise InputError(
+            f"--target {chosen['target']}: a blind guess of {game.data.n_classes} classes has {blind:.0%}; ask for "
+            f"more."
+        )
     return Advisor(
-        builder=builder,
-        channel=build(Kind.CHANNEL, channel, "advise"),
-        data=build(Kind.LABELS, f"made(n_records={records}, n_classes={classes}, seed={seed})", "advise").load(),
-        base=(build(Kind.DEFENCE, f"clip(epsilon={clip!r})", "--clip"),) if clip else (),
+        builder=game.builder,
+        name=game.spec.name,
+        channel=game.channel,
+        data=game.data,
+        base=game.defences,
         target=goal,
-        attacks=attacks,
-        seed=seed,
+        attacks=() if chosen["certificates_only"] else attacks,
+        seed=chosen["seed"],
     )
 
 
-def _heading(advisor: Advisor, records: int, classes: int, clip: float | None, queries: int | None) -> str:
-    asked = f"{queries} queries" if queries else "unlimited queries"
-    clipped = f"clip {clip:g}" if clip else "no clip"
-    return f"{records} labels, {classes} classes, {clipped}, {asked}; target: {advisor.target}\n"
+def _heading(game: Game, advisor: Advisor) -> str:
+    data, standing = game.data, " + ".join(game.written) or NO_DEFENCE
+    labels = data.title if str(data.n_records) in data.title else f"{data.title}, {data.n_records} labels"
+    return f"{labels}, {data.n_classes} classes; {game.spec.compact}; stands: {standing}; target: {advisor.target}\n"
 
 
-def _line(advice: Advice, *, played: bool) -> str:
+def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
     sign = ">=" if advice.knob.strongest > advice.knob.weakest else "<="
     sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.certified:.4g} ({advice.statement})"
-    lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost)]
+    lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost, measures)]
     if played:
-        lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost)]
+        lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost, measures)]
     return "\n".join([*lines, *(f"    note       {note}" for note in advice.notes)])
 
 
@@ -153,12 +133,9 @@ def _forced(advice: Advice, sign: str) -> str:
     return f"no setting withstands{by}" if by else "none could be played, so nothing was withstood"
 
 
-def cost_lines(cost: Mapping[str, float], indent: int = 15) -> list[str]:
-    """Return one line on what a setting costs honest participants; none when it is not known."""
-    if not cost:
-        return []
-    refused = f", {cost['refused']:.0%} refused" if cost["refused"] else ""
-    return [
-        f"{' ' * indent}costs honest models {cost['mean_error']:.3g} of their score on average; rank correlation "
-        f"{cost['rank_correlation']:.2f}, {cost['top_flips']:.1f} of the best 3 displaced{refused}"
-    ]
+def cost_lines(cost: Mapping[str, float], measures: Sequence[Measure], indent: int = 15) -> list[str]:
+    """Return one line on what a setting costs those it is not meant for; none when it is not known."""
+    from labelinf_core.report.words import measured
+
+    told = [f"{measure.title} {measured(measure, cost[measure.key])}" for measure in measures if measure.key in cost]
+    return [f"{' ' * indent}costs: {', '.join(told)}"] if told else []

@@ -10,15 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import (
-    block_option,
-    channel_options,
-    channel_spec,
-    features_option,
-    labels_options,
-    labels_spec,
-    load_host,
-)
+from labelinf_core.cli.options import block_option, channel_options, features_option, labels_options, load_host
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,7 +30,6 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 
 @click.command(short_help="Play one attack once, and show what it recovers.")
 @click.argument("attack")
-@click.option("--defence", "defences", metavar="SPEC", multiple=True, help="What stands between, from the curator out.")
 @labels_options
 @features_option
 @channel_options
@@ -65,17 +56,20 @@ def attack(attack: str, **chosen: Any) -> None:
 
 
 def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
+    from labelinf_core.cli.game import channel_spec, labels_spec
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.suite import Matrix, Suite
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder, parse
 
-    given = {key: chosen[key] for key in ("loss", "scorer", "queries")}
-    home = host.find(Kind.ATTACK, parse(attack, "ATTACK").name).descriptor.channel
-    channel = channel_spec(chosen["channel"] or home, **given)
+    host.find(Kind.ATTACK, parse(attack, "ATTACK").name)
+    channel = channel_spec(host, chosen, [attack])
+    labels = chosen["labels"] or host.find(Kind.CHANNEL, channel.name).load().default_labels
+    if not labels:
+        raise InputError(f"say on which labels the {channel.name} channel is played: --labels FILE.")
     table = Matrix(
-        labels=[labels_spec(chosen["labels"] or "breast-cancer", chosen["column"], chosen["features"])],
+        labels=[labels_spec(host, labels, chosen["column"], chosen["features"])],
         attacks=[attack],
         defences=[list(chosen["defences"])],
         channel=channel.name,
@@ -93,7 +87,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
 def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     import time
 
-    from labelinf_core.contracts.errors import InputError, LabelinfError
+    from labelinf_core.contracts.errors import ComponentError, InputError
     from labelinf_core.evaluator.play import said
     from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
@@ -106,7 +100,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     try:
         outcome = bench.bout(cell, plan.seed, 0)
     except Exception as error:  # an attack is anyone's code
-        raise LabelinfError(f"{cell.shown.attack} failed: {said(error)}") from error
+        raise ComponentError(f"{cell.shown.attack} failed: {said(error)}") from error
     trial = bench.kept(cell, outcome, time.perf_counter() - start)
     return result_of(cell, plan.labels[0], implied, (trial,), 1), outcome
 
@@ -156,7 +150,7 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
     _print_labels(console, list(itertools.islice(_rows(result, outcome), show)))
     hidden = outcome.n_records - show
     if hidden > 0:
-        console.print(Text(f"  … {hidden} more; --save FILE.csv writes them all", style="dim"))
+        console.print(Text(f"  … {hidden} more; --save FILE writes them all", style="dim"))
 
 
 def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:

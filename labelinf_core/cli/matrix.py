@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import (
     RUNS,
     Finite,
@@ -19,7 +20,6 @@ from labelinf_core.cli.options import (
     features_option,
     form_options,
     labels_options,
-    labels_spec,
     load_host,
     print_results,
 )
@@ -94,11 +94,12 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     """Apply what the command line says instead of the suite file, or beside it."""
     import attrs
 
+    from labelinf_core.cli.game import labels_spec
     from labelinf_core.evaluator.changes import with_component, with_labels, with_setting
     from labelinf_core.plugin.descriptors import Kind
 
     if chosen["labels"]:
-        labels = labels_spec(chosen["labels"], chosen["column"], chosen["features"])
+        labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"])
         suite, left_out = with_labels(suite, host, labels)
         for channel in left_out:
             click.echo(f"labelinf: the {channel} channel is left out: it trains on features (--features)", err=True)
@@ -188,26 +189,30 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
 
 def _print_next(results: Results, directory: Path) -> None:
     """Say where the run is kept, and what somebody who has just read the matrix may want."""
+    import shlex
+
     from labelinf_core.report.formats import FILES
+    from labelinf_core.specs import parse
 
     click.echo(f"kept in {directory}: {', '.join(FILES)}, run.sqlite")
     steps = [f"labelinf report {directory} --by defence"]
-    scored = next((cell.digest for cell in results.plan.cells if cell.channel.startswith("score(")), None)
-    if facts := next((facts for facts in results.plan.labels if facts.digest == scored), None):
-        steps.append(f"labelinf advise --records {facts.n_records} --classes {len(facts.class_names)} --target 60%")
+    first = results.plan.cells[0]
+    game, labels = parse(first.channel, "channel").name, shlex.quote(first.labels)
+    steps.append(f"labelinf advise --channel {game} --labels {labels} --target 60%")
     click.echo(f"next: {' · '.join(steps)}")
 
 
-def _status(results: Results, gate: str | None) -> int:
+def _status(results: Results, gate: str | None) -> Exit:
+    """Return what the run ends with: what the user gates on, or else what could not be played."""
     from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.report import words
     from labelinf_core.report.boards import failed
 
-    if gate == "broken" and (lost := failed(results.cells)):
+    broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if gate == "broken" else set()
+    if gate is not None and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
+        return Exit.FOUND
+    if lost := failed(results.cells):
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
-        click.echo(f"labelinf: --fail-on broken: {told}", err=True)
-        return 1
-    bad = {Verdict.CONTRADICTION}
-    if gate == "broken":
-        bad |= {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED}
-    return int(gate is not None and any(result.verdict in bad for result in results.cells))
+        click.echo(f"labelinf: {told}", err=True)
+        return Exit.INCOMPLETE
+    return Exit.DONE

@@ -1,7 +1,8 @@
-"""Options that several commands share, and how a user's labels are named."""
+"""Options that several commands share, and how results are printed."""
 
 from __future__ import annotations
 
+import functools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from labelinf_core.evaluator.results import Results
     from labelinf_core.plugin.host import Host
-    from labelinf_core.specs import Spec
 
 __all__ = [
     "RUNS",
     "Finite",
     "block_option",
     "channel_options",
-    "channel_spec",
     "features_option",
     "form_options",
+    "game_options",
     "labels_options",
-    "labels_spec",
     "load_host",
     "print_results",
 ]
@@ -49,6 +50,19 @@ class Finite(click.FloatRange):
         return number
 
 
+def _shares(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:
+    """Read shares of classes, separated by commas: ``.6,.4``; they are positive and sum to one."""
+    if value is None:
+        return None
+    try:
+        found = tuple(float(part) for part in value.split(","))
+    except ValueError as error:
+        raise click.BadParameter(f"{value} must be numbers separated by commas, for example .6,.4.") from error
+    if not (min(found) >= 0 and abs(sum(found) - 1) < 1e-6):
+        raise click.BadParameter(f"{value} must not be negative and sum to one.")
+    return found
+
+
 def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:
     """Load every plugin but the blocked ones.
 
@@ -71,12 +85,12 @@ def labels_options(function: Any) -> Any:
         "--column",
         metavar="NAME",
         default="",
-        help="Column of the CSV file, or array of the .npz file, with labels.",
+        help="Column or array of the file that holds the labels.",
     )
     labels = click.option(
         "--labels",
         metavar="FILE|SOURCE",
-        help="Your own labels from a CSV or .npy file, or a label source such as digits.",
+        help="Your own labels from a file, or a label source by its name (labelinf plugins lists them).",
     )
     return labels(column(function))
 
@@ -85,61 +99,53 @@ features_option = click.option(
     "--features",
     metavar="COLUMNS",
     default="",
-    help="Columns of the CSV file (NAME,NAME or * for all others), or array of the .npz file, with the features.",
+    help="Columns (NAME,NAME or * for all others) or array of the file that hold the features.",
 )
 
 
-def labels_spec(labels: str, column: str, features: str = "") -> str | Spec:
-    """Read ``--labels``: what looks like a file is one (NumPy's by its ending, CSV otherwise), the rest a label source.
-
-    Raises:
-        InputError: ``--column`` or ``--features`` was given for what has neither.
-    """
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.specs import Spec
-
-    path = Path(labels)
-    is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
-    named = {"column": column, "features": features}
-    if is_file and path.suffix == ".npz":
-        named = {"key": column, "features": features}
-    elif column or features:
-        option = "--column" if column else "--features"
-        if not is_file or path.suffix == ".npy":
-            raise InputError(f"{option} belongs to a CSV or .npz file, and --labels {labels} is none.")
-    if not is_file:
-        return labels
-    source = "npy" if path.suffix in (".npy", ".npz") else "csv"
-    return Spec(source, {"path": labels, **{key: value for key, value in named.items() if value}})
-
-
 def channel_options(function: Any) -> Any:
-    """Add what a command line can say of a channel."""
-    options = [
-        click.option("--channel", metavar="SPEC", help="Which game is played, for example 'output(epochs=150)'."),
-        click.option("--loss", metavar="SPEC", help="What the score averages  [default: log-loss]"),
+    """Add what a command line can say of a channel and of what stands between."""
+    return _with(
+        function,
+        click.option("--channel", metavar="SPEC", help="Which game is played, with its settings as parameters."),
+        click.option("--loss", metavar="SPEC", help="The setting loss of the channel: what a score averages."),
         click.option(
             "--scorer",
             metavar="NAME",
-            help="What computes the score: sklearn, exact, float64, float32, bfloat16, float16, fpa:PHI, your own "
-            "module:function or cmd:PROGRAM.",
+            help="The setting scorer: what computes a score; your own is module:function or cmd:PROGRAM.",
         ),
         click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited."),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
+        click.option(
+            "--defence",
+            "defences",
+            metavar="SPEC",
+            multiple=True,
+            help="What stands between, from the curator out; may be repeated.",
+        ),
+    )
 
 
-def channel_spec(channel: str | None, *, loss: str | None, scorer: str | None, queries: int | None) -> Spec:
-    """Write a channel down from the options that were given; the score channel when none was named."""
-    from labelinf_core.specs import Spec, parse
+def game_options(function: Any) -> Any:
+    """Add everything that a command line can say of a game: labels by name or in numbers, channel and defences."""
+    return _with(
+        function,
+        click.option("--records", type=click.IntRange(min=2), help="N, how many private labels there are."),
+        click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True, help="K, with --records."),
+        click.option(
+            "--shares",
+            metavar="S,S,...",
+            callback=_shares,
+            help="Share of every class, with --records  [default: equal]",
+        ),
+        labels_options,
+        features_option,
+        channel_options,
+    )
 
-    spec = parse(channel or "score", "--channel")
-    given: dict[str, Any] = {"loss": loss, "scorer": scorer, "queries": queries}
-    if spec.name == "score" and "loss" not in spec.params and loss is None:
-        given["loss"] = "log-loss"
-    return Spec(spec.name, {**spec.params, **{key: value for key, value in given.items() if value is not None}})
+
+def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
+    """Add options, in the order in which ``--help`` lists them."""
+    return functools.reduce(lambda decorated, option: option(decorated), reversed(options), function)
 
 
 def form_options(function: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
 
 if TYPE_CHECKING:
@@ -46,9 +47,9 @@ def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
     """Show components: parameters with types and defaults, documentation. Without NAME, all of them."""
     found = [item for name in names for item in _called(host, name)] if names else list(host.catalogue())
     if as_json:
-        click.echo(json.dumps([_described(item) for item in found], indent=1, ensure_ascii=False))
+        click.echo(json.dumps([_described(host, item) for item in found], indent=1, ensure_ascii=False))
     else:
-        click.echo("\n\n".join(_page(item) for item in found))
+        click.echo("\n\n".join(_page(host, item) for item in found))
 
 
 @plugins.command()
@@ -65,7 +66,8 @@ def check(ctx: click.Context, host: Host, plugin: str) -> None:
             click.echo(f"{result.outcome.value:8} {result.check}: {result.reason}")
     counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in Outcome)
     click.echo(f"{len(results)} checks: {counts}")
-    ctx.exit(int(any(result.outcome is Outcome.FAILED for result in results)))
+    broken = any(result.outcome is Outcome.FAILED for result in results)
+    ctx.exit(Exit.FOUND if broken else Exit.DONE)
 
 
 @plugins.command()
@@ -164,33 +166,33 @@ def _called(host: Host, name: str) -> list[Registered]:
     return found
 
 
-def _described(item: Registered) -> dict[str, Any]:
+def _described(host: Host, item: Registered) -> dict[str, Any]:
     import inspect
 
     import attrs
 
-    from labelinf_core.specs import parameters
+    from labelinf_core.specs import Builder
 
     cls = item.load()
     return {
         **_brief(item),
         "target": item.descriptor.target,
-        "parameters": [attrs.asdict(parameter) for parameter in parameters(cls)],
+        "parameters": [attrs.asdict(parameter) for parameter in Builder(host).parameters(cls)],
         "documentation": inspect.getdoc(cls) or "",
     }
 
 
-def _page(item: Registered) -> str:
+def _page(host: Host, item: Registered) -> str:
     import inspect
 
-    from labelinf_core.specs import parameters
+    from labelinf_core.specs import Builder
 
     lines = [
         f"{item.descriptor}: {item.descriptor.summary}",
         f"  source      {item.descriptor.reference}",
         f"  provided by {item.plugin}, {item.descriptor.target}",
     ]
-    for parameter in parameters(item.load()):
+    for parameter in Builder(host).parameters(item.load()):
         default = "required" if parameter.default is None else f"default {parameter.default}"
         lines.append(f"  parameter   {parameter.name}: {parameter.type}, {default}")
     lines += ["", *(f"  {line}".rstrip() for line in (inspect.getdoc(item.load()) or "").splitlines())]

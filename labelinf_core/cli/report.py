@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import RUNS, form_options, print_results
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_o
         click.echo(json.dumps(as_document(comparison), indent=1, ensure_ascii=False))
     else:
         print_comparison(comparison, make_console())
-    ctx.exit(int(fail_on_worse and any(change.is_worse for change in comparison.changes)))
+    worse = fail_on_worse and any(change.is_worse for change in comparison.changes)
+    ctx.exit(Exit.FOUND if worse else Exit.DONE)
 
 
 def _read(directory: Path) -> Results:

@@ -315,7 +315,14 @@ class Bound(abc.ABC):
 
 
 class LabelSource(abc.ABC):
-    """Where private labels come from."""
+    """Where private labels come from.
+
+    Attributes:
+        suffixes: Endings of the files it reads (``".csv"``), empty text for any that no other source reads; such a
+            source has the parameters ``path``, ``column`` and ``features``.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
 
     @abc.abstractmethod
     def load(self) -> LabelSet:
@@ -350,7 +357,8 @@ class Measure:
         title: Heading of the column, short.
         of: ``"defences"``: what a pipeline costs honest users, measured once; ``"trial"``: what every trial shows.
         better: Which way is better for whoever defends.
-        unit: ``"share"`` for what is shown in percent, otherwise the unit's name or empty.
+        unit: ``"share"`` for what is shown in percent, ``"text"`` for a trial's words, otherwise the unit's name or
+            empty.
     """
 
     key: str
@@ -366,10 +374,12 @@ class Channel(abc.ABC):
     Attributes:
         needs_features: Whether it can be played on labels that come with features only.
         default_labels: Label source that the command line plays on when the user names none.
+        rank: Where it stands among the channels, smaller first; the first that fits is meant where none is named.
     """
 
     needs_features: ClassVar[bool] = False
     default_labels: ClassVar[str] = ""
+    rank: ClassVar[int] = 50
 
     @classmethod
     def strongest(cls) -> tuple[str, ...]:

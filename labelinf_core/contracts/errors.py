@@ -1,7 +1,8 @@
 """Every exception labelinf raises on purpose.
 
 A message is one clear sentence: what was wrong, where, and what would be right. The command line prints it as it
-stands and exits with status 2; nothing else is ever shown to a user for a mistake of theirs.
+stands and exits with status 2, or 4 when a component broke; nothing else is ever shown to a user for a mistake
+of theirs.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Keys that are not listed in :class:`Matrix` are settings of the channel. A list 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from labelinf_core.specs import faults, parse, strict_converter
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
 
-__all__ = ["Matrix", "Suite", "read_suite", "shipped_suites"]
+__all__ = ["Matrix", "Suite", "homes", "read_suite", "shipped_suites"]
 
 
 @attrs.frozen(kw_only=True)
@@ -62,14 +62,25 @@ class Matrix:
         """
         if self.channel:
             return self.channel
-        defences = [stage for item in self.defences for stage in (item if isinstance(item, list) else [item])]
-        parts = [*((Kind.ATTACK, item) for item in self.attacks), *((Kind.DEFENCE, item) for item in defences)]
-        homes = [home for kind, item in parts if (home := _home(host, kind, item))]
-        if len(set(homes)) == 1:
-            return homes[0]
+        found = homes(host, self.attacks, self.defences)
+        if len(found) == 1:
+            return found[0]
         known = ", ".join(item.descriptor.name for item in host.catalogue(Kind.CHANNEL)) or "none at all"
-        belong = f"belong to several ({', '.join(dict.fromkeys(homes))})" if homes else "do not tell"
+        belong = f"belong to several ({', '.join(found)})" if found else "do not tell"
         raise InputError(f"say which channel is played: its attacks and defences {belong}. Known channels: {known}.")
+
+
+def homes(host: Host, attacks: Iterable[object], defences: Iterable[object]) -> tuple[str, ...]:
+    """Return the channels that components belong to, each once; what serves all channels says nothing.
+
+    Args:
+        host: Where names are looked up; one that nobody provides says nothing either.
+        attacks: As written.
+        defences: As written; a pipeline is a list.
+    """
+    stages = [stage for item in defences for stage in (item if isinstance(item, list) else [item])]
+    parts = [*((Kind.ATTACK, item) for item in attacks), *((Kind.DEFENCE, item) for item in stages)]
+    return tuple(dict.fromkeys(home for kind, item in parts if (home := _home(host, kind, item))))
 
 
 def _home(host: Host, kind: Kind, written: object) -> str | None:

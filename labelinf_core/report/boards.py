@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.report import words
 
 __all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked"]
 
@@ -64,12 +65,17 @@ def baseline(cells: Iterable[CellResult]) -> float:
     return known[0] if known else found[0].labels.majority_share
 
 
-def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[float | None]]:
-    """Return what every pipeline costs honest users: a row of numbers, one per pipeline, under each measure's name.
+def costs(by_pipeline: Mapping[str, list[CellResult]]) -> dict[str, list[str]]:
+    """Return what every pipeline costs honest users: an entry for each, under each measure's name.
 
-    A measure that no pipeline has is left out; where only some have it, the others hold None.
+    A measure that no pipeline has is left out, and a share that none of them raises above zero; where only some have
+    it, the others hold empty text.
     """
     found = list(by_pipeline.values())
     measures = {measure.key: measure for cells in found for measure in cells[0].measures if measure.of == "defences"}
-    rows = {measure.title: [cells[0].implied.utility.get(key) for cells in found] for key, measure in measures.items()}
-    return {title: row for title, row in rows.items() if any(value is not None for value in row)}
+    rows = {}
+    for key, measure in measures.items():
+        values = [cells[0].implied.utility.get(key) for cells in found]
+        if any(value is not None and (value or measure.unit != "share") for value in values):
+            rows[measure.title] = ["" if value is None else words.measured(measure, float(value)) for value in values]
+    return rows

@@ -93,10 +93,9 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
         for name in ("attack", "defence", "before", "after", ""):
             table.add_column(name)
         for change in comparison.changes:
-            shown = change.after.cell.shown
             table.add_row(
-                words.compact(shown.attack),
-                words.compact(shown.pipeline),
+                words.attack(change.after),
+                words.pipeline(change.after),
                 *(Text(_told(cell), style=words.STYLES[cell.verdict]) for cell in (change.before, change.after)),
                 change.word,
             )

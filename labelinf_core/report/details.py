@@ -63,7 +63,7 @@ def block(cells: list[CellResult], board: Board, sources: Sources, width: int) -
     for place, result in enumerate(cells):
         theory, marks = _theory(result, sources)
         entries = {**_played(result), **theory, **{name: told[place] for name, told in beside.items()}}
-        attack = words.compact(result.cell.shown.attack)
+        attack = words.attack(result)
         verdict = Text(words.verdict(result), style=words.STYLES[result.verdict])
         table.add_row(words.heading(attack, _ATTACK), *(entries.get(name, "") for name in columns), marks, verdict)
         if not wide:

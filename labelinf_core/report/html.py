@@ -67,16 +67,13 @@ def _board(results: Results, board: Board) -> dict[str, Any]:
     return {
         "title": words.title(results, board[0]),
         "pipelines": list(by_pipeline),
-        "majority": [words.percent(baseline(cells)) for cells in by_pipeline.values()],
+        "blind": [words.percent(baseline(cells)) for cells in by_pipeline.values()],
         "rows": [
             (attack, [_entry(found.get((attack, pipeline))) for pipeline in by_pipeline])
             for attack in attacks
         ],
         "worst": [_entry(ranked(cells)[0]) for cells in by_pipeline.values()],
-        "costs": [
-            (name, ["" if value is None else words.number(value) for value in row])
-            for name, row in costs(by_pipeline).items()
-        ],
+        "costs": list(costs(by_pipeline).items()),
         "details": [
             (_heading(pipeline, cells), [_detail(result) for result in ranked(cells)], list(_bounds(cells[0])))
             for pipeline, cells in by_pipeline.items()
@@ -124,7 +121,7 @@ def _implied(result: CellResult) -> Iterator[str]:
         )
 
     if more := asides.sentence(result):
-        yield f"It guesses {more}."
+        yield f"Measured beside: {more}."
 
 
 def _bounds(result: CellResult) -> Iterator[dict[str, str]]:

@@ -8,7 +8,8 @@ fewer than 100 columns gets the worst cell of every defence instead of the matri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -69,8 +70,8 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
 def _matrices(board: Board, width: int) -> Iterator[RenderableType]:
     """Yield the table of attacks against defences, in as many parts as it takes to fit."""
     by_pipeline = columns(board)
-    attacks = list(dict.fromkeys(result.cell.shown.attack for result in board))
-    first = min(max(len(_CORNER), *(len(words.compact(name)) for name in attacks)), width // 3)
+    attacks = {result.cell.shown.attack: words.attack(result) for result in board}
+    first = min(max(len(_CORNER), *map(len, attacks.values())), width // 3)
     parts = -(-len(by_pipeline) // ((width - first) // (_COLUMN + 2)))
     size = -(-len(by_pipeline) // parts)
     pipelines = list(by_pipeline)
@@ -79,29 +80,36 @@ def _matrices(board: Board, width: int) -> Iterator[RenderableType]:
         yield _matrix(part, attacks, first, (width - first) // size - 2)
 
 
-def _matrix(by_pipeline: dict[str, list[CellResult]], attacks: list[str], first: int, each: int) -> RenderableType:
+def _matrix(
+    by_pipeline: dict[str, list[CellResult]], attacks: Mapping[str, str], first: int, each: int
+) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(Text(_CORNER, style="bold"), vertical="bottom", max_width=first, no_wrap=False)
-    for pipeline in by_pipeline:
-        table.add_column(
-            Text(words.heading(words.compact(pipeline), each), style="bold"), justify="right", vertical="bottom"
-        )
-    found = {
-        (result.cell.shown.attack, pipeline): result for pipeline, cells in by_pipeline.items() for result in cells
+    for cells in by_pipeline.values():
+        heading = Text(words.heading(words.pipeline(cells[0]), each), style="bold")
+        table.add_column(heading, justify="right", vertical="bottom")
+    rows = {
+        name: [next((r for r in cells if r.cell.shown.attack == name), None) for cells in by_pipeline.values()]
+        for name in attacks
     }
-    if "majority" not in {name.partition("(")[0] for name in attacks}:
+    if not any(map(_is_blind, rows.values())):
         table.add_row("majority guess", *(words.percent(baseline(cells)) for cells in by_pipeline.values()))
-    for attack in attacks:
-        cells = [found.get((attack, pipeline)) for pipeline in by_pipeline]
-        table.add_row(words.heading(words.compact(attack), first), *(_entry(result) for result in cells))
+    for name, row in rows.items():
+        table.add_row(words.heading(attacks[name], first), *(_entry(result) for result in row))
     table.add_section()
     table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in by_pipeline.values()), style="bold")
     if any(failures := [failed(cells) for cells in by_pipeline.values()]):
         table.add_row("attacks that failed", *(str(number or "") for number in failures), style="yellow")
     table.add_section()
-    for title, row in costs(by_pipeline).items():
-        table.add_row(title, *("" if value is None else words.number(value) for value in row))
+    for title, values in costs(by_pipeline).items():
+        table.add_row(title, *values)
     return table
+
+
+def _is_blind(row: Iterable[CellResult | None]) -> bool:
+    """Whether an attack got exactly what is known beforehand everywhere: it shows the baseline already."""
+    shares = [(result.accuracy, result.implied.baseline) for result in row if result is not None]
+    return all(share is not None and math.isclose(share.value, blind) for share, blind in shares)
 
 
 def _entry(result: CellResult | None) -> Text:

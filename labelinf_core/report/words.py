@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import re
 
+from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.plugin.descriptors import NO_DEFENCE
 from labelinf_core.specs import parse
 
 __all__ = [
     "STYLES",
-    "compact",
+    "attack",
     "contradiction",
     "count",
     "duration",
     "heading",
     "incomplete",
+    "measured",
     "number",
     "outcome",
     "percent",
+    "pipeline",
     "share",
     "title",
     "trouble",
@@ -48,6 +52,13 @@ def number(value: float) -> str:
     if value == 0 or 1e-3 <= abs(value) < 1e5:
         return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
     return f"{value:.1e}"
+
+
+def measured(measure: Measure, value: float) -> str:
+    """Write what a channel measures, in its unit."""
+    if measure.unit == "share":
+        return f"{percent(value)} %"
+    return f"{number(value)} {measure.unit}".rstrip()
 
 
 def duration(seconds: float) -> str:
@@ -134,9 +145,14 @@ def contradiction(result: CellResult) -> str:
     )
 
 
-def compact(text: str) -> str:
-    """Shorten the spec of a component, or of a pipeline, for a heading."""
-    return " + ".join(parse(stage, "heading").compact for stage in text.split(" + "))
+def attack(result: CellResult) -> str:
+    """Name the attack of a cell, shortened for a heading."""
+    return parse(result.cell.shown.attack, "heading").compact
+
+
+def pipeline(result: CellResult) -> str:
+    """Name what stands between in a cell, shortened for a heading."""
+    return " + ".join(parse(stage, "heading").compact for stage in result.cell.shown.defences) or NO_DEFENCE
 
 
 def heading(text: str, width: int) -> str:

@@ -27,14 +27,15 @@ def print_worst(results: Results, console: Console) -> None:
 
 def lines(board: Board) -> Text:
     """Return one paragraph per defence, for a terminal that a table does not fit."""
-    text = Text()
-    for pipeline, cells in columns(board).items():
+    text, by_pipeline = Text(), columns(board)
+    prices = costs(by_pipeline)
+    for index, cells in enumerate(by_pipeline.values()):
         worst = ranked(cells)[0]
-        text.append(f"{words.compact(pipeline)}\n", style="bold")
-        share = (
-            f"{words.share(worst.accuracy)} % by {words.compact(worst.cell.shown.attack)}, " if worst.accuracy else ""
-        )
+        text.append(f"{words.pipeline(worst)}\n", style="bold")
+        share = f"{words.share(worst.accuracy)} % by {words.attack(worst)}, " if worst.accuracy else ""
         text.append(f"  {share}{_verdict(cells)}\n", style=words.STYLES[worst.verdict])
+        if told := ", ".join(f"{title} {row[index]}" for title, row in prices.items() if row[index]):
+            text.append(f"  {told}\n", style="dim")
     return text
 
 
@@ -55,16 +56,16 @@ def _table(board: Board) -> Table:
     table.add_column("verdict", vertical="bottom")
     for name in prices:
         table.add_column(words.heading(name, 10), justify="right", vertical="bottom")
-    for index, (pipeline, cells) in enumerate(by_pipeline.items()):
+    for index, cells in enumerate(by_pipeline.values()):
         values = [row[index] for row in prices.values()]
         worst = ranked(cells)[0]
         table.add_row(
-            words.heading(words.compact(pipeline), _WIDTH),
-            words.heading(words.compact(worst.cell.shown.attack), _WIDTH),
+            words.heading(words.pipeline(worst), _WIDTH),
+            words.heading(words.attack(worst), _WIDTH),
             words.share(worst.accuracy) if worst.accuracy else "",
             words.share(worst.exact) if worst.exact else "",
             "" if worst.queries is None else f"{worst.queries:.0f}",
             Text(_verdict(cells), style=words.STYLES[worst.verdict]),
-            *("" if value is None else words.number(value) for value in values),
+            *values,
         )
     return table

@@ -15,8 +15,8 @@ Example:
     score-noise(model=uniform(tau=0.01))
 """
 
-from labelinf_core.specs.build import Builder, Parameter, parameters
+from labelinf_core.specs.build import Builder, Parameter
 from labelinf_core.specs.faults import faults, strict_converter
 from labelinf_core.specs.text import Spec, parse, stages
 
-__all__ = ["Builder", "Parameter", "Spec", "faults", "parameters", "parse", "stages", "strict_converter"]
+__all__ = ["Builder", "Parameter", "Spec", "faults", "parse", "stages", "strict_converter"]

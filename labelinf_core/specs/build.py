@@ -24,7 +24,7 @@ from labelinf_core.specs.text import Spec, parse, show, stages
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host, PluginRecord
 
-__all__ = ["Builder", "Parameter", "parameters"]
+__all__ = ["Builder", "Parameter"]
 
 
 @attrs.define
@@ -102,6 +102,22 @@ class Builder:
                 if inner_kind is not None and inner is not None:
                     yield from self.owners(inner_kind, inner, f"{where}.{key}")
 
+    def parameters(self, cls: type[Any]) -> tuple[Parameter, ...]:
+        """Return the parameters of a component's class, with defaults as a user would write them."""
+        hints = _hints(cls)
+        return tuple(
+            Parameter(
+                name=field.name,
+                type=_type(hints[field.name]),
+                default=None if field.default is attrs.NOTHING else self._written(hints[field.name], _default(field)),
+            )
+            for field in attrs.fields(cls)
+            if field.init
+        )
+
+    def _written(self, hint: Any, default: Any) -> str:
+        return show(default if isinstance(default, enum.Enum) else self._plain(hint, default, None))
+
     def _class(self, kind: Kind, spec: Spec) -> type[Any]:
         return self.host.find(kind, spec.name).load()
 
@@ -171,20 +187,6 @@ class Parameter:
     name: str
     type: str
     default: str | None
-
-
-def parameters(cls: type[Any]) -> tuple[Parameter, ...]:
-    """Return the parameters of a component's class."""
-    hints = _hints(cls)
-    return tuple(
-        Parameter(
-            name=field.name,
-            type=_type(hints[field.name]),
-            default=None if field.default is attrs.NOTHING else show(_default(field)),
-        )
-        for field in attrs.fields(cls)
-        if field.init
-    )
 
 
 def _type(hint: Any) -> str:

@@ -61,10 +61,10 @@ def parse(written: object, where: str) -> Spec:
     if isinstance(written, str):
         return _parse_text(written, where)
     if not isinstance(written, Mapping):
-        raise InputError(f"{where}: expected a name, a call such as 'round(decimals=4)' or a table, got {written!r}.")
+        raise InputError(f"{where}: expected a name, a call such as 'name(parameter=4)' or a table, got {written!r}.")
     name = written.get("name")
     if not isinstance(name, str):
-        raise InputError(f"{where}: a table must have a 'name', for example {{ name = \"round\", decimals = 4 }}.")
+        raise InputError(f"{where}: a table must have a 'name', for example {{ name = \"...\", parameter = 4 }}.")
     given = {key: value for key, value in written.items() if key != "name"}
     nested = {key: parse(value, f"{where}.{key}") for key, value in given.items() if isinstance(value, Mapping)}
     return Spec(name, {**given, **nested})
@@ -86,7 +86,7 @@ def _parse_text(text: str, where: str) -> Spec:
         return _from_node(ast.parse(guarded, mode="eval").body)
     except (SyntaxError, ValueError) as error:
         raise InputError(
-            f"{where}: {text!r} is not a component; write a name or a call such as 'round(decimals=4)'."
+            f"{where}: {text!r} is not a component; write a name or a call such as 'name(parameter=4)'."
         ) from error
 
 

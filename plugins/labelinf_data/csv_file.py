@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -38,6 +38,8 @@ class CsvFile(LabelSource):
         features: Names of the columns that hold the features, separated by commas; ``*`` for all the others. Only
             channels that train on them need any.
     """
+
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", "")
 
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -25,13 +25,15 @@ class NpyFile(LabelSource):
 
     Attributes:
         path: The file.
-        key: Name of the array in a ``.npz`` file; may be left out when there is only one besides the features.
+        column: Name of the array in a ``.npz`` file; may be left out when there is only one besides the features.
         features: Name of the array in a ``.npz`` file that holds the records' features, one row each, where there are
             any.
     """
 
+    suffixes: ClassVar[tuple[str, ...]] = (".npy", ".npz")
+
     path: str = attrs.field(validator=attrs.validators.min_len(1))
-    key: str = ""
+    column: str = ""
     features: str = ""
 
     def load(self) -> LabelSet:
@@ -40,7 +42,7 @@ class NpyFile(LabelSource):
         Raises:
             InputError: The file cannot be used as it is; the message says what is wrong.
         """
-        values, features = _arrays(self.path, self.key, self.features)
+        values, features = _arrays(self.path, self.column, self.features)
         if values.dtype.kind not in "biuUf":
             raise InputError(f"{self.path} holds values of type {values.dtype}. Labels must be numbers or strings.")
         if values.ndim != 1 or not values.size:
@@ -56,16 +58,16 @@ class NpyFile(LabelSource):
         )
 
 
-def _arrays(path: str, key: str, features: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
+def _arrays(path: str, column: str, features: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return the labels, and the features when they are wanted."""
     try:
         with Path(path).open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.ndarray):
-                if features:
-                    raise InputError(f"{path} holds one array, no features {features!r}; a .npz file holds several.")
+                if wanted := column or features:
+                    raise InputError(f"{path} holds one array, none called {wanted!r}; a .npz file holds several.")
                 return loaded, None
-            labels = loaded[_member(path, [name for name in loaded.files if name != features], key)]
+            labels = loaded[_member(path, [name for name in loaded.files if name != features], column)]
             return labels, loaded[_member(path, loaded.files, features)] if features else None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -88,14 +90,14 @@ def _checked(path: str, features: NDArray[Any], n_records: int) -> NDArray[np.fl
     return features.astype(np.float64)
 
 
-def _member(path: str, names: list[str], key: str) -> str:
-    if key in names:
-        return key
-    if not key and len(names) == 1:
+def _member(path: str, names: list[str], column: str) -> str:
+    if column in names:
+        return column
+    if not column and len(names) == 1:
         return names[0]
     wanted = (
-        f"has no array {key!r}"
-        if key
-        else f"has {len(names)} arrays; name the one with the labels: key, or --column on the command line"
+        f"has no array {column!r}"
+        if column
+        else f"has {len(names)} arrays; name the one with the labels: column, or --column on the command line"
     )
     raise InputError(f"{path} {wanted}. Arrays are {', '.join(map(repr, names)) or 'none'}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, load_host
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def outputs(
         rng=np.random.default_rng(seed),
     )
     click.echo(_as_json(found) if as_json else "\n".join(_lines(found, str(planted.view))))
-    context.exit(max(found.conclusion.status, int(gate and found.leaks)))
+    context.exit(Exit.FOUND if gate and found.leaks else Exit(found.conclusion.status))
 
 
 def _declared(

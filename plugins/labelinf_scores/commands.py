@@ -9,7 +9,8 @@ import attrs
 import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
-from labelinf_core.cli.options import Finite, block_option, labels_options, labels_spec, load_host
+from labelinf_core.cli.exits import Exit
+from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,22 +61,29 @@ def scorer(
     "predictions" and writes JSON lines with "score".
 
     What the function does is learnt by probing, so nothing is certified: "expected" is what theory implies if the probe
-    is right. Exits with status 2 when attacks failed and none could be played.
+    is right. Exits with status 3 when no attack could be played, and with 4 when one failed and none leaked.
     """
+    from labelinf_core.cli.game import labels_spec
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.scorer import strongest
 
     builder = Builder(load_host(blocks))
-    data = builder.build(Kind.LABELS, labels_spec(labels or "breast-cancer", column), "--labels").load()
+    data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "breast-cancer", column), "--labels").load()
     say = (lambda line: None) if as_json else click.echo
     report = _audited(scorer, data, builder, attack_list(strongest()["attacks"], attacks, also), queries, seed, say)
     if as_json:
         click.echo(_as_json(report))
-    failed = any(leak.failure for leak in report.leaks)
-    if failed and not any(leak.accuracy for leak in report.leaks):
-        context.exit(2)
-    context.exit(int(max((leak.labels_per_query for leak in report.leaks), default=0.0) > max_labels_per_query))
+    context.exit(_status(report, max_labels_per_query))
+
+
+def _status(report: _Report, most: float) -> Exit:
+    """Return a leak before what could not be played, and that before nothing."""
+    if any(leak.labels_per_query > most for leak in report.leaks):
+        return Exit.FOUND
+    if any(leak.failure for leak in report.leaks):
+        return Exit.INCOMPLETE
+    return Exit.DONE if any(leak.accuracy for leak in report.leaks) else Exit.INCONCLUSIVE
 
 
 @attrs.frozen(kw_only=True)
@@ -172,14 +180,17 @@ def _verdict(leaks: Sequence[Leak], data: LabelSet, queries: int) -> str:
 
 def _suggestions(changes: Sequence[Advice]) -> str:
     """Say which changes are proved to stop exact recovery, and what they cost."""
+    from labelinf_scores.game.channel import ScoreChannel
+
     if not changes:
         return "Nothing here is proved to stop exact recovery within that budget; give one with --queries."
+    measures = ScoreChannel.measures()
     lines = [
         "Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games), if the probe is "
         "right:"
     ]
     for advice in changes:
-        lines += [f"  {advice.setting:44} {advice.statement}", *cost_lines(advice.certified_cost, indent=4)]
+        lines += [f"  {advice.setting:44} {advice.statement}", *cost_lines(advice.certified_cost, measures, indent=4)]
     return "\n".join(lines)
 
 

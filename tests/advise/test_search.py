@@ -36,6 +36,7 @@ def knob(weakest: float, strongest: float, *, integer: bool = False) -> Knob:
 def advisor(n_records: int, queries: int, target: str, attacks: tuple[str, ...] = (), **more: Any) -> Advisor:
     return Advisor(
         builder=BUILDER,
+        name="score",
         channel=BUILDER.build(Kind.CHANNEL, f"score(loss=log-loss, scorer='float64', queries={queries})", "test"),
         data=BUILDER.build(Kind.LABELS, f"made(n_records={n_records}, n_classes=2, seed=0)", "test").load(),
         base=(BUILDER.build(Kind.DEFENCE, "clip(epsilon=0.01)", "test"),),
@@ -133,13 +134,13 @@ def test_certificate_and_attack_agree_within_five_percent_for_a_real_leaderboard
 
 def test_a_strength_of_zero_is_a_strength() -> None:
     """Rounding to no decimals at all is what is proved here, and must not read as nothing."""
-    arguments = ["advise", "--records", "300", "--clip", "0.01", "--queries", "100"]
+    arguments = ["advise", "--records", "300", "--defence", "clip(epsilon=0.01)", "--queries", "100"]
     arguments += ["--target", "no-exact-recovery"]
     shown = CliRunner().invoke(main, [*arguments, "--certificates-only", "--only", "decimals"], catch_exceptions=False)
 
     assert shown.exit_code == 0
     assert "proved     <= 0 (" in shown.stdout
-    assert "costs honest models" in shown.stdout
+    assert "costs: honest score error" in shown.stdout
     assert "Nothing here reaches the target" not in shown.stdout
 
 

@@ -56,7 +56,7 @@ def test_a_missing_column_or_file(labelinf: Labelinf, suite: str, tmp_path: Path
         labelinf("matrix", suite, "--labels", "y.csv", "--column", "lable")
     )
     assert "nowhere.csv cannot be read" in told(labelinf("matrix", suite, "--labels", "nowhere.csv"))
-    assert "--column belongs to a CSV or .npz file" in told(
+    assert "--column belongs to a file, and --labels digits is none" in told(
         labelinf("matrix", suite, "--labels", "digits", "--column", "a")
     )
     assert "no label source is called" in told(labelinf("matrix", suite, "--labels", "digitz"))
@@ -127,7 +127,7 @@ def test_a_scorer_that_fails_in_mid_run_fails_only_its_trials(labelinf: Labelinf
 
     result = labelinf("matrix", suite, "--workers", "0")
 
-    assert result.exit_code == 0
+    assert result.exit_code == 4
     assert "error in 2 of 2 trials: InputError: scorer 'scorers_of_mine:late' raised RuntimeError" in result.stdout
     assert "held so far" in result.stdout
 
@@ -153,7 +153,8 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
         labelinf("attack", "fake-coin(fails=[0, 1])", "--labels", "fake-labels", "--scorer", "float64")
     )
     assert "cannot be played: needs a full moon" in told(labelinf("attack", "fake-picky", "--labels", "fake-labels"))
-    assert "ZeroDivisionError: this attack" in told(labelinf("attack", "fake-raises", "--labels", "fake-labels"))
+    broken = labelinf("attack", "fake-raises", "--labels", "fake-labels")
+    assert (broken.exit_code, "ZeroDivisionError: this attack" in broken.stderr) == (4, True)
     assert "say either how many labels" in told(labelinf("bounds"))
     assert "--records 2 must be at least --classes 3" in told(labelinf("bounds", "--records", "2", "--classes", "3"))
     assert "no component is called 'nothing'" in told(labelinf("plugins", "show", "nothing"))
@@ -164,8 +165,13 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
     [
         (["--target", "150%"], "a share of labels must lie between 0 % and 100 %"),
         (["--target", "30%"], "a blind guess of 2 classes has 50%; ask for more"),
-        (["--target", "60%", "--channel", "output"], "advise turns the defences of the score channel"),
-        (["--target", "60%", "--clip", "nan"], "nan is not a finite number"),
+        (["--target", "60%", "--channel", "output"], "--records says too little for the output channel"),
+        (["--target", "60%", "--channel", "output"], "labels that have them with --labels, for example breast-cancer."),
+        (["--target", "60%", "--shares", ".5,.6"], ".5,.6 must not be negative and sum to one"),
+        (["--target", "60%", "--shares", "nan,1"], "nan,1 must not be negative and sum to one"),
+        (["--target", "60%", "--shares", ".2,.3,.5"], "--shares names 3 shares, and there are 2 classes"),
+        (["--target", "60%", "--shares", ".99,.01"], "--shares leaves one class only of 10 records"),
+        (["--target", "60%", "--defence", "clp"], "no defence is called 'clp'"),
     ],
 )
 def test_what_advice_cannot_be_asked_for(labelinf: Labelinf, options: list[str], told: str) -> None:

@@ -12,6 +12,8 @@ from click.testing import Result
 
 Labelinf = Callable[..., Result]
 
+CLIP = ("--defence", "clip(epsilon=0.01)")
+
 
 def document(result: Result) -> dict[str, object]:
     assert result.exit_code == 0, result.stderr
@@ -19,7 +21,7 @@ def document(result: Result) -> dict[str, object]:
 
 
 def test_the_threat_model_is_what_was_asked_for(labelinf: Labelinf) -> None:
-    found = document(labelinf("bounds", "--records", "569", "--clip", "0.01", "--queries", "100", "--json"))
+    found = document(labelinf("bounds", "--records", "569", *CLIP, "--queries", "100", "--json"))
 
     threat = found["threat"]
     assert isinstance(threat, dict)
@@ -29,14 +31,14 @@ def test_the_threat_model_is_what_was_asked_for(labelinf: Labelinf) -> None:
 
 def test_the_noise_against_one_label_per_query_is_half_a_labels_share(labelinf: Labelinf) -> None:
     """Worked by hand: L / (2 N) with L = ln(.99 / .01) = 4.59512 and N = 569."""
-    found = document(labelinf("bounds", "--records", "569", "--clip", "0.01", "--json"))
+    found = document(labelinf("bounds", "--records", "569", *CLIP, "--json"))
 
     values = [bound["value"] for bound in found["bounds"] if bound["quantity"] == "noise"]  # type: ignore[attr-defined]
     assert any(math.isclose(value, 4.5951198501 / (2 * 569), rel_tol=1e-9) for value in values)
 
 
 def test_the_table_names_value_formula_conditions_and_source(labelinf: Labelinf, fakes: Path) -> None:
-    result = labelinf("bounds", "--records", "12", "--clip", "0.01")
+    result = labelinf("bounds", "--records", "12", *CLIP)
 
     assert result.exit_code == 0
     assert "n records 12" in result.stdout
@@ -53,14 +55,11 @@ def test_what_no_attack_exceeds_comes_from_the_defences(labelinf: Labelinf) -> N
     assert best == pytest.approx(1 / (1 + math.exp(-1)))
 
 
-def test_noise_is_short_for_a_defence(labelinf: Labelinf) -> None:
-    short = labelinf("bounds", "--records", "100", "--clip", "0.01", "--noise", "gaussian(scale=0.1)", "--json")
-    long = labelinf(
-        "bounds", "--records", "100", "--defence", "clip(epsilon=0.01)", "--defence",
-        "score-noise(model=gaussian(scale=0.1))", "--json",
-    )  # fmt: skip
+def test_none_among_defences_is_no_defence(labelinf: Labelinf) -> None:
+    short = labelinf("bounds", "--records", "100", *CLIP, "--json")
+    empty = labelinf("bounds", "--records", "100", "--defence", "none", *CLIP, "--json")
 
-    assert document(short) == document(long)
+    assert document(short) == document(empty)
 
 
 def test_a_label_set_may_stand_for_the_numbers(labelinf: Labelinf) -> None:
@@ -71,8 +70,14 @@ def test_a_label_set_may_stand_for_the_numbers(labelinf: Labelinf) -> None:
     assert (threat["n_records"], threat["n_classes"]) == (6430, 6)
 
 
-def test_a_number_of_records_is_for_the_score_channel(labelinf: Labelinf) -> None:
+def test_the_shares_of_classes_may_be_given(labelinf: Labelinf) -> None:
+    found = document(labelinf("bounds", "--records", "10", "--classes", "3", "--shares", ".75,.2,.05", "--json"))
+
+    assert found["baseline"] == 0.8  # 7.5, 2 and half a record: the largest remainder is rounded up
+
+
+def test_a_number_of_records_says_too_little_where_features_are_needed(labelinf: Labelinf) -> None:
     result = labelinf("bounds", "--records", "100", "--channel", "gradient")
 
     assert result.exit_code == 2
-    assert "--records is for the score channel: gradient draws samples from a label set" in result.stderr
+    assert "--records says too little for the gradient channel, which trains on features; name labels" in result.stderr

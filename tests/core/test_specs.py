@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from labelinf_core.contracts.components import Defence, NoiseModel
 from labelinf_core.contracts.errors import InputError, PluginError, UnknownNameError
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Host
-from labelinf_core.specs import Builder, Spec, parameters, parse
+from labelinf_core.plugin.host import Host, Registered
+from labelinf_core.specs import Builder, Spec, parse
 
 PARTS = """
 from typing import Literal
@@ -120,7 +120,7 @@ def test_a_table_is_read_with_the_tables_inside_it() -> None:
 
 @pytest.mark.parametrize("written", [{"decimals": 4}, 4, None, ["round"]])
 def test_what_is_neither_text_nor_a_named_table_is_one_sentence(written: object) -> None:
-    with pytest.raises(InputError, match=r"^here: .*round"):
+    with pytest.raises(InputError, match=r"^here: .*(name|table)"):
         parse(written, "here")
 
 
@@ -244,12 +244,37 @@ def test_owners_are_the_plugins_of_all_parts(builder: Builder) -> None:
     assert owners == {"labelinf-spec-test", "labelinf"}
 
 
+WHOLE = Host.load()
+
+
+@pytest.mark.parametrize("item", list(WHOLE.catalogue()), ids=lambda item: f"{item.descriptor}")
+def test_a_default_can_be_typed_in_as_it_is_shown(item: Registered) -> None:
+    whole, kind, name = Builder(WHOLE), item.descriptor.kind, item.descriptor.name
+    cls = item.load()
+    needed = {p.name for p in whole.parameters(cls) if p.default is None}
+    given = {key: value for key, value in getattr(cls, "example_parameters", {}).items() if key in needed}
+    shown = {p.name: p.default for p in whole.parameters(cls) if p.default is not None}
+    if needed - set(given):
+        given = dict.fromkeys(needed, "x")  # a path, a name: what is built is not used
+    by_default = Spec(name, given)
+    typed = parse(f"{name}({', '.join(f'{key}={value}' for key, value in shown.items())})", "here")
+
+    try:
+        expected = whole.build(kind, by_default, "here")
+    except InputError:
+        pytest.skip("it needs a real name")
+    assert whole.build(kind, Spec(name, {**given, **typed.params}), "here") == expected
+    assert str(whole.full(kind, Spec(name, {**given, **typed.params}), "here")) == str(
+        whole.full(kind, by_default, "h")
+    )
+
+
 def test_parameters_are_listed_with_types_and_defaults(builder: Builder) -> None:
     cls = builder.host.find(Kind.DEFENCE, "wrap-up").load()
 
-    told = {item.name: (item.type, item.default) for item in parameters(cls)}
+    told = {item.name: (item.type, item.default) for item in builder.parameters(cls)}
 
     assert told["count"] == ("int", "2")
     assert told["noise"][0] == "noise model"
     assert told["on"] == ("bool", "false")
-    assert attrs.asdict(parameters(builder.host.find(Kind.DEFENCE, "needs").load())[0])["default"] is None
+    assert attrs.asdict(builder.parameters(builder.host.find(Kind.DEFENCE, "needs").load())[0])["default"] is None

@@ -42,25 +42,25 @@ def test_reads_the_named_or_the_only_array_of_an_archive(tmp_path: Path) -> None
     np.savez(tmp_path / "two.npz", x=[0.5, 0.25], y=[1, 0])
 
     assert NpyFile(path=str(tmp_path / "one.npz")).load().labels.tolist() == [0, 1, 1]
-    assert NpyFile(path=str(tmp_path / "two.npz"), key="y").load().labels.tolist() == [1, 0]
+    assert NpyFile(path=str(tmp_path / "two.npz"), column="y").load().labels.tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(
-    ("key", "message"),
+    ("column", "message"),
     [
         (
             "",
-            "two.npz has 2 arrays; name the one with the labels: key, or --column on the command line. "
+            "two.npz has 2 arrays; name the one with the labels: column, or --column on the command line. "
             "Arrays are 'x', 'y'.",
         ),
         ("z", "two.npz has no array 'z'. Arrays are 'x', 'y'."),
     ],
 )
-def test_an_array_that_is_not_there_is_named(tmp_path: Path, key: str, message: str) -> None:
+def test_an_array_that_is_not_there_is_named(tmp_path: Path, column: str, message: str) -> None:
     np.savez(tmp_path / "two.npz", x=[0.5, 0.25], y=[1, 0])
 
     with pytest.raises(InputError) as caught:
-        NpyFile(path=str(tmp_path / "two.npz"), key=key).load()
+        NpyFile(path=str(tmp_path / "two.npz"), column=column).load()
 
     assert str(caught.value) == f"{tmp_path}/{message}"
 
@@ -148,5 +148,5 @@ def test_faulty_features_are_one_sentence(tmp_path: Path, features: np.ndarray, 
 def test_a_single_array_has_no_features(tmp_path: Path) -> None:
     np.save(tmp_path / "y.npy", [0, 1])
 
-    with pytest.raises(InputError, match="holds one array, no features 'x'"):
+    with pytest.raises(InputError, match="holds one array, none called 'x'"):
         NpyFile(path=str(tmp_path / "y.npy"), features="x").load()

@@ -98,7 +98,8 @@ def test_a_fault_is_told_with_its_place(
 
 
 def test_all_faults_come_at_once(builder: Builder) -> None:
-    bad = Matrix(labels=["nope"], attacks=["nope", "fake-coin(fails='x')"], defences=["fake-noise(scale=[-1, -2])"])
+    bad = Matrix(labels=["nope"], attacks=["nope", "fake-coin(fails='x')"], defences=["fake-noise(scale=[-1, -2])"],
+                     settings={"queries": -1})  # fmt: skip
     worse = Matrix(labels=["fake-bad-labels"], attacks=["fake-coin"], defences=["none"], channel="nowhere")
 
     with pytest.raises(InputError) as caught:

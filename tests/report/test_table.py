@@ -13,6 +13,8 @@ from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import Results
 from labelinf_core.report import words
+from labelinf_core.report.comparison import compare_results
+from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.table import print_report
 
 Played = Callable[..., Results]
@@ -130,6 +132,17 @@ def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
 
     assert text.count("score channel · made (12 labels, made, 50.0 % one class)") == 2
     assert "scorer float32" in text
+
+
+@pytest.mark.parametrize("words", ["a + b", " + ", "it's", '"a-b" (c) + d', "none", "[bold]x[/]"])
+def test_a_parameter_may_hold_anything_that_a_report_writes_itself(played: Played, words: str) -> None:
+    results = played([f"fake-says(words={words!r})"], ["none", ["fake-boast", "fake-noise"]])
+
+    assert len(printed(results).splitlines()) > 10
+    for width in (60, 120):
+        assert "fake-boast + fake-noise" in " ".join(printed(results, width=width).split())
+    assert all(FORMATS[form](results) for form in FORMATS)
+    assert not compare_results(results, results).changes
 
 
 def test_names_in_brackets_are_no_markup(played: Played) -> None:

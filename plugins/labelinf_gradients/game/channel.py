@@ -75,6 +75,7 @@ class GradientChannel(Channel):
     """
 
     default_labels: ClassVar[str] = "digits"
+    rank: ClassVar[int] = 30
 
     needs_features: ClassVar[bool] = True
 

@@ -58,6 +58,7 @@ class OutputChannel(Channel):
     """
 
     default_labels: ClassVar[str] = "breast-cancer"
+    rank: ClassVar[int] = 20
 
     needs_features: ClassVar[bool] = True
 
@@ -78,6 +79,7 @@ class OutputChannel(Channel):
             Measure(key="training_label_accuracy", title="trained", of="trial", better="lower", unit="share"),
             Measure(key="placebo_accuracy", title="placebo", of="trial", better="lower", unit="share"),
             Measure(key="epsilon_at_least", title="epsilon proved", of="trial", better="lower"),
+            Measure(key="certificate", title="certificate", of="trial", unit="text"),
         )
 
     @classmethod

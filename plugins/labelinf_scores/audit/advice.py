@@ -28,6 +28,7 @@ def smallest_changes(builder: Builder, data: LabelSet, findings: ScorerFindings,
     clip = findings.clip or _CLIP
     advisor = Advisor(
         builder=builder,
+        name="score",
         channel=builder.build(Kind.CHANNEL, f"score(loss={findings.loss}, scorer=float64, queries={queries})", "audit"),
         data=data,
         base=(builder.build(Kind.DEFENCE, f"clip(epsilon={clip!r})", "audit"),),

@@ -29,6 +29,7 @@ from labelinf_scores.game.score import Curator, ScoreAttack, ScoreDefence, Score
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 
 __all__ = ["ScoreChannel"]
 
@@ -49,8 +50,9 @@ class ScoreChannel(Channel):
     """
 
     default_labels: ClassVar[str] = "breast-cancer"
+    rank: ClassVar[int] = 10
 
-    loss: Loss
+    loss: Loss = attrs.field(factory=LogLoss)
     scorer: str = "sklearn"
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
@@ -68,6 +70,7 @@ class ScoreChannel(Channel):
             Measure(key="mean_error", title="honest score error", better="lower"),
             Measure(key="rank_correlation", title="honest rank corr."),
             Measure(key="top_flips", title="top 3 flips", better="lower"),
+            Measure(key="refused", title="honest refused", better="lower", unit="share"),
         )
 
     @classmethod

@@ -55,6 +55,17 @@ class Constant(ScoreAttack):
 
 
 @attrs.frozen(kw_only=True)
+class Says(Constant):
+    """Guesses the majority class, and has a word to say.
+
+    Attributes:
+        words: Anything.
+    """
+
+    words: str = "a + b"
+
+
+@attrs.frozen(kw_only=True)
 class Coin(ScoreAttack):
     """Guesses at random; fails in a share of the trials, decided by its own randomness.
 

@@ -24,6 +24,7 @@ def _fake(kind: Kind, name: str, target: str) -> Descriptor:
 def labelinf_attacks() -> Iterator[Descriptor]:
     yield _fake(Kind.ATTACK, "fake-reader", "attacks:Reader")
     yield _fake(Kind.ATTACK, "fake-constant", "attacks:Constant")
+    yield _fake(Kind.ATTACK, "fake-says", "attacks:Says")
     yield _fake(Kind.ATTACK, "fake-coin", "attacks:Coin")
     yield _fake(Kind.ATTACK, "fake-raises", "attacks:Raises")
     yield _fake(Kind.ATTACK, "fake-hangs", "attacks:Hangs")

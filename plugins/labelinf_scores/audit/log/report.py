@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Answer, Given, Known, determine, given_away
@@ -104,13 +105,13 @@ def report(
     )
 
 
-def status(found: LogReport) -> int:
-    """Return the exit status: 1 labels are determined, 0 all are proved open, 3 neither could be shown."""
+def status(found: LogReport) -> Exit:
+    """Return the exit status: found when labels are determined, done when all are proved open."""
     if found.answer is None:
-        return 3
+        return Exit.INCONCLUSIVE
     if found.answer.count(Known.DETERMINED) or found.answer.count(Known.CLAIMED):
-        return 1
-    return 3 if found.answer.count(Known.UNKNOWN) else 0
+        return Exit.FOUND
+    return Exit.INCONCLUSIVE if found.answer.count(Known.UNKNOWN) else Exit.DONE
 
 
 def lines(found: LogReport) -> Iterator[str]:

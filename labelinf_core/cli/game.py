@@ -1,0 +1,179 @@
+"""What a command line says of a game: its channel, its labels, what stands between. Every command reads it here.
+
+Nothing is known of any channel: a game that nobody names is the one its attacks and defences belong to, or else the
+first channel that can be played on what was given.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from labelinf_core.contracts.components import Channel, LabelSet, LabelSource, Setting
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.suite import homes
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import PluginStatus
+from labelinf_core.specs import Builder, Spec, parse, stages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from labelinf_core.contracts.components import Defence
+    from labelinf_core.plugin.host import Host
+
+__all__ = ["Game", "channel_spec", "channels", "labels_spec"]
+
+_SETTINGS = ("loss", "scorer", "queries")  # that have an option of their own
+
+
+@attrs.frozen(kw_only=True)
+class Game:
+    """A game without its attack.
+
+    Attributes:
+        builder: Builds components.
+        spec: The channel, with the settings that were given.
+        channel: The channel itself.
+        data: The private labels.
+        written: What stands between, as it was written, from the curator outward.
+        defences: What stands between, from the curator outward.
+    """
+
+    builder: Builder
+    spec: Spec
+    channel: Channel
+    data: LabelSet
+    written: tuple[str, ...]
+    defences: tuple[Defence, ...]
+
+    @classmethod
+    def read(cls, host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] = ()) -> Game:
+        """Build what the options say.
+
+        Args:
+            host: Where names are looked up.
+            chosen: The options.
+            attacks: Specs of the attacks that were named.
+
+        Raises:
+            InputError: They do not fit together, or say too little.
+        """
+        builder = Builder(host)
+        spec = channel_spec(host, chosen, attacks)
+        kind: type[Channel] = host.find(Kind.CHANNEL, spec.name).load()
+        return cls(
+            builder=builder,
+            spec=spec,
+            channel=builder.build(Kind.CHANNEL, spec, "--channel"),
+            data=_labels(builder, chosen, spec.name, kind),
+            written=tuple(map(str, stages(chosen["defences"], "--defence"))),
+            defences=builder.pipeline(chosen["defences"], "--defence"),
+        )
+
+    @property
+    def setting(self) -> Setting:
+        """The game as its channel takes it."""
+        return Setting(data=self.data, defences=self.defences)
+
+
+def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] = ()) -> Spec:
+    """Return the channel that is meant, with the settings that were given.
+
+    Raises:
+        InputError: It cannot be told.
+    """
+    spec = parse(chosen["channel"] or _meant(host, chosen, attacks), "--channel")
+    given = {key: chosen[key] for key in _SETTINGS if chosen[key] is not None}
+    return Spec(spec.name, {**spec.params, **given})
+
+
+def channels(host: Host) -> Iterator[tuple[str, type[Channel]]]:
+    """Yield every channel with its name, in the order in which they are offered."""
+    loaded = [(item.descriptor.name, item.load()) for item in host.catalogue(Kind.CHANNEL)]
+    yield from sorted(loaded, key=lambda found: (found[1].rank, found[0]))
+
+
+def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str:
+    found = homes(host, attacks, chosen["defences"])
+    if len(found) > 1:
+        raise InputError(f"what is named belongs to several channels ({', '.join(found)}); one game is played on one.")
+    if found:
+        return found[0]
+    numbers_only = chosen.get("records") is not None
+    for name, kind in channels(host):
+        if not (numbers_only and kind.needs_features):
+            return name
+    wanted = "can be played on a number of records alone; name labels with --labels" if numbers_only else "is loaded"
+    raise InputError(f"no channel {wanted}{_away(host)}.")
+
+
+def labels_spec(host: Host, labels: str, column: str = "", features: str = "") -> str | Spec:
+    """Read ``--labels``: what looks like a file is one, and its ending says which label source reads it.
+
+    Raises:
+        InputError: ``--column`` or ``--features`` was given for what is no file, or nothing reads such files.
+    """
+    path = Path(labels)
+    is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
+    if is_file:
+        given = {"path": labels, "column": column, "features": features}
+        return Spec(_reader(host, path.suffix), {key: value for key, value in given.items() if value})
+    if column or features:
+        option = "--column" if column else "--features"
+        raise InputError(f"{option} belongs to a file, and --labels {labels} is none.")
+    return labels
+
+
+def _reader(host: Host, suffix: str) -> str:
+    """Return the label source for files with an ending, or else the one for any other ending."""
+    found: dict[str, str] = {}
+    for item in host.catalogue(Kind.LABELS):
+        source: type[LabelSource] = item.load()
+        found |= dict.fromkeys(source.suffixes, item.descriptor.name)
+    if name := found.get(suffix.lower(), found.get("")):
+        return name
+    raise InputError(f"no label source reads files that end in {suffix!r}{_away(host)}.")
+
+
+def _away(host: Host) -> str:
+    """Say which plugins are installed and not loaded; what is missing may be theirs."""
+    absent = [str(record) for record in host.records.values() if record.status is not PluginStatus.LOADED]
+    return f" (not loaded: {', '.join(absent)})" if absent else ""
+
+
+def _labels(builder: Builder, chosen: Mapping[str, Any], name: str, kind: type[Channel]) -> LabelSet:
+    """Return the labels: those of a source, or as many as were asked for with the shares that were."""
+    if (chosen["records"] is None) == (chosen["labels"] is None):
+        raise InputError("say either how many labels there are (--records N) or which (--labels FILE).")
+    if chosen["labels"] is not None:
+        spec = labels_spec(builder.host, chosen["labels"], chosen["column"], chosen["features"])
+        data: LabelSet = builder.build(Kind.LABELS, spec, "--labels").load()
+        return data
+    if kind.needs_features:
+        example = f", for example {kind.default_labels}" if kind.default_labels else ""
+        raise InputError(
+            f"--records says too little for the {name} channel, which trains on features; name labels that have them "
+            f"with --labels{example}."
+        )
+    return _counted(chosen["records"], chosen["classes"], chosen["shares"])
+
+
+def _counted(records: int, classes: int, shares: Sequence[float] | None) -> LabelSet:
+    """Return labels of which exactly the given shares are of each class; equal shares when none are given."""
+    import numpy as np
+
+    if records < classes:
+        raise InputError(f"--records {records} must be at least --classes {classes}.")
+    if shares and len(shares) != classes:
+        raise InputError(f"--shares names {len(shares)} shares, and there are {classes} classes (--classes).")
+    exact = np.array(shares or [1.0] * classes) * (records / sum(shares or [classes]))
+    counts = np.floor(exact).astype(int)
+    counts[np.argsort(counts - exact, kind="stable")[: records - counts.sum()]] += 1
+    if np.count_nonzero(counts) < 2:
+        raise InputError(f"--shares leaves one class only of {records} records; at least two are needed.")
+    names = tuple(map(str, range(classes)))
+    labels = np.repeat(np.arange(classes), counts)
+    return LabelSet(labels=labels, class_names=names, title=f"{records} labels", provenance="exact class shares")
