@@ -53,10 +53,7 @@ class Specs:
 
     @hookspec
     def labelinf_noise_models(self) -> Iterable[Descriptor]:
-        """Yield noise models, of scores (:class:`labelinf_core.contracts.components.NoiseModel`) and of labels.
-
-        Those of labels derive from :class:`labelinf_core.contracts.components.LabelNoise`.
-        """
+        """Yield noise models (:class:`labelinf_core.contracts.components.NoiseModel`)."""
         return ()
 
     @hookspec

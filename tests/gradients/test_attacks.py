@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
@@ -15,6 +16,7 @@ from labelinf_gradients.attacks.guesses import ModelPrediction, PriorGuess, Unif
 from labelinf_gradients.attacks.idlg import Idlg
 from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
 from labelinf_gradients.attacks.variance_search import VarianceSearch
+from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientGuess,
@@ -27,6 +29,8 @@ from labelinf_gradients.game.networks import Activation, Layer, Network, Percept
 from labelinf_gradients.search.loss import Target
 
 N, K = 40, 6
+SMOOTHED = Smoothed(most=0.5)
+LABELLING = {LabelFamily.ONE_HOT: (), LabelFamily.SMOOTHING: (SMOOTHED,)}
 THREAT = GradientThreat(n_records=N, n_classes=K, prior=(0.3, 0.2, 0.2, 0.1, 0.1, 0.1))
 
 
@@ -82,7 +86,8 @@ def test_blind_guesses_look_at_class_shares_only() -> None:
     assert set(played.plays(PriorGuess()).labels) == {0}
     assert len(set(played.plays(UniformGuess()).labels)) > 1
     batches = UniformGuess().run(
-        GradientOracle(attrs.evolve(THREAT, batch=8, n_records=16), played.oracle.network, {}), np.random.default_rng(0)
+        GradientOracle(attrs.evolve(THREAT, effects=(Batched(size=8),), n_records=16), played.oracle.network, {}),
+        np.random.default_rng(0),
     )
     for start in (0, 8):
         counts = np.bincount(batches.labels[start : start + 8], minlength=K)
@@ -109,7 +114,7 @@ def test_the_sign_rule_needs_no_sign_until_features_have_both() -> None:
 
 @pytest.mark.parametrize("family", [LabelFamily.ONE_HOT, LabelFamily.SMOOTHING])
 def test_the_exact_solver_returns_soft_labels_and_counts_what_is_certain(family: LabelFamily) -> None:
-    played = game(attrs.evolve(THREAT, family=family), silent=3)
+    played = game(attrs.evolve(THREAT, effects=LABELLING[family]), silent=3)
 
     guess = played.plays(ExactSolver())
 
@@ -126,7 +131,7 @@ def test_the_exact_solver_returns_soft_labels_and_counts_what_is_certain(family:
 @pytest.mark.parametrize("target", list(Target))
 def test_the_papers_search_answers_in_soft_labels_and_says_when_it_gave_up(target: Target) -> None:
     family = LabelFamily.ONE_HOT if target is not Target.VARIANCE else LabelFamily.SMOOTHING
-    played = game(attrs.evolve(THREAT, family=family), silent=2)
+    played = game(attrs.evolve(THREAT, effects=LABELLING[family]), silent=2)
 
     guess = played.plays(VarianceSearch(target=target, population=60, iterations=25))
 
@@ -142,7 +147,7 @@ def test_the_papers_search_answers_in_soft_labels_and_says_when_it_gave_up(targe
 
 @pytest.mark.parametrize("attack", [LastBias(), HiddenBias()])
 def test_bias_gradients_give_soft_labels_and_zero_ones_the_majority(attack: GradientAttack) -> None:
-    threat = attrs.evolve(THREAT, family=LabelFamily.SMOOTHING, has_bias=True, bias_shared=True, shared=Shared.ALL)
+    threat = attrs.evolve(THREAT, effects=(SMOOTHED,), has_bias=True, shared=Shared.ALL)
     played = game(threat, bias=True, silent=2)
 
     guess = played.plays(attack)
@@ -155,7 +160,7 @@ def test_bias_gradients_give_soft_labels_and_zero_ones_the_majority(attack: Grad
 def test_a_hidden_bias_needs_a_hidden_layer() -> None:
     network = Perceptron(layers=(Layer(weights=np.zeros((K, 8)), bias=np.zeros(K)),))
     releases = network.gradients(np.ones((N, 8)), np.eye(K)[np.zeros(N, dtype=int)])
-    oracle = GradientOracle(attrs.evolve(THREAT, bias_shared=True, shared=Shared.ALL), network, releases)
+    oracle = GradientOracle(attrs.evolve(THREAT, has_bias=True, shared=Shared.ALL), network, releases)
 
     with pytest.raises(ValueError, match="needs a network with a hidden layer; give the channel 'hidden'"):
         HiddenBias().run(oracle, np.random.default_rng(0))
@@ -163,7 +168,7 @@ def test_a_hidden_bias_needs_a_hidden_layer() -> None:
 
 def test_under_noise_what_is_known_decides() -> None:
     """Public inputs beat own samples, which beat a mean direction; all beat chance."""
-    noisy = attrs.evolve(THREAT, noise_std=0.15, auxiliary=300)
+    noisy = attrs.evolve(THREAT, effects=(Added(std=0.15),), auxiliary=300)
     public = game(attrs.evolve(noisy, features_public=True), noise=0.15, own=300).accuracy(KnownFeatures())
     played = game(noisy, noise=0.15, own=300)
     own, mean = played.accuracy(OwnSamples()), played.accuracy(MatchedFilter(direction=Direction.MEAN))
@@ -177,13 +182,14 @@ def test_under_noise_what_is_known_decides() -> None:
     ("changes", "played"),
     [
         ({}, ExactSolver),
-        ({"bias_shared": True, "has_bias": True}, LastBias),
+        ({"has_bias": True}, LastBias),
         ({"features_public": True}, KnownFeatures),
-        ({"noise_std": 0.1, "auxiliary": 50}, OwnSamples),
-        ({"noise_std": 0.1}, MatchedFilter),
-        ({"altered": True, "auxiliary": 50}, MatchedFilter),
-        ({"clip": 1.0}, MatchedFilter),
-        ({"noise_std": 0.1, "family": LabelFamily.SMOOTHING}, Likelihood),
+        ({"effects": (Added(std=0.1),), "auxiliary": 50}, OwnSamples),
+        ({"effects": (Added(std=0.1),)}, MatchedFilter),
+        ({"effects": (Rounded(),), "auxiliary": 50}, MatchedFilter),
+        ({"effects": (Clipped(norm=1.0),)}, MatchedFilter),
+        ({"effects": (Unknown(stage="mine"),), "auxiliary": 50}, MatchedFilter),
+        ({"effects": (Added(std=0.1), SMOOTHED)}, Likelihood),
     ],
 )
 def test_the_adaptive_attack_picks_by_the_threat_model(changes: dict[str, object], played: type) -> None:
@@ -202,21 +208,22 @@ def test_the_adaptive_attack_says_what_it_played() -> None:
 @pytest.mark.parametrize(
     ("attack", "changes", "reason"),
     [
-        (ExactSolver(), {"noise_std": 0.1}, "needs unaltered gradients"),
-        (ExactSolver(), {"steps": 3}, "needs unaltered gradients"),
-        (ExactSolver(), {"batch": 2}, "needs one sample per release"),
+        (ExactSolver(), {"effects": (Added(std=0.1),)}, "needs unaltered gradients"),
+        (ExactSolver(), {"effects": (Unknown(stage="mine"),)}, "needs unaltered gradients"),
+        (ExactSolver(), {"effects": (LocalSteps(steps=3, rate=0.1),)}, "needs unaltered gradients"),
+        (ExactSolver(), {"effects": (Batched(size=2),)}, "needs one sample per release"),
         (
             ExactSolver(),
-            {"n_classes": 2, "prior": (0.5, 0.5), "family": LabelFamily.MIXUP},
+            {"n_classes": 2, "prior": (0.5, 0.5), "effects": (Mixed(),)},
             "2 classes leave a continuum of mixup labels",
         ),
-        (Idlg(), {"batch": 2}, "needs one sample per release"),
+        (Idlg(), {"effects": (Batched(size=2),)}, "needs one sample per release"),
         (LastBias(), {}, "needs the gradient of a bias"),
-        (HiddenBias(), {"bias_shared": True}, "needs the gradients of all layers"),
+        (HiddenBias(), {"has_bias": True}, "needs the gradients of all layers"),
         (KnownFeatures(), {}, "needs public features"),
         (OwnSamples(), {}, "needs noise of known size"),
-        (OwnSamples(), {"noise_std": 0.1}, "needs auxiliary samples"),
-        (OwnSamples(), {"noise_std": 0.1, "family": LabelFamily.MIXUP}, "needs one-hot labels"),
+        (OwnSamples(), {"effects": (Added(std=0.1),)}, "needs auxiliary samples"),
+        (OwnSamples(), {"effects": (Added(std=0.1), Mixed())}, "needs one-hot labels"),
         (MatchedFilter(), {}, "needs auxiliary samples"),
         (VarianceSearch(), {"has_bias": True}, "bias"),
     ],

@@ -17,6 +17,7 @@ from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, Mixup
 from labelinf_gradients.game.channel import GradientChannel, cosine, matched
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled, train
+from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
 from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
 from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
@@ -86,7 +87,13 @@ def test_a_release_is_the_mean_gradient_and_layers_can_stay_at_home() -> None:
     rng = np.random.default_rng(0)
     network = Perceptron.random((4, 6, 3), rng)
     threat = GradientThreat(
-        n_records=6, n_classes=3, prior=(1 / 3,) * 3, batch=3, shared=Shared.ALL, bias_shared=True, precision="float64"
+        n_records=6,
+        n_classes=3,
+        prior=(1 / 3,) * 3,
+        effects=(Batched(size=3),),
+        shared=Shared.ALL,
+        has_bias=True,
+        precision="float64",
     )
     samples = Samples(inputs=rng.random((2, 3, 4)), labels=rng.dirichlet(np.ones(3), (2, 3)))
 
@@ -95,7 +102,9 @@ def test_a_release_is_the_mean_gradient_and_layers_can_stay_at_home() -> None:
     for number in range(2):
         expected = network.mean_gradient(samples.inputs[number], samples.labels[number])
         assert all(np.allclose(sent[name][number], part) for name, part in expected.items())
-    fewer = Client.start(network, attrs.evolve(threat, shared=Shared.LAST, bias_shared=False), rng).releases(samples)
+    fewer = Client.start(
+        network, attrs.evolve(threat, shared=Shared.LAST, effects=(Batched(size=3), Withheld())), rng
+    ).releases(samples)
     assert list(fewer) == ["layers.1.weight"]
 
 
@@ -103,7 +112,12 @@ def test_local_steps_follow_gradient_descent() -> None:
     rng = np.random.default_rng(0)
     network = Perceptron.random((4, 6, 3), rng, bias=False)
     threat = GradientThreat(
-        n_records=2, n_classes=3, prior=(1 / 3,) * 3, batch=2, steps=3, rate=0.1, shared=Shared.ALL, precision="float64"
+        n_records=2,
+        n_classes=3,
+        prior=(1 / 3,) * 3,
+        effects=(Batched(size=2), LocalSteps(steps=3, rate=0.1)),
+        shared=Shared.ALL,
+        precision="float64",
     )
     samples = Samples(inputs=rng.random((1, 2, 4)), labels=rng.dirichlet(np.ones(3), (1, 2)))
 
@@ -120,10 +134,13 @@ def test_local_steps_follow_gradient_descent() -> None:
 def test_samples_are_labelled_as_the_family_says() -> None:
     rng = np.random.default_rng(0)
     x, classes = rng.random((300, 4)), rng.integers(3, size=300)
-    threat = GradientThreat(n_records=60, n_classes=3, prior=(1 / 3,) * 3, batch=2, smoothing=0.4)
+    threat = GradientThreat(n_records=60, n_classes=3, prior=(1 / 3,) * 3, effects=(Batched(size=2),))
 
+    labelling = {LabelFamily.ONE_HOT: (), LabelFamily.SMOOTHING: (Smoothed(most=0.4),), LabelFamily.MIXUP: (Mixed(),)}
     for family in LabelFamily:
-        drawn = Samples.draw(x, classes, attrs.evolve(threat, family=family), rng)
+        told = attrs.evolve(threat, effects=(*threat.effects, *labelling[family]))
+        assert told.family is family
+        drawn = Samples.draw(x, classes, told, rng)
         labels = drawn.labels.reshape(-1, 3)
         assert drawn.inputs.shape == (30, 2, 4)
         assert labels.sum(axis=1) == pytest.approx(np.ones(60))
@@ -135,7 +152,7 @@ def test_samples_are_labelled_as_the_family_says() -> None:
         if family is LabelFamily.MIXUP:
             assert ((labels > 0).sum(axis=1) <= 2).all()
     with pytest.raises(InputError, match="120 different samples are needed and there are 100; lower 'samples'"):
-        Samples.draw(x[:100], classes, attrs.evolve(threat, family=LabelFamily.MIXUP), rng)
+        Samples.draw(x[:100], classes, attrs.evolve(threat, effects=(Mixed(),)), rng)
 
 
 def test_the_order_within_a_batch_does_not_count() -> None:

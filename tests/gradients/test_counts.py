@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_gradients.batches import counts
+from labelinf_gradients.game.effects import Batched
 from labelinf_gradients.game.gradient import GradientThreat
 from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 
@@ -81,7 +82,7 @@ def test_moments_and_ilrg_satisfy_their_equation() -> None:
 
 @pytest.mark.parametrize(("prior", "batch"), [((0.5, 0.3, 0.2), 3), ((0.9, 0.05, 0.05), 4), ((0.25,) * 4, 2)])
 def test_the_prior_guess_has_the_best_expected_overlap(prior: tuple[float, ...], batch: int) -> None:
-    threat = GradientThreat(n_records=batch, n_classes=len(prior), prior=prior, batch=batch)
+    threat = GradientThreat(n_records=batch, n_classes=len(prior), prior=prior, effects=(Batched(size=batch),))
 
     def overlap(guess: tuple[int, ...]) -> float:
         expected = 0.0

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.components import NoiseModel, Setting
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_data.bundled import Digits
 from labelinf_gradients.bounds.certificates import GradientCertificate, KnownFeatureBayes
 from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
@@ -24,13 +28,17 @@ from labelinf_gradients.defences.conduct import (
 )
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared, pipeline
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
+from labelinf_scores.defences.clip import Clip
 
-THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True, bias_shared=True)
+THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True)
+NOISE = Added(std=0.01, gaussian=True)
 LAYOUT = (slice(0, 6), slice(6, 10))
 GRADIENT = np.array([3.0, -1.0, 0.5, 0.0, 2.0, -4.0, 0.1, -0.2, 0.3, -0.4])
 
@@ -39,14 +47,16 @@ def released(defence: GradientDefence, gradient: np.ndarray = GRADIENT, seed: in
     return defence.start(THREAT, np.random.default_rng(seed)).release(gradient, LAYOUT)
 
 
+def ceilings(*defences: GradientDefence, **given: object) -> tuple[Ceiling, ...]:
+    return GradientCertificate().ceilings(attrs.evolve(told(*defences), **given))
+
+
 def examples(defence: GradientDefence, gradients: np.ndarray) -> np.ndarray:
     return defence.start(THREAT, np.random.default_rng(0)).examples(gradients, LAYOUT)
 
 
-def told(defence: GradientDefence) -> GradientThreat:
-    threat = defence.tell(THREAT)
-    assert isinstance(threat, GradientThreat)
-    return threat
+def told(*defences: GradientDefence, **given: object) -> GradientThreat:
+    return pipeline(attrs.evolve(THREAT, **given), defences)[0]
 
 
 def test_clipping_keeps_directions_and_short_gradients() -> None:
@@ -97,40 +107,91 @@ def test_conduct_is_told() -> None:
 
 @pytest.mark.parametrize(("multiplier", "ceiling"), [(0.5, 0.764), (1.0, 0.389), (2.0, 0.217)])
 def test_clipping_and_gaussian_noise_are_certified(multiplier: float, ceiling: float) -> None:
-    defence = ClippedGaussian(norm=3.0, multiplier=multiplier)
-    (found,) = defence.ceilings(told(defence))
+    (found,) = ceilings(ClippedGaussian(norm=3.0, multiplier=multiplier))
     assert found.accuracy == pytest.approx(ceiling, abs=5e-4)
     assert found.conditions
-
-    apart = GradientNoise(model=Gaussian(scale=3.0 * multiplier))
-    (same,) = apart.ceilings(apart.tell(GradientClip(norm=3.0).tell(THREAT)))
-    assert same.accuracy == pytest.approx(found.accuracy)
 
 
 def test_laplace_is_certified_and_is_label_dp() -> None:
     defence = ClippedLaplace(epsilon=1.0)
-    (found,) = defence.ceilings(told(defence))
+    (found,) = ceilings(defence)
     assert found.accuracy == pytest.approx(0.165, abs=5e-4)
     assert told(defence).label_epsilon == 1.0
 
 
+FLOATS = (GradientNoise(model=Gaussian(scale=5.0)), GradientNoise(model=Laplace(scale=5.0)))
+
+
+@pytest.mark.parametrize("noise", FLOATS, ids=str)
+def test_noise_drawn_in_floating_point_certifies_nothing(noise: GradientDefence) -> None:
+    for pipeline_ in ((noise,), (GradientClip(), noise), (GradientClip(order=1), noise)):
+        assert ceilings(*pipeline_) == ()
+        assert math.isinf(told(*pipeline_).label_epsilon)
+        assert told(*pipeline_).noise_std >= 5.0
+
+
 def test_nothing_is_certified_that_is_not_proved() -> None:
     for defence in (GradientClip(), GradientNoise(), TopK(), Sign(), Quantise(), Mixup(), Aggregate(), DropBias()):
-        assert defence.ceilings(defence.tell(THREAT)) == ()
+        assert ceilings(defence) == ()
     private = ClippedGaussian()
 
-    assert private.ceilings(attrs.evolve(told(private), features_public=True)) == ()
-    assert private.ceilings(attrs.evolve(told(private), batch=4)) == ()
+    assert ceilings(private, features_public=True) == ()
+    assert ceilings(private, Aggregate(batch=4)) == ()
+    assert ceilings(Aggregate(batch=4), private) == ()
+
+
+@attrs.frozen(kw_only=True)
+class Silent(GradientDefence):
+    """Says nothing of what it does."""
+
+
+def test_unknown_means_unsafe_wherever_it_stands() -> None:
+    for private in (ClippedGaussian(), ClippedLaplace()):
+        for defences in ((Silent(), private), (private, Silent())):
+            assert ceilings(*defences) == ()
+            assert math.isinf(told(*defences).label_epsilon)
+            assert math.isinf(told(*defences).noise_std)
+            assert math.isinf(told(*defences).clip) or defences[0] == Silent()
+    unknown = told(Silent())
+    assert unknown.altered
+    assert not unknown.clean
+    assert told(Aggregate(batch=4), Silent()).batch == 4  # an order, which the client obeys whatever else stands there
+
+
+def test_nobody_sets_a_fact() -> None:
+    for fact in ("clip", "noise_std", "altered", "label_epsilon", "label_delta", "batch", "facts"):
+        with pytest.raises(TypeError):
+            attrs.evolve(THREAT, **{fact: 1.0})  # type: ignore[arg-type]
+
+
+def test_the_noise_of_a_sum_is_shared_by_the_batch_in_any_order() -> None:
+    private, batch = ClippedGaussian(norm=2.0, multiplier=3.0), Aggregate(batch=4)
+    for order in ((private, batch), (batch, private)):
+        assert told(*order).noise_std == pytest.approx(1.5)
+
+
+def test_private_noise_stays_on_its_grid_and_samples_stay_within_the_clip() -> None:
+    """In whole numbers: a clip of a third of a step's power of two, gradients as long as floats can say."""
+    rng = np.random.default_rng(0)
+    for defence, order in ((ClippedGaussian(norm=1 / 3), 2), (ClippedLaplace(norm=1 / 3), 1)):
+        step = told(defence).facts.proved[0].noise.step
+        guard = defence.start(THREAT, np.random.default_rng(0))
+        own = guard.examples(rng.normal(size=(300, 10)), LAYOUT)
+        for row in own:
+            whole = [Fraction(value) / Fraction(step) for value in row]
+            assert all(item.denominator == 1 for item in whole)
+            assert sum(abs(item) ** order for item in whole) <= (Fraction(1 / 3) / Fraction(step)) ** order
+        sent = np.array([guard.release(row, LAYOUT) for row in own]) / step
+        assert (sent == np.rint(sent)).all()
 
 
 def test_a_defence_in_another_channel_is_refused() -> None:
-    with pytest.raises(InputError, match="stands in another channel"):
-        Sign().tell(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5)))
+    with pytest.raises(InputError, match="does not belong to the gradient channel"):
+        GradientChannel().threat(Setting(data=Digits().load(), defences=(Clip(),)))
 
 
 def test_bounds_repeat_certificates_or_say_that_there_are_none() -> None:
-    private = ClippedGaussian()
-    (line,) = GradientCertificate().evaluate(attrs.evolve(told(private), defences=(private,)))
+    (line,) = GradientCertificate().evaluate(told(ClippedGaussian()))
     assert line.value == pytest.approx(0.389, abs=5e-4)
     (none,) = GradientCertificate().evaluate(THREAT)
     assert none.title == "certificate: none"
@@ -139,44 +200,40 @@ def test_bounds_repeat_certificates_or_say_that_there_are_none() -> None:
 
 def test_label_dp_is_a_certificate_of_its_own() -> None:
     prior = (0.5, 0.3, 0.2)
-    private = attrs.evolve(THREAT, n_classes=3, prior=prior, label_epsilon=math.log(3))
-    (pure,) = GradientCertificate().evaluate(private)
+    private = told(ClippedLaplace(epsilon=math.log(3)), n_classes=3, prior=prior)
+    near, pure = GradientCertificate().evaluate(private)
     assert pure.value == pytest.approx(max(0.5, 3 * 0.8 / 4, 3 / 5))
-    (mixed,) = GradientCertificate().evaluate(attrs.evolve(THREAT, label_epsilon=1.0, label_delta=0.1))
-    assert mixed.value == pytest.approx((math.e + 0.9) / (math.e + 9), abs=1e-7)
-    for other in ({"batch": 2}, {"features_public": True}):
-        (none,) = GradientCertificate().evaluate(attrs.evolve(private, **other))
+    assert near.value <= pure.value
+    for other in (attrs.evolve(private, features_public=True), private.behind(Aggregate(batch=2))):
+        (none,) = GradientCertificate().evaluate(other)
         assert none.title == "certificate: none"
 
 
 def public(*defences: GradientDefence) -> GradientThreat:
-    threat: ThreatModel = GradientThreat(
-        n_records=20, n_classes=10, prior=(0.1,) * 10, features_public=True, defences=defences
-    )
-    for item in defences:
-        threat = item.tell(threat)
-    assert isinstance(threat, GradientThreat)
-    return threat
+    threat = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, features_public=True)
+    return pipeline(threat, defences)[0]
 
 
-def test_the_exact_bayes_accuracy_is_stated_where_it_holds() -> None:
+def test_the_bayes_accuracy_is_stated_where_it_holds_and_is_no_ceiling() -> None:
     unit = GradientNoise(model=Gaussian(scale=1.0))
     half = GradientNoise(model=Gaussian(scale=math.sqrt(0.5)))
     for threat in (public(unit), public(half, half), public(unit, DropBias())):
         (bayes,) = KnownFeatureBayes(norm=1.0).evaluate(threat)
         assert bayes.value == pytest.approx(0.3409, abs=1e-4)
+        assert bayes.direction is Direction.FLOOR
 
 
 @pytest.mark.parametrize(
     "facts",
     [
         {"shared": Shared.ALL},
-        {"has_bias": True, "bias_shared": True},
-        {"family": LabelFamily.SMOOTHING},
-        {"steps": 2},
-        {"batch": 2},
-        {"clip": 1.0},
-        {"altered": True},
+        {"has_bias": True},
+        {"effects": (Smoothed(most=0.5), NOISE)},
+        {"effects": (LocalSteps(steps=2, rate=0.1), NOISE)},
+        {"effects": (Batched(size=2), NOISE)},
+        {"effects": (Clipped(norm=1.0), NOISE)},
+        {"effects": (Rounded(), NOISE)},
+        {"effects": (NOISE, Unknown(stage="mine"))},
         {"features_public": False},
     ],
     ids=str,
@@ -204,7 +261,9 @@ def test_the_exact_bayes_accuracy_is_of_gaussian_noise(model: NoiseModel) -> Non
     ],
 )
 def test_identifiability_as_a_bound(family: LabelFamily, n_classes: int, needed: int, left: str) -> None:
-    threat = GradientThreat(n_records=4, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, family=family)
+    threat = GradientThreat(n_records=4, n_classes=n_classes, prior=(1 / n_classes,) * n_classes)
+    labelling = {LabelFamily.ONE_HOT: (), LabelFamily.SMOOTHING: (Smoothed(most=0.5),), LabelFamily.MIXUP: (Mixed(),)}
+    threat = attrs.evolve(threat, effects=labelling[family])
 
     (line,) = Identifiability().evaluate(threat)
 

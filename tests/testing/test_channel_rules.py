@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import Defence, Guess
-from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError, exceeds
+from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace
+from labelinf_gradients.game.effects import Added, Clipped, Dropped, GradientFacts, Rounded
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientOracle, GradientThreat, Guard
 from labelinf_gradients.rules import attacks as gradient_attacks
 from labelinf_gradients.rules import defences as gradient_defences
@@ -152,11 +154,10 @@ class Guarded(GradientDefence):
     """Changes averages, and may claim something."""
 
     change: Callable[..., Any]
-    epsilon: float = np.inf
-    clip: float = np.inf
+    claims: tuple[Effect[GradientFacts], ...] = (Unknown(stage="guarded"),)
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        return attrs.evolve(threat, label_epsilon=self.epsilon, clip=self.clip)  # type: ignore[call-arg]
+    def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
+        return self.claims
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         return Change(lambda gradient: self.change(gradient, rng))
@@ -167,32 +168,84 @@ def in_place(gradient: NDArray[np.float64], rng: np.random.Generator) -> NDArray
     return gradient
 
 
-UNKEPT = {"keeps-its-guarantee", "keeps-its-guarantee-behind-others"}
-
-
-def laplace(scale: float) -> Callable[..., Any]:
-    return lambda g, rng: np.clip(g, -1, 1) + rng.laplace(0, scale, g.size)
+CLAIMING = {name for name, _ in gradient_defences.RULES}  # what cannot be asked for its effects breaks every rule
+ADDED = (Added(std=1.0, gaussian=True),)
 
 
 @pytest.mark.parametrize(
     ("defence", "broken"),
     [
         (Guarded(change=lambda g, rng: g), set()),
-        (Guarded(change=lambda g, rng: g[1:]), {"keeps-shapes", "is-seeded"}),
+        (Guarded(change=lambda g, rng: g, claims=()), set()),
+        (Guarded(change=lambda g, rng: np.sign(g), claims=()), {"changes-what-it-says"}),
+        (Guarded(change=lambda g, rng: np.sign(g), claims=(Rounded(),)), set()),
+        (Guarded(change=lambda g, rng: np.sign(g), claims=(Dropped(),)), set()),
+        (Guarded(change=lambda g, rng: 9 * g, claims=(Dropped(),)), {"shortens-as-it-says"}),
+        (Guarded(change=lambda g, rng: g + rng.normal(size=g.size), claims=ADDED), set()),
+        (Guarded(change=lambda g, rng: g + 0.5 * rng.normal(size=g.size), claims=ADDED), {"adds-what-it-says"}),
+        (Guarded(change=lambda g, rng: g, claims=ADDED), {"adds-what-it-says"}),
+        (
+            Guarded(change=lambda g, rng: g, claims=[]),
+            CLAIMING - {"keeps-its-guarantee", "keeps-its-guarantee-behind-others"},
+        ),
+        (Guarded(change=lambda g, rng: g, claims=("clips",)), CLAIMING),
+        (Guarded(change=lambda g, rng: g[1:]), {"keeps-shapes", "is-seeded", "shortens-as-it-says"}),
         (Guarded(change=lambda g, rng: g / 0.0 if not g.any() else g), {"keeps-shapes"}),
         (Guarded(change=lambda g, rng: g + np.random.default_rng().normal(size=g.size)), {"is-seeded"}),
         (Guarded(change=in_place), {"leaves-its-input-alone"}),
-        (Guarded(change=lambda g, rng: g, clip=1.0), {"tells-its-clip"}),
-        (Guarded(change=lambda g, rng: g, epsilon=1.0), UNKEPT),
-        (Guarded(change=laplace(2.0), epsilon=1.0), set()),  # opposite gradients differ by 2 in one entry
-        (Guarded(change=laplace(0.2), epsilon=1.0), UNKEPT),
-        (Guarded(change=lambda g, rng: g, epsilon=-1.0), {"states-its-guarantee", *UNKEPT}),
+        (Guarded(change=lambda g, rng: g, claims=(Clipped(norm=1.0),)), {"shortens-as-it-says"}),
         (object(), {name for name, _ in gradient_defences.RULES}),
     ],
 )
 def test_defences_of_gradients(defence: Defence, broken: set[str]) -> None:
     with np.errstate(all="ignore"):
         assert accused(defence, gradient_defences.RULES) == broken
+
+
+@attrs.frozen(kw_only=True)
+class Noisy(ClippedLaplace):
+    """Clips as the real one, and adds what it is told to."""
+
+    change: Callable[..., Any]
+
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+        return Noise(super().start(threat, rng), lambda gradient: self.change(gradient, rng))
+
+
+class Noise(Change):
+    """Clips samples as another guard does."""
+
+    def __init__(self, clip: Guard, change: Callable[[Any], Any]) -> None:
+        super().__init__(change)
+        self.examples = clip.examples  # type: ignore[method-assign]
+
+
+def noise(scale: float, step: float) -> Callable[..., Any]:
+    def change(gradient: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+        noisy = gradient + rng.laplace(0, scale, gradient.size)
+        return np.rint(noisy / step) * step if step else noisy
+
+    return change
+
+
+UNKEPT = {"keeps-its-guarantee"}
+PRIVATE = ClippedLaplace(epsilon=1.0)
+FINE = 2.0**-20  # the step that clipped-laplace says
+
+
+@pytest.mark.parametrize(
+    ("defence", "broken"),
+    [
+        (PRIVATE, set()),
+        (ClippedGaussian(), set()),
+        (Noisy(change=noise(2.0, FINE)), set()),  # the sum is put on a grid together with its noise
+        (Noisy(change=noise(2.0, 0)), {"stays-on-its-grid"}),  # the same noise in floats: its low bits tell
+        (Noisy(change=noise(0.2, FINE)), {"adds-what-it-says", *UNKEPT}),
+        (Noisy(change=lambda g, rng: g), {"adds-what-it-says", *UNKEPT}),
+    ],
+)
+def test_private_noise_on_gradients(defence: Defence, broken: set[str]) -> None:
+    assert accused(defence, gradient_defences.RULES) == broken
 
 
 def test_chance_accuses_nobody() -> None:

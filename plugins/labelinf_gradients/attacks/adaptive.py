@@ -6,7 +6,6 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
 from labelinf_gradients.attacks.bias import LastBias
 from labelinf_gradients.attacks.counts import Dictionary, Llg, Moments
@@ -14,7 +13,7 @@ from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, LabelFamily
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
 __all__ = ["DefenceAware"]
 
@@ -28,13 +27,13 @@ class DefenceAware(GradientAttack):
     sample, joint recovery, then counts from its own data.
     """
 
-    def choose(self, threat: ThreatModel) -> GradientAttack:
+    def choose(self, threat: GradientThreat) -> GradientAttack:
         """Return the attack that is played under ``threat``."""
-        soft = getattr(threat, "family", LabelFamily.ONE_HOT) is not LabelFamily.ONE_HOT
+        soft = threat.family is not LabelFamily.ONE_HOT
         altered = (MatchedFilter(direction=Direction.MEAN), MatchedFilter(direction=Direction.ONES))
         candidates: tuple[GradientAttack, ...] = (
             KnownFeatures(),
-            *((LastBias(),) if getattr(threat, "clean", False) else ()),
+            *((LastBias(),) if threat.clean else ()),
             ExactSolver(),
             OwnSamples(),
             *((Likelihood(),) if soft else altered),

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, LabelFamily
+from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 from labelinf_gradients.noisy.filters import likeliest_classes, likeliest_mixtures
 
 __all__ = ["KnownFeatures", "OwnSamples"]
@@ -30,12 +29,9 @@ class KnownFeatures(GradientAttack):
     For Gaussian noise this is the Bayes rule: no attack on the released layers does better.
     """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs the samples' inputs."""
-        facts = gradient_threat(threat)
-        if facts is not None and not facts.features_public:
-            return "needs public features"
-        return one_sample_each(threat)
+        return one_sample_each(threat) if threat.features_public else "needs public features"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Compare every release with its candidates, clipped as the client clips."""
@@ -57,16 +53,15 @@ class OwnSamples(GradientAttack):
     The likelihood of a class is the mean over its samples: the Bayes rule as far as they are like the client's.
     """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs noise, one-hot labels and samples of its own."""
-        facts = gradient_threat(threat)
-        if facts is None or facts.batch > 1:
+        if threat.batch > 1:
             return one_sample_each(threat)
-        if not 0 < facts.noise_std < math.inf:
+        if not 0 < threat.noise_std < math.inf:
             return "needs noise of known size"
-        if facts.family is not LabelFamily.ONE_HOT:
+        if threat.family is not LabelFamily.ONE_HOT:
             return "needs one-hot labels"
-        return "" if facts.auxiliary else "needs auxiliary samples"
+        return "" if threat.auxiliary else "needs auxiliary samples"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Compare every release with every sample."""

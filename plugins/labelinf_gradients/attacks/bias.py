@@ -7,8 +7,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
+from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 
@@ -19,12 +18,9 @@ __all__ = ["HiddenBias", "LastBias"]
 class LastBias(GradientAttack):
     """Divides the last layer's gradient by its bias's (Aono et al., 2017), then reads off the label."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last layer's bias."""
-        facts = gradient_threat(threat)
-        if facts is None or facts.batch > 1:
-            return one_sample_each(threat)
-        return _no_bias(facts)
+        return one_sample_each(threat) or _no_bias(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""
@@ -39,12 +35,10 @@ class LastBias(GradientAttack):
 class HiddenBias(GradientAttack):
     """Takes the scale of the feature from the last hidden bias's gradient (labelinf theory, closed forms)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs gradients of all layers of a network with biases."""
-        facts = gradient_threat(threat)
-        if facts is None or facts.batch > 1:
-            return one_sample_each(threat)
-        return "needs the gradients of all layers" if facts.shared is Shared.LAST else _no_bias(facts)
+        layers = "needs the gradients of all layers" if threat.shared is Shared.LAST else ""
+        return one_sample_each(threat) or layers or _no_bias(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""

@@ -7,23 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.gradient import GradientThreat
 
-__all__ = ["gradient_threat", "one_sample_each", "spread_counts"]
+__all__ = ["one_sample_each", "spread_counts"]
 
 
-def gradient_threat(threat: ThreatModel) -> GradientThreat | None:
-    """Return the channel's own threat model, or None when ``threat`` is another channel's."""
-    return threat if isinstance(threat, GradientThreat) else None
-
-
-def one_sample_each(threat: ThreatModel) -> str:
+def one_sample_each(threat: GradientThreat) -> str:
     """Return why an attack on single samples cannot be played, empty when it can."""
-    facts = gradient_threat(threat)
-    if facts is None:
-        return "needs the gradient channel"
-    return "" if facts.batch == 1 else "needs one sample per release"
+    return "" if threat.batch == 1 else "needs one sample per release"
 
 
 def spread_counts(counts: NDArray[Any]) -> NDArray[np.intp]:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, spread_counts
+from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.batches import counts
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.game.networks import softmax
 
 __all__ = [
@@ -58,10 +57,9 @@ class Llg(GradientAttack):
 class Rlg(GradientAttack):
     """Finds the classes that are present by linear programmes (RLG, Dang et al., 2021)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It is exact only where a batch leaves room in the column space."""
-        facts = gradient_threat(threat)
-        return "" if facts and facts.batch < facts.n_classes - 1 else "needs a batch smaller than K - 1"
+        return "" if threat.batch < threat.n_classes - 1 else "needs a batch smaller than K - 1"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Count every release."""
@@ -72,7 +70,7 @@ class Rlg(GradientAttack):
 class Ilrg(GradientAttack):
     """Solves for the counts with each row's own quotient as its class's feature (iLRG, Ma et al., 2023)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias."""
         return _refusal(threat, Need.BIAS)
 
@@ -89,7 +87,7 @@ class Ilrg(GradientAttack):
 class Moments(GradientAttack):
     """Solves for the counts with mean probabilities of the adversary's own data (labelinf theory, batches)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs the gradient of the last bias and auxiliary samples."""
         return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
 
@@ -107,7 +105,7 @@ class Moments(GradientAttack):
 class Dictionary(GradientAttack):
     """Writes a release as a sum of the mean gradients of the adversary's own data (labelinf theory, batches)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs auxiliary samples."""
         return _refusal(threat, Need.AUXILIARY)
 
@@ -117,11 +115,8 @@ class Dictionary(GradientAttack):
         return Guess(labels=spread_counts(found))
 
 
-def _refusal(threat: ThreatModel, need: Need) -> str:
-    facts = gradient_threat(threat)
-    if facts is None:
-        return "needs the gradient channel"
-    given = facts.bias_shared if need is Need.BIAS else facts.auxiliary > 0
+def _refusal(threat: GradientThreat, need: Need) -> str:
+    given = threat.bias_shared if need is Need.BIAS else threat.auxiliary > 0
     return "" if given else need.value
 
 

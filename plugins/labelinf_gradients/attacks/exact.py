@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle
+from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.recovery.solver import recover
 
@@ -31,17 +30,12 @@ class ExactSolver(GradientAttack):
         validator=attrs.validators.in_(("known", "auto", "one-hot", "smoothing", "mixup", "mixup-equal")),
     )
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It solves unaltered gradients of single samples, of families that leave something to recover."""
-        facts = gradient_threat(threat)
-        if facts is None or facts.batch > 1:
-            return one_sample_each(threat)
-        if not facts.clean:
-            return "needs unaltered gradients"
-        pattern = BY_FAMILY[facts.family]
-        if facts.n_classes <= pattern.continuum_classes:
-            return f"{facts.n_classes} classes leave a continuum of {pattern.name} labels"
-        return ""
+        pattern = BY_FAMILY[threat.family]
+        if threat.batch == 1 and threat.clean and threat.n_classes <= pattern.continuum_classes:
+            return f"{threat.n_classes} classes leave a continuum of {pattern.name} labels"
+        return one_sample_each(threat) or ("" if threat.clean else "needs unaltered gradients")
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release; a zero gradient gets the majority class."""

@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, spread_counts
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle
+from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.game.networks import softmax
 
 __all__ = ["ModelPrediction", "PriorGuess", "UniformGuess"]
@@ -49,10 +48,9 @@ class PriorGuess(GradientAttack):
 class ModelPrediction(GradientAttack):
     """Guesses what the network itself predicts, where inputs are public: no gradient is needed for that."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs the samples' inputs."""
-        facts = gradient_threat(threat)
-        return "" if facts and facts.features_public else "needs public features"
+        return "" if threat.features_public else "needs public features"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Predict every sample."""

@@ -13,9 +13,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.common import one_sample_each
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.factor import factor
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Idlg(GradientAttack):
 
     use_sign: bool = True
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It reads single samples."""
         return one_sample_each(threat)
 

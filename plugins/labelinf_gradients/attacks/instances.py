@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, spread_counts
+from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
 from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
 from labelinf_gradients.batches.instances import recover_batch
@@ -29,12 +28,10 @@ class SampleBySample(GradientAttack):
     Needs no bias gradient and no data of its own; exact for batches up to half the number of classes.
     """
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and room in the column space."""
-        facts = gradient_threat(threat)
-        if facts is not None and facts.batch > facts.n_classes // 2:
-            return "needs a batch of at most half the classes"
-        return _refusal(facts)
+        few = threat.batch <= threat.n_classes // 2
+        return _refusal(threat) if few else "needs a batch of at most half the classes"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Recover every release; samples that are not found are guessed from the prior."""
@@ -66,12 +63,9 @@ class JointRecovery(GradientAttack):
 
     tries: int = attrs.field(default=12, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and enough equations."""
-        facts = gradient_threat(threat)
-        if facts is not None and facts.batch > facts.n_classes - 2:
-            return "needs a batch of at most K - 2"
-        return _refusal(facts)
+        return _refusal(threat) if threat.batch <= threat.n_classes - 2 else "needs a batch of at most K - 2"
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Recover every release; where no counts explain it, guess the nearest ones."""
@@ -98,12 +92,10 @@ class JointRecovery(GradientAttack):
         return _guess(oracle, one, nearest)
 
 
-def _refusal(facts: GradientThreat | None) -> str:
-    if facts is None:
-        return "needs the gradient channel"
-    if facts.family is not LabelFamily.ONE_HOT:
+def _refusal(threat: GradientThreat) -> str:
+    if threat.family is not LabelFamily.ONE_HOT:
         return "needs one-hot labels"
-    return "" if facts.clean else "needs unaltered gradients"
+    return "" if threat.clean else "needs unaltered gradients"
 
 
 def _guess(oracle: GradientOracle, recover: Callable[[NDArray[Any]], Batch], otherwise: NDArray[np.intp]) -> Guess:

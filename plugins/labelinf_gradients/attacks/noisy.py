@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle
+from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.noisy.filters import filtered, principal_directions
 from labelinf_gradients.noisy.likelihood import likeliest_scales
 from labelinf_gradients.recovery.factor import principal
@@ -43,10 +42,9 @@ class MatchedFilter(GradientAttack):
 
     direction: Direction = Direction.MEAN
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It reads single samples, and for the mean direction needs samples of its own."""
-        facts = gradient_threat(threat)
-        if self.direction is Direction.MEAN and facts is not None and not facts.auxiliary:
+        if self.direction is Direction.MEAN and not threat.auxiliary:
             return "needs auxiliary samples"
         return one_sample_each(threat)
 
@@ -65,7 +63,7 @@ class MatchedFilter(GradientAttack):
 class Likelihood(GradientAttack):
     """Fits scale and label to the leading singular pair by least squares (labelinf theory, noise)."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It reads single samples."""
         return one_sample_each(threat)
 

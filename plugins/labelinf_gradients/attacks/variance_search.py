@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.attacks.common import gradient_threat, one_sample_each
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle
+from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import Target, label_loss
@@ -34,12 +33,11 @@ class VarianceSearch(GradientAttack):
     population: int = attrs.field(default=500, validator=attrs.validators.ge(2))
     iterations: int = attrs.field(default=40, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: GradientThreat) -> str:
         """It reads single samples, and takes a network without a last bias."""
-        facts = gradient_threat(threat)
-        if facts is not None and facts.has_bias:
+        if threat.has_bias:
             return "needs a last layer without bias"
-        if facts is not None and facts.n_classes < BY_FAMILY[facts.family].excluded + 2:
+        if threat.n_classes < BY_FAMILY[threat.family].excluded + 2:
             return "needs more classes"
         return one_sample_each(threat)
 

@@ -6,36 +6,43 @@ import math
 
 import attrs
 
-from labelinf_core.contracts.components import Bound, Defence
-from labelinf_core.contracts.guarantees import BoundValue, Direction
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
-from labelinf_gradients.defences.common import HIDDEN_FEATURES
-from labelinf_gradients.defences.noise import GradientNoise
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
+from labelinf_gradients.game.gradient import GradientThreat, LabelFamily, Shared
 from labelinf_privacy import label_dp
-from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
+
+_HIDDEN_FEATURES = "one sample per release, features private, labels drawn from the class shares"
 
 
 @attrs.frozen(kw_only=True)
 class GradientCertificate(Bound):
-    """Repeats what the defences certify, and what label-DP does; says "certificate: none" where nothing does.
+    """What noise on clipped gradients denies to every attack; says "certificate: none" where nothing does.
 
-    Clipping alone, top-k, signs, quantisation, aggregation, soft labels and dropped biases certify nothing.
+    All of it follows from the effects of the pipeline (:mod:`labelinf_gradients.game.effects`). Clipping alone, top-k,
+    signs, quantisation, aggregation, soft labels, dropped biases and noise drawn in floats certify nothing.
     """
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """Return one ceiling for every noise whose proof holds: single samples with features the adversary lacks."""
+        if not isinstance(threat, GradientThreat) or not _hidden(threat):
+            return ()
+        proofs = [item.noise.proof for item in threat.facts.proved]
+        stated = [(proof.accuracy(threat.facts, threat.prior), proof.statement) for proof in proofs]
+        return tuple(_ceiling(threat, accuracy, statement) for accuracy, statement in stated if accuracy < 1)
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line per certificate, or one that says there is none."""
         if not isinstance(threat, GradientThreat):
             return ()
-        found = [ceiling for defence in threat.defences for ceiling in defence.ceilings(threat)]
         lines = [
             _line("label accuracy, any attack", item.accuracy, "see the statement", item.conditions, item.statement)
-            for item in found
+            for item in self.ceilings(threat)
         ]
-        if math.isfinite(threat.label_epsilon) and threat.batch == 1 and not threat.features_public:
+        if math.isfinite(threat.label_epsilon) and _hidden(threat):
             lines.append(_of_label_dp(threat))
         if not lines:
             return (_line("certificate: none", 1.0, "none", "any attack", "labelinf theory, certificates"),)
@@ -44,7 +51,9 @@ class GradientCertificate(Bound):
 
 @attrs.frozen(kw_only=True)
 class KnownFeatureBayes(Bound):
-    """The best accuracy when features are public and noise is Gaussian without clipping: exact, not only a ceiling.
+    """What the Bayes rule reaches when features are public and normal noise is all there is: no more noise, no less.
+
+    A floor. With noise of real numbers nothing is better; noise drawn in floats leaves low bits to read besides.
 
     Attributes:
         norm: ``|x|``, the norm of a sample's last-layer feature, more than 0.
@@ -56,31 +65,43 @@ class KnownFeatureBayes(Bound):
         """Return the Bayes accuracy for features of this norm; nothing where the noise or what it hides is another."""
         if not isinstance(threat, GradientThreat) or not _one_last_layer_gradient(threat):
             return ()
-        noise = _gaussian_std(threat.defences)
-        if not noise:
+        if not threat.facts.noises or not all(noise.gaussian for noise in threat.facts.noises):
             return ()
-        value = certificates.bayes_public(self.norm / noise, threat.n_classes)
+        value = certificates.bayes_public(self.norm / threat.noise_std, threat.n_classes)
         return (
-            _line(
-                f"label accuracy, public features of norm {self.norm:g}",
-                value,
-                "integral phi(u - d) Phi(u)^(K-1) du, d = |x| / sigma",
-                "Gaussian noise and nothing else, last layer only, labels drawn evenly whatever the features",
-                "labelinf theory, certificates: exact Bayes",
+            BoundValue(
+                title=f"label accuracy, public features of norm {self.norm:g}",
+                direction=Direction.FLOOR,
+                quantity="accuracy",
+                value=value,
+                formula="integral phi(u - d) Phi(u)^(K-1) du, d = |x| / sigma",
+                conditions="Gaussian noise and nothing else, last layer only, labels drawn evenly whatever the "
+                "features; the best attack there is on noise of real numbers",
+                statement="labelinf theory, certificates: exact Bayes",
             ),
         )
 
 
+def _hidden(threat: GradientThreat) -> bool:
+    return threat.batch == 1 and not threat.features_public
+
+
+def _ceiling(threat: GradientThreat, accuracy: float, statement: str) -> Ceiling:
+    return Ceiling(
+        accuracy=accuracy,
+        statement=statement,
+        conditions=_HIDDEN_FEATURES,
+        exact=accuracy**threat.n_records,
+        game=PerGame(share=accuracy),  # every release depends on its own sample alone
+    )
+
+
 def _of_label_dp(threat: GradientThreat) -> BoundValue:
-    epsilon, delta = threat.label_epsilon, threat.label_delta
-    pure = delta == 0
     return _line(
-        f"label accuracy under label-DP, epsilon = {epsilon:g}" + ("" if pure else f", delta = {delta:g}"),
-        label_dp.pure_accuracy(epsilon, threat.prior)
-        if pure
-        else label_dp.approximate_accuracy(epsilon, delta, threat.prior),
-        "max_j e^eps P_(1..j) / (j - 1 + e^eps)" if pure else "(e^eps + (K-1) delta) / (e^eps + K - 1), equal shares",
-        HIDDEN_FEATURES,
+        f"label accuracy under label-DP, epsilon = {threat.label_epsilon:g}",
+        label_dp.pure_accuracy(threat.label_epsilon, threat.prior),
+        "max_j e^eps P_(1..j) / (j - 1 + e^eps)",
+        _HIDDEN_FEATURES,
         "labelinf theory, certificates: label-DP",
     )
 
@@ -91,17 +112,6 @@ def _one_last_layer_gradient(threat: GradientThreat) -> bool:
     weights_only = threat.shared is Shared.LAST and not threat.bias_shared
     whole = math.isinf(threat.clip) and not threat.altered
     return threat.features_public and single and weights_only and whole
-
-
-def _gaussian_std(defences: tuple[Defence, ...]) -> float | None:
-    """Return the deviation of all noise together, 0 without; None where a defence does more than add Gaussian noise."""
-    total = 0.0
-    for item in defences:
-        if isinstance(item, GradientNoise) and isinstance(item.model, Gaussian):
-            total = math.hypot(total, item.model.scale)
-        elif not isinstance(item, GradientDefence) or type(item).start is not GradientDefence.start:
-            return None
-    return total
 
 
 def _line(title: str, value: float, formula: str, conditions: str, statement: str) -> BoundValue:

@@ -1,48 +1,56 @@
-"""Clipping each sample's gradient, alone and with the noise that makes it private."""
+"""Clipping each sample's gradient, alone and with the noise that makes it private.
+
+Private noise keeps its promise in floating point: samples are cut to whole steps of a grid fixed beforehand, their
+lengths are checked in whole numbers, and the noise is the exact rounding of real noise to the same grid
+(:mod:`labelinf_privacy.deviates`). So what leaves the client is the rounding of what the proof is about, and its low
+bits say nothing more.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients import certificates
-from labelinf_gradients.defences.common import certified, facts, hides_the_clipped
+from labelinf_gradients.game.effects import Added, Clipped, GaussianNoise, GradientFacts, LaplaceNoise
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_privacy.deviates import Deviates, exponential, normal, signs
+from labelinf_privacy.words import SeededWords, Words
 
 __all__ = ["ClippedGaussian", "ClippedLaplace", "GradientClip"]
 
-Noise = Callable[[int], NDArray[np.float64]]
+_FINE = 20  # bits of the smaller of clip and noise scale, in steps of the grid,
+_WIDE = 45  # unless the larger one would have more than these: floats hold sums of such numbers
+_AHEAD = 4096  # whole numbers of noise drawn at once
+_CLOSE = 1e-9  # relative: so near to the clip a length computed in floats does not decide
 
 
 @attrs.frozen(kw_only=True)
 class GradientClip(GradientDefence):
-    """Scales each sample's gradient down to a Euclidean norm. Certifies nothing by itself: directions remain.
+    """Scales each sample's gradient down to a norm. Certifies nothing by itself: directions remain.
 
     Attributes:
         norm: Largest norm, more than 0.
+        order: 2 for the Euclidean norm, 1 for the sum of absolute entries.
     """
 
     norm: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    order: int = attrs.field(default=2, validator=attrs.validators.in_((1, 2)))
 
-    @property
-    def transparent(self) -> bool:
-        """It changes samples, not releases."""
-        return True
-
-    def tell(self, threat: ThreatModel) -> ThreatModel:
+    def effects(self, threat: ThreatModel) -> tuple[Clipped]:
         """Say how far gradients reach."""
-        told = facts(threat)
-        return attrs.evolve(told, clip=min(told.clip, self.norm))
+        return (Clipped(norm=self.norm, order=self.order),)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what clips."""
-        return _Clipped(self.norm, 2)
+        return _Clip(self.norm, self.order)
 
 
 @attrs.frozen(kw_only=True)
@@ -59,29 +67,22 @@ class ClippedGaussian(GradientDefence):
     multiplier: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     exposures: int = attrs.field(default=1, validator=attrs.validators.ge(1))
 
-    @property
-    def transparent(self) -> bool:
-        """It adds noise."""
-        return True
-
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say how far gradients reach and how large the noise is."""
-        told = facts(threat)
-        std = self.multiplier * self.norm / told.batch
-        return attrs.evolve(told, clip=min(told.clip, self.norm), noise_std=math.hypot(told.noise_std, std))
+    def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
+        """Say how far gradients reach, how large the noise is, and what is proved of it."""
+        std = self.multiplier * self.norm
+        proof = GaussianNoise(std=std, exposures=self.exposures)
+        step = _step(self.norm, std)
+        return Clipped(norm=self.norm), Added(std=std, of_sum=True, gaussian=True, step=step, proof=proof)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what clips and adds noise."""
-        return _Clipped(self.norm, 2, lambda n: rng.normal(0, self.multiplier * self.norm / threat.batch, n))
+        return _ClippedNoise(self.norm, 2, threat.batch, self.multiplier * self.norm, normal, SeededWords(rng))
 
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """Return ``Phi(Phi^-1(1/K) + mu)``, ``mu = sqrt(exposures) / multiplier``, for equal shares; see the module."""
-        told = facts(threat)
-        if told.clip > self.norm:  # another guard has lengthened what was clipped
-            return ()
-        mu = certificates.training_mu(self.multiplier, self.exposures)
-        accuracy = certificates.gaussian(mu, told.prior)
-        return certified(told, self, accuracy, "labelinf theory, certificates: Gaussian")
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return the noise multiplier."""
+        title = "Gaussian noise on clipped gradients, multiplier of the clip"
+        return (Knob(title=title, template="clipped-gaussian(multiplier={})", weakest=0.01, strongest=100.0),)
 
 
 @attrs.frozen(kw_only=True)
@@ -99,46 +100,79 @@ class ClippedLaplace(GradientDefence):
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
 
     @property
-    def transparent(self) -> bool:
-        """It adds noise."""
-        return True
+    def _scale(self) -> float:
+        return 2 * self.norm / self.epsilon
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say how far gradients reach, how large the noise is, and that it is label-DP where nothing comes between.
-
-        The local steps of a whole batch move its network by every label: there one label changes all gradients.
-        """
-        told = facts(threat)
-        private = hides_the_clipped(told, self) and not (told.batch > 1 and told.steps > 1)
-        std = math.sqrt(2) * 2 * self.norm / self.epsilon / told.batch
-        return attrs.evolve(
-            told,
-            clip=min(told.clip, self.norm),
-            noise_std=math.hypot(told.noise_std, std),
-            label_epsilon=min(told.label_epsilon, self.epsilon) if private else told.label_epsilon,
-        )
+    def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
+        """Say how far gradients reach, how large the noise is, and what is proved of it."""
+        proof = LaplaceNoise(norm=self.norm, privacy=self.epsilon)
+        step, std = _step(self.norm, self._scale), math.sqrt(2) * self._scale
+        return Clipped(norm=self.norm, order=1), Added(std=std, of_sum=True, step=step, proof=proof)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what clips and adds noise."""
-        scale = 2 * self.norm / self.epsilon / threat.batch
-        return _Clipped(self.norm, 1, lambda n: rng.laplace(0, scale, n))
+        return _ClippedNoise(self.norm, 1, threat.batch, self._scale, exponential, SeededWords(rng))
 
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """Return ``min(h / K, 1 - (1 - 1/K) / h)``, ``h = e^(epsilon / 2)``, for equal shares; see the module."""
-        told = facts(threat)
-        if told.clip > self.norm:  # another guard has lengthened what was clipped
-            return ()
-        accuracy = certificates.laplace(self.epsilon, told.prior)
-        return certified(told, self, accuracy, "labelinf theory, certificates: Laplace")
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return epsilon."""
+        title = "Laplace noise on clipped gradients, epsilon of one release"
+        return (Knob(title=title, template="clipped-laplace(epsilon={})", weakest=1000.0, strongest=0.01),)
 
 
-class _Clipped(Guard):
-    def __init__(self, norm: float, order: int, noise: Noise | None = None) -> None:
-        self._norm, self._order, self._noise = norm, order, noise
+def _step(norm: float, scale: float) -> float:
+    """Return the step of the grid on which a batch's sum and its noise lie: fixed before any gradient is seen."""
+    small, large = (math.ceil(math.log2(size)) for size in sorted((norm, scale)))
+    return math.ldexp(1.0, max(small - _FINE, large - _WIDE))
+
+
+class _Clip(Guard):
+    def __init__(self, norm: float, order: int) -> None:
+        self._norm, self._order = norm, order
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         size = np.linalg.norm(gradients, ord=self._order, axis=1, keepdims=True)
         return np.asarray(gradients * np.minimum(1, self._norm / np.maximum(size, np.finfo(float).tiny)))
 
+
+class _ClippedNoise(_Clip):
+    """Clips, cuts to whole steps and adds noise in whole steps, which are a power of two: floats hold them."""
+
+    def __init__(
+        self, norm: float, order: int, batch: int, scale: float, law: Callable[[Words, int], Deviates], source: Words
+    ) -> None:
+        super().__init__(norm, order)
+        self._batch, self._law, self._source, self._step = batch, law, source, _step(norm, scale)
+        self._ahead = np.zeros(0, dtype=np.int64)
+        self._reach = math.floor(Fraction(norm) / Fraction(self._step))
+        self._scale = Fraction(scale) / Fraction(self._step)
+
+    def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        clipped = super().examples(gradients, layout)
+        return np.array([self._whole_steps(row) for row in clipped], dtype=np.float64) * self._step
+
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        return gradient if self._noise is None else gradient + self._noise(gradient.size)
+        total = gradient * self._batch
+        steps = self._whole_steps(total) if self._batch == 1 else np.rint(total / self._step).astype(np.int64)
+        return np.asarray((steps + self._noise(steps.size)) * (self._step / self._batch))
+
+    def _noise(self, size: int) -> NDArray[np.int64]:
+        """Return whole numbers of steps of noise, drawn ahead: one release may need few of them."""
+        if size > self._ahead.size:
+            n = max(size, _AHEAD)
+            more = signs(self._source, n) * self._law(self._source, n).rounded(self._scale, self._source)
+            self._ahead = np.append(self._ahead, more)
+        drawn, self._ahead = np.split(self._ahead, [size])
+        return np.asarray(drawn)
+
+    def _whole_steps(self, gradient: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Cut towards zero, then once more until the length, in whole numbers, is no more than the clip."""
+        steps = (gradient / self._step).astype(np.int64)
+        while abs(np.linalg.norm(steps, ord=self._order) / max(self._reach, 1) - 1) < _CLOSE and not self._fits(steps):
+            steps = (steps * (1 - 2 * _CLOSE)).astype(np.int64)
+        return steps
+
+    def _fits(self, steps: NDArray[np.int64]) -> bool:
+        """Return whether these are no longer than the clip, in whole numbers of any size."""
+        whole = np.abs(steps).astype(object)
+        return bool((whole**self._order).sum() <= self._reach**self._order)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.defences.common import facts
+from labelinf_gradients.game.effects import Rounded
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
 
 __all__ = ["Quantise", "Sign"]
@@ -17,9 +17,9 @@ __all__ = ["Quantise", "Sign"]
 class Sign(GradientDefence):
     """Releases signs only (signSGD, Bernstein et al., 2018)."""
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that entries are changed."""
-        return attrs.evolve(facts(threat), altered=True)
+    def effects(self, threat: ThreatModel) -> tuple[Rounded]:
+        """Say that entries are rounded."""
+        return (Rounded(),)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what takes signs."""
@@ -43,9 +43,9 @@ class Quantise(GradientDefence):
     bits: int = attrs.field(default=4, validator=[attrs.validators.ge(2), attrs.validators.le(16)])
     stochastic: bool = False
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that entries are changed."""
-        return attrs.evolve(facts(threat), altered=True)
+    def effects(self, threat: ThreatModel) -> tuple[Rounded]:
+        """Say that entries are rounded."""
+        return (Rounded(),)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what rounds."""

@@ -1,18 +1,16 @@
 """What a client does otherwise: other labels, other parameters, more samples or more steps behind a release.
 
-They change facts that the client obeys, and certify nothing. Soft labels are recovered exactly where they are known to
+They are orders that the client obeys, and certify nothing. Soft labels are recovered exactly where they are known to
 be soft (:mod:`labelinf_gradients.recovery.solver`).
 """
 
 from __future__ import annotations
 
-import math
-
 import attrs
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.defences.common import facts
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily
+from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
+from labelinf_gradients.game.gradient import GradientDefence
 
 __all__ = ["Aggregate", "DropBias", "FederatedAveraging", "LabelSmoothing", "Mixup"]
 
@@ -27,27 +25,27 @@ class LabelSmoothing(GradientDefence):
 
     most: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that labels are smoothed."""
-        return attrs.evolve(facts(threat), family=LabelFamily.SMOOTHING, smoothing=self.most)
+    def effects(self, threat: ThreatModel) -> tuple[Smoothed]:
+        """Have labels smoothed."""
+        return (Smoothed(most=self.most),)
 
 
 @attrs.frozen(kw_only=True)
 class Mixup(GradientDefence):
     """Trains on mixtures of two samples and their labels, with a secret weight (Zhang et al., 2018)."""
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that labels are mixed."""
-        return attrs.evolve(facts(threat), family=LabelFamily.MIXUP)
+    def effects(self, threat: ThreatModel) -> tuple[Mixed]:
+        """Have samples mixed."""
+        return (Mixed(),)
 
 
 @attrs.frozen(kw_only=True)
 class DropBias(GradientDefence):
     """Keeps the gradients of biases at home; their values stay public with the network."""
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that no bias gradient is seen."""
-        return attrs.evolve(facts(threat), bias_shared=False)
+    def effects(self, threat: ThreatModel) -> tuple[Withheld]:
+        """Have gradients of biases withheld."""
+        return (Withheld(),)
 
 
 @attrs.frozen(kw_only=True)
@@ -60,10 +58,9 @@ class Aggregate(GradientDefence):
 
     batch: int = attrs.field(default=8, validator=attrs.validators.ge(2))
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say how many samples are behind a release."""
-        told = facts(threat)
-        return _entangled(attrs.evolve(told, batch=max(told.batch, self.batch)))
+    def effects(self, threat: ThreatModel) -> tuple[Batched]:
+        """Have several samples behind a release."""
+        return (Batched(size=self.batch),)
 
 
 @attrs.frozen(kw_only=True)
@@ -80,13 +77,6 @@ class FederatedAveraging(GradientDefence):
     steps: int = attrs.field(default=5, validator=attrs.validators.ge(2))
     rate: float = attrs.field(default=0.05, validator=attrs.validators.gt(0))
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say how many steps are behind a release."""
-        return _entangled(attrs.evolve(facts(threat), steps=self.steps, rate=self.rate))
-
-
-def _entangled(told: GradientThreat) -> GradientThreat:
-    """Say that label-DP is lost where steps of a whole batch are: one label moves the network of all its samples."""
-    if told.batch > 1 and told.steps > 1:
-        return attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0)
-    return told
+    def effects(self, threat: ThreatModel) -> tuple[LocalSteps]:
+        """Have several steps behind a release."""
+        return (LocalSteps(steps=self.steps, rate=self.rate),)

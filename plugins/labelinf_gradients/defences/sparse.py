@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.defences.common import facts
+from labelinf_gradients.game.effects import Dropped
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
 
 __all__ = ["Prune", "RandomSparse", "TopK"]
@@ -15,14 +15,14 @@ __all__ = ["Prune", "RandomSparse", "TopK"]
 _share = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
 
 
-class _Altering(GradientDefence):
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Say that entries are changed."""
-        return attrs.evolve(facts(threat), altered=True)
+class _Dropping(GradientDefence):
+    def effects(self, threat: ThreatModel) -> tuple[Dropped]:
+        """Say that entries are missing."""
+        return (Dropped(),)
 
 
 @attrs.frozen(kw_only=True)
-class TopK(_Altering):
+class TopK(_Dropping):
     """Releases the largest entries of the whole gradient and zeros for the others (gradient compression).
 
     Attributes:
@@ -37,7 +37,7 @@ class TopK(_Altering):
 
 
 @attrs.frozen(kw_only=True)
-class Prune(_Altering):
+class Prune(_Dropping):
     """Sets the smallest entries of every parameter tensor to zero (Zhu et al., DLG, 2019, Section 5).
 
     Attributes:
@@ -65,7 +65,7 @@ class _Largest(Guard):
 
 
 @attrs.frozen(kw_only=True)
-class RandomSparse(_Altering):
+class RandomSparse(_Dropping):
     """Releases a random part of the entries, drawn anew for every release.
 
     Attributes:

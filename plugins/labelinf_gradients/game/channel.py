@@ -27,18 +27,20 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled
+from labelinf_gradients.game.effects import Batched, GradientFacts, LabelFamily, Mixed, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientDefence,
     GradientGuess,
     GradientOracle,
     GradientThreat,
-    LabelFamily,
     Shared,
+    Stage,
+    pipeline,
 )
 from labelinf_gradients.game.networks import Activation
 
@@ -114,38 +116,41 @@ class GradientChannel(Channel):
         Raises:
             InputError: A component belongs to another channel, or a batch needs more samples.
         """
+        return self._pipeline(setting)[0]
+
+    def _pipeline(self, setting: Setting) -> tuple[GradientThreat, tuple[Stage, ...]]:
         data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        defences = tuple(of_channel(item, GradientDefence, "defence", "gradient") for item in setting.defences)
-        threat: ThreatModel = GradientThreat(
+        defences = [of_channel(item, GradientDefence, "defence", "gradient") for item in setting.defences]
+        undefended = GradientThreat(
             n_records=self.samples,
             n_classes=data.n_classes,
             prior=data.prior,
-            batch=self.batch,
-            family=self.targets,
-            smoothing=self.smoothing,
             shared=self.shared,
             has_bias=self.bias,
-            bias_shared=self.bias,
             features_public=self.features_public,
             auxiliary=self.auxiliary,
             precision=self.precision,
-            defences=defences,
+            effects=(Batched(size=self.batch), *self._labelling),
         )
-        for defence in defences:
-            threat = defence.tell(threat)
-        told = of_channel(threat, GradientThreat, "threat model", "gradient")
-        if told.batch > self.samples:
-            raise InputError(f"samples={self.samples} must be >= the batch of {told.batch}.")
-        return attrs.evolve(told, n_records=self.samples - self.samples % told.batch)
+        threat, stages = pipeline(undefended, defences)
+        if threat.batch > self.samples:
+            raise InputError(f"samples={self.samples} must be >= the batch of {threat.batch}.")
+        return attrs.evolve(threat, n_records=self.samples - self.samples % threat.batch), stages
+
+    @property
+    def _labelling(self) -> tuple[Effect[GradientFacts], ...]:
+        if self.targets is LabelFamily.ONE_HOT:
+            return ()
+        return (Smoothed(most=self.smoothing) if self.targets is LabelFamily.SMOOTHING else Mixed(),)
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on freshly drawn samples and one of the networks."""
         attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        threat = self.threat(setting)
+        threat, stages = self._pipeline(setting)
         federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
-        oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
+        oracle, samples = self._deal(setting.data, threat, federation, curator_rng, stages)
         classes, n_releases = gate.sealed(samples.classes), len(samples.labels)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
@@ -178,11 +183,11 @@ class GradientChannel(Channel):
         Raises:
             InputError: As :meth:`threat` and :meth:`check`.
         """
-        threat = self.threat(Setting(data=data, defences=defences))
+        threat, stages = self._pipeline(Setting(data=data, defences=defences))
         federation = self._federation(data, int(rng.integers(2**32)))
         x, classes = scaled(data), data.labels
         samples = Samples.draw(x[federation.held_out], classes[federation.held_out], threat, rng)
-        client = Client.start(federation.network, threat, rng)
+        client = Client.start(federation.network, threat, rng, stages)
         return {"gradient cosine": cosine(client.clean(samples), client.releases(samples))}
 
     def _federation(self, data: LabelSet, seed: int) -> Federation:
@@ -198,7 +203,12 @@ class GradientChannel(Channel):
         )
 
     def _deal(
-        self, data: LabelSet, threat: GradientThreat, federation: Federation, rng: np.random.Generator
+        self,
+        data: LabelSet,
+        threat: GradientThreat,
+        federation: Federation,
+        rng: np.random.Generator,
+        stages: tuple[Stage, ...],
     ) -> tuple[GradientOracle, Samples]:
         x, classes = scaled(data), data.labels
         held_out = rng.permutation(federation.held_out)
@@ -207,7 +217,7 @@ class GradientChannel(Channel):
         known, rest = held_out[: threat.auxiliary], held_out[threat.auxiliary :]
         pool = federation.trained_on if self.members else rest
         samples = Samples.draw(x[pool], classes[pool], threat, rng)
-        client = Client.start(federation.network, threat, rng)
+        client = Client.start(federation.network, threat, rng, stages)
         oracle = GradientOracle(
             threat,
             federation.network,

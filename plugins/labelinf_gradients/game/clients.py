@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, LabelFamily, Layout, Shared
+from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_gradients.game.effects import GradientFacts, LabelFamily
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout, Shared, Stage
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Federation", "Samples", "scaled", "train"]
 
+_SLACK = 1e-9  # relative, for the rounding of lengths
 _BATCH, _RATE = 32, 3e-3  # of the training before the attack: Adam at its usual constants otherwise
 
 
@@ -179,20 +182,26 @@ class Client:
     Attributes:
         network: The network everybody knows.
         threat: What a client does.
-        guards: The defences, from the client outward.
+        guards: The defences' parts in this game, from the client outward.
     """
 
     network: Network
     threat: GradientThreat
-    guards: tuple[Guard, ...]
+    guards: tuple[Watched, ...]
 
     @classmethod
-    def start(cls, network: Network, threat: GradientThreat, rng: np.random.Generator) -> Client:
+    def start(
+        cls, network: Network, threat: GradientThreat, rng: np.random.Generator, stages: Sequence[Stage] = ()
+    ) -> Client:
         """Start a client: every defence gets a generator of its own, in order."""
         guards = tuple(
-            defence.start(threat, generator)
-            for defence, generator in zip(threat.defences, rng.spawn(len(threat.defences)), strict=True)
-            if isinstance(defence, GradientDefence)
+            Watched(
+                guard=stage.defence.start(threat, generator),
+                defence=stage.defence,
+                facts=stage.facts,
+                final=threat.facts,
+            )
+            for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True)
         )
         return cls(network=network, threat=threat, guards=guards)
 
@@ -203,14 +212,10 @@ class Client:
             InputError: A gradient is not finite.
         """
         shapes = {name: self.network.shapes[name] for name in self._shared}
-        flat = [self._release(x, labels) for x, labels in zip(samples.inputs, samples.labels, strict=True)]
+        flat = [self._release(*sample) for sample in enumerate(zip(samples.inputs, samples.labels, strict=True))]
         with np.errstate(over="ignore"):
             sent = np.array(flat, dtype=self.threat.precision)
-        if not np.isfinite(sent).all():
-            raise InputError(
-                f"the gradient of release {int(np.argwhere(~np.isfinite(sent))[0, 0])} is not finite in "
-                f"{self.threat.precision}: look for overflowing weights, features or noise."
-            )
+        self._require_finite(sent)
         parts = zip(shapes.items(), _layout(shapes), strict=True)
         return {name: sent[:, place].reshape(-1, *shape) for (name, shape), place in parts}
 
@@ -224,12 +229,20 @@ class Client:
         names = last if self.threat.shared is Shared.LAST else tuple(self.network.shapes)
         return names if self.threat.bias_shared else tuple(name for name in names if not name.endswith("bias"))
 
-    def _release(self, x: NDArray[np.float64], labels: NDArray[np.float64]) -> NDArray[np.float64]:
-        network, total = self.network, np.zeros(1)
+    def _require_finite(self, rows: NDArray[Any], first: int = 0) -> None:
+        if not np.isfinite(rows).all():
+            raise InputError(
+                f"the gradient of release {first + int(np.argwhere(~np.isfinite(rows))[0, 0])} is not finite in "
+                f"{self.threat.precision}: look for overflowing weights, features or noise."
+            )
+
+    def _release(self, number: int, sample: tuple[NDArray[np.float64], NDArray[np.float64]]) -> NDArray[np.float64]:
+        (x, labels), network, total = sample, self.network, np.zeros(1)
         layout = _layout({name: network.shapes[name] for name in self._shared})
         for _ in range(self.threat.steps):
             own = network.gradients(x, labels)
             flat = np.concatenate([own[name].reshape(len(x), -1) for name in self._shared], axis=1).astype(np.float64)
+            self._require_finite(flat.sum(axis=1, keepdims=True).T, number)
             for guard in self.guards:
                 flat = guard.examples(flat, layout)
             total = total + flat.mean(axis=0)
@@ -239,6 +252,51 @@ class Client:
         for guard in self.guards:
             total = guard.release(total, layout)
         return total
+
+
+@attrs.frozen(kw_only=True)
+class Watched:
+    """A guard whose lengths are compared with what is known of them: every proof about noise depends on it.
+
+    Attributes:
+        guard: A defence's part in one game.
+        defence: Who is to blame.
+        facts: What is known behind it.
+        final: What is known behind all defences.
+    """
+
+    guard: Guard
+    defence: GradientDefence
+    facts: GradientFacts
+    final: GradientFacts
+
+    def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        """Pass the samples' own gradients, shape ``(batch, d)``.
+
+        Raises:
+            ComponentError: The guard fails, or they are longer behind it than its effects allow.
+        """
+        with gate.blamed(self.defence, quote=False):
+            passed = self.guard.examples(gradients, layout)
+        self._compare(np.atleast_2d(passed), self.facts)
+        return passed
+
+    def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        """Pass the average, shape ``(d,)``.
+
+        Raises:
+            ComponentError: The guard fails, or it is longer behind it than its effects allow.
+        """
+        with gate.blamed(self.defence, quote=False):
+            passed = self.guard.release(gradient, layout)
+        if self.facts.bounded:
+            self._compare(passed[None], self.final)
+        return passed
+
+    def _compare(self, rows: NDArray[np.float64], known: GradientFacts) -> None:
+        for order, most in ((2, known.clip), (1, known.clip_sum)):
+            if np.isfinite(most) and (np.linalg.norm(rows, ord=order, axis=1) > most * (1 + _SLACK)).any():
+                raise ComponentError("it makes a clipped gradient longer, and its effects do not say so", self.defence)
 
 
 def _layout(shapes: Mapping[str, tuple[int, ...]]) -> Layout:

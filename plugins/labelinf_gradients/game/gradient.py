@@ -3,10 +3,9 @@
 The adversary knows the network and sees one gradient per batch, as a mapping from parameter names to arrays. Everything
 else it can know stands in :class:`GradientThreat`; :class:`GradientOracle` is its whole view.
 
-A **defence** of this channel changes what a client does. Some only change facts that the client obeys (its labels are
-smoothed, its batch is larger, its biases stay at home): they override :meth:`GradientDefence.tell`. Others change
-numbers: their :class:`Guard` is given every sample's flat gradient before the batch is averaged, and the flat average
-before it leaves.
+A **defence** of this channel changes what a client does, and says what in its effects. Some only give orders that the
+client obeys (its labels are smoothed, its batch is larger, its biases stay at home). Others change numbers: their
+:class:`Guard` gets every sample's flat gradient before the batch is averaged, and the flat average before it leaves.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import abc
 import enum
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -24,7 +23,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_gradients.game.effects import GradientFacts, LabelFamily, fold
 from labelinf_gradients.game.networks import Network
 
 __all__ = [
@@ -37,17 +38,11 @@ __all__ = [
     "LabelFamily",
     "Layout",
     "Shared",
+    "Stage",
+    "pipeline",
 ]
 
 Layout = tuple[slice, ...]  #: where the parameter tensors lie in a flat gradient
-
-
-class LabelFamily(enum.Enum):
-    """What a client does to its hard labels before training."""
-
-    ONE_HOT = "one-hot"
-    SMOOTHING = "smoothing"
-    MIXUP = "mixup"
 
 
 class Shared(enum.Enum):
@@ -57,48 +52,61 @@ class Shared(enum.Enum):
     ALL = "all"
 
 
+def _computed(name: str) -> Any:
+    """Return a field that nobody sets: a fact, computed from the effects."""
+    return attrs.field(init=False, default=attrs.Factory(lambda self: getattr(self.facts, name), takes_self=True))
+
+
 @attrs.frozen(kw_only=True)
 class GradientThreat(ThreatModel):
-    """What the adversary of the gradient channel knows.
+    """What the adversary of the gradient channel knows. Facts are computed from the effects; nobody sets them.
 
     Attributes:
-        batch: Samples per released gradient.
-        steps: Local steps of gradient descent behind one release; 1 is a plain gradient.
-        rate: Step length of those steps.
-        family: What clients do to their labels.
-        smoothing: Largest smoothing factor, drawn anew for every sample.
         shared: Which layers are released.
         has_bias: Whether the last layer has a bias; its value is public with the network.
-        bias_shared: Whether gradients of biases are released.
         features_public: Whether the adversary knows the inputs of the samples and guesses labels only.
         auxiliary: Labelled samples of the same kind that the adversary holds.
         precision: Number format of the gradients, ``"float32"`` or ``"float64"``.
-        clip: Largest Euclidean norm of one sample's released gradient; infinity when it is not clipped.
-        noise_std: Standard deviation of the noise on every released entry.
-        altered: Whether a defence changes entries in another way (rounds, drops, ...).
-        defences: What stands between, from the client outward.
+        effects: What the client does and what its defences do, from the client outward.
+        facts: What is known behind all of them; the attributes that follow are read from it.
+        bias_shared: Whether gradients of biases are released.
     """
 
-    batch: int = 1
-    steps: int = 1
-    rate: float = 0.0
-    family: LabelFamily = LabelFamily.ONE_HOT
-    smoothing: float = 0.5
     shared: Shared = Shared.LAST
     has_bias: bool = False
-    bias_shared: bool = False
     features_public: bool = False
     auxiliary: int = 0
     precision: str = "float32"
-    clip: float = math.inf
-    noise_std: float = 0.0
-    altered: bool = False
-    defences: tuple[Defence, ...] = ()
+    effects: tuple[Effect[GradientFacts], ...] = ()
+    facts: GradientFacts = attrs.field(init=False)
+    batch: int = _computed("batch")
+    steps: int = _computed("steps")
+    rate: float = _computed("rate")
+    family: LabelFamily = _computed("family")  # noqa: RUF009
+    smoothing: float = _computed("smoothing")
+    clip: float = _computed("clip")
+    noise_std: float = _computed("noise_std")
+    altered: bool = _computed("altered")
+    label_epsilon: float = _computed("label_epsilon")
+    label_delta: float = attrs.field(init=False, default=0.0)
+    bias_shared: bool = attrs.field(init=False)
+
+    @facts.default
+    def _folded(self) -> GradientFacts:
+        return fold(self.effects, GradientFacts())
+
+    @bias_shared.default
+    def _has_one_and_releases_it(self) -> bool:
+        return self.has_bias and self.facts.biases
 
     @property
     def clean(self) -> bool:
         """Whether a release is exactly the gradient of its batch, up to rounding."""
-        return self.noise_std == 0 and not self.altered and self.steps == 1 and math.isinf(self.clip)
+        return self.facts.clean
+
+    def behind(self, defence: Defence) -> GradientThreat:
+        """Return what is known behind one more stage."""
+        return attrs.evolve(self, effects=(*self.effects, *defence.effects(self)))
 
     @property
     def best_counts(self) -> tuple[int, ...]:
@@ -192,7 +200,15 @@ class GradientGuess(Guess):
 
 
 class GradientAttack(Attack, abc.ABC):
-    """An attack of the gradient channel."""
+    """An attack of the gradient channel. Overrides :meth:`lacks` to say what it needs."""
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """Why this attack cannot be played under ``threat``; empty when it can."""
+        return self.lacks(threat) if isinstance(threat, GradientThreat) else "needs the gradient channel"
+
+    def lacks(self, threat: GradientThreat) -> str:
+        """What this attack needs and ``threat`` does not give, as a short clause; empty when it can be played."""
+        return ""
 
     @abc.abstractmethod
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
@@ -217,20 +233,11 @@ class Guard:
 
 
 class GradientDefence(Defence):
-    """A defence of the gradient channel. Says in :meth:`tell` what it changes; overrides :meth:`start` to do more.
+    """A defence of the gradient channel. Says in :meth:`effects` what it does (:mod:`labelinf_gradients.game.effects`).
 
-    A guard may shorten the samples' own gradients. One that lengthens them, in the Euclidean or the 1-norm, says in
-    :meth:`tell` that neither ``clip`` nor ``label_epsilon`` holds any more.
+    Orders that the client obeys are effects alone; who changes numbers overrides :meth:`start` as well. The run itself
+    watches lengths: a guard that makes a clipped gradient longer, and does not say so, has failed.
     """
-
-    @property
-    def transparent(self) -> bool:
-        """Whether a release passes as it came, save for noise added to it that does not depend on it.
-
-        Noise is certified behind such defences only: what another one makes of a clipped gradient may be longer. A
-        defence with a guard of its own is not taken for transparent unless it says so.
-        """
-        return type(self).start is GradientDefence.start
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return this defence's part in one game.
@@ -240,3 +247,30 @@ class GradientDefence(Defence):
             rng: Its own source of randomness; the adversary never sees it.
         """
         return Guard()
+
+
+@attrs.frozen(kw_only=True)
+class Stage:
+    """A defence in its place.
+
+    Attributes:
+        defence: The defence.
+        facts: What is known behind it.
+    """
+
+    defence: GradientDefence
+    facts: GradientFacts
+
+
+def pipeline(threat: GradientThreat, defences: Iterable[GradientDefence]) -> tuple[GradientThreat, tuple[Stage, ...]]:
+    """Return what is known behind all of ``defences``, and what behind each.
+
+    Args:
+        threat: What is known of an undefended client.
+        defences: From the client outward.
+    """
+    stages = []
+    for defence in defences:
+        threat = threat.behind(defence)
+        stages.append(Stage(defence=defence, facts=threat.facts))
+    return threat, tuple(stages)

@@ -11,69 +11,55 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
+from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.game.clients import Client, Samples
+from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Rounded, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
     GradientDefence,
     GradientOracle,
     GradientThreat,
-    Guard,
-    LabelFamily,
-    Layout,
     Shared,
+    pipeline,
 )
 from labelinf_gradients.game.networks import Perceptron
+from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["RULES"]
 
 _SAMPLES, _CLASSES, _INPUTS, _HIDDEN, _KNOWN = 6, 5, 6, 8, 40
 _PRIOR = (1 / _CLASSES,) * _CLASSES
-_NOISE = 1e-4
-_BIAS = {"has_bias": True, "bias_shared": True}
 _SITUATIONS: tuple[Mapping[str, Any], ...] = (
     {},
-    {"family": LabelFamily.SMOOTHING, "shared": Shared.ALL, **_BIAS},
-    {"batch": 2, **_BIAS},
-    {"noise_std": _NOISE},
+    {"effects": (Smoothed(most=0.5),), "shared": Shared.ALL, "has_bias": True},
+    {"effects": (Batched(size=2),), "has_bias": True},
     {"features_public": True},
 )
-
-
-class _Noise(Guard):
-    def __init__(self, rng: np.random.Generator) -> None:
-        self._rng = rng
-
-    def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        return gradient + self._rng.normal(0, _NOISE, gradient.size)
-
-
-@attrs.frozen(kw_only=True)
-class _Noisy(GradientDefence):
-    """Adds the noise that a situation declares."""
-
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
-        return _Noise(rng)
+_NOISY: tuple[GradientDefence, ...] = (GradientNoise(model=Gaussian(scale=1e-4)),)
 
 
 def _threat(situation: Mapping[str, Any]) -> GradientThreat:
-    defences = (_Noisy(),) if "noise_std" in situation else ()
-    facts: dict[str, Any] = {"auxiliary": _KNOWN, "precision": "float64", "defences": defences, **situation}
+    facts: dict[str, Any] = {"auxiliary": _KNOWN, "precision": "float64", **situation}
     return GradientThreat(n_records=_SAMPLES, n_classes=_CLASSES, prior=_PRIOR, **facts)
 
 
-def _set_up(threat: GradientThreat) -> tuple[GradientOracle, Arrays]:
+def _stage(situation: Mapping[str, Any], defences: tuple[GradientDefence, ...] = ()) -> Stage:
+    threat, stages = pipeline(_threat(situation), defences)
+    return Stage(threat=threat, set_up=functools.partial(_set_up, threat, stages))
+
+
+def _set_up(threat: GradientThreat, stages: Any) -> tuple[GradientOracle, Arrays]:
     rng = np.random.default_rng(0)
     network = Perceptron.random((_INPUTS, _HIDDEN, _CLASSES), rng, bias=threat.has_bias)
     x = rng.uniform(0, 1, (_KNOWN + 2 * _SAMPLES, _INPUTS))
     classes = np.arange(len(x)) % _CLASSES
     samples = Samples.draw(x[_KNOWN:], classes[_KNOWN:], threat, rng)
-    releases = Client.start(network, threat, rng).releases(samples)
+    releases = Client.start(network, threat, rng, stages).releases(samples)
     known = (x[:_KNOWN], classes[:_KNOWN])
     inputs = samples.inputs if threat.features_public else None
     weights = {f"weights of layer {place}": layer.weights for place, layer in enumerate(network.layers)}
@@ -81,12 +67,13 @@ def _set_up(threat: GradientThreat) -> tuple[GradientOracle, Arrays]:
     return GradientOracle(threat, network, releases, auxiliary=known, inputs=inputs), arrays
 
 
-_THREATS = [_threat(situation) for situation in _SITUATIONS]
-_HARD = attrs.evolve(_threat({}), steps=3, rate=0.1, auxiliary=0, clip=1.0, noise_std=math.inf, altered=True)
+_STAGES = [*map(_stage, _SITUATIONS), _stage({}, _NOISY)]
+_EFFECTS = (LocalSteps(steps=3, rate=0.1), Clipped(norm=1.0), Rounded(), Added(std=math.inf), Unknown(stage="other"))
+_HARD = _threat({"auxiliary": 0, "effects": _EFFECTS})
 
 RULES = AttackRules(
     base=GradientAttack,
-    stages=[Stage(threat=threat, set_up=functools.partial(_set_up, threat)) for threat in _THREATS],
+    stages=_STAGES,
     strange=[_HARD, ThreatModel(n_records=_SAMPLES, n_classes=_CLASSES, prior=_PRIOR)],
     extras=["soft"],
 )  #: what every attack of this channel is held to, beside what holds for all components
