@@ -380,6 +380,9 @@ GOOD = {"p": "no,yes\n0.5,0.5\n0.2,0.8\n", "c": "label\nno\nyes\n"}
         ({"p": "no,yes\n"}, "has a header and no rows"),
         ({"p": "no,yes\n0.5,0.5\n0.2,x\n"}, "row 3 must hold 2 finite numbers in 2 cells"),
         ({"p": "no,yes\n0.5,0.5\n0.2\n"}, "row 3 must hold 2 finite numbers"),
+        ({"p": "no,yes\n0.5,0.5\n0.2,0.8,0.1\n"}, "row 3 must hold 2 finite numbers"),
+        ({"p": "record,no,yes\n0,0.5,0.5\n1,0.2,0.8,0.1\n"}, "row 3 must hold 2 finite numbers"),
+        ({"p": "record\n0\n1\n"}, "has a column 'record' and no predictions"),
         ({"p": "no,yes\n0.5,0.5\nnan,0.5\n"}, "row 3 must hold 2 finite numbers"),
         ({"p": "no,yes\n0.5,0.5\n0.9,0.9\n"}, "row 3 must be probabilities that sum to one"),
         ({"p": "no,yes\n1.5,-0.5\n0.5,0.5\n"}, "row 2 must be probabilities that sum to one"),
@@ -505,3 +508,62 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
     assert re.search(r"blind-guess +failed: ZeroDivisionError: by nothing", shown)
     with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError: by nothing"):
         audited(given, attacks=["blind-guess"])
+
+
+def test_arrays_say_what_text_says(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    canaries = write(tmp_path / "c.csv", "record,label", ["c,1", "a,0"])
+    shown = rng.dirichlet(np.ones(2), 3)
+    np.savez(tmp_path / "p.npz", probabilities=shown, record=np.array(["a", "b", "c"]))
+    np.save(tmp_path / "p.npy", np.log(shown))
+    lines = [f"{name},{p!r},{q!r}" for name, (p, q) in zip("abc", shown.tolist(), strict=True)]
+    text = write(tmp_path / "p.csv", "record,0,1", lines)
+
+    arrays, written = (read_planted(path, canaries) for path in (str(tmp_path / "p.npz"), text))
+    rows = write(tmp_path / "r.csv", "record,label", ["2,1", "0,0"])
+    logs = read_planted(str(tmp_path / "p.npy"), rows, view=LOGITS)
+
+    for found in (arrays, written, logs):
+        np.testing.assert_allclose(found.release.probabilities, shown[[2, 0]], atol=1e-12)
+        assert found.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "message"),
+    [
+        ("p.npz", {"logits": np.zeros((2, 2))}, r"has no array 'probabilities'; it has 'logits'"),
+        ("p.npz", {"probabilities": np.zeros((2, 2, 2))}, r"of shape \(2, 2, 2\) must be numbers of shape \(n, K\)"),
+        ("p.npz", {"probabilities": np.array([[0.5, 0.5], [np.nan, 1]])}, r"row 1 \(counted from 0\) must hold finite"),
+        ("p.npz", {"probabilities": np.full((2, 2), 0.5), "record": np.arange(3)}, "record one id for each row"),
+        ("p.npz", {"probabilities": np.full((2, 2), 0.5), "classes": np.array(["a", "a"])}, "2 different names"),
+        ("p.npz", {"probabilities": np.full((2, 2), 0.6)}, "row 0 must be probabilities that sum to one"),
+    ],
+)
+def test_arrays_that_cannot_be_used_are_one_sentence(tmp_path: Path, name: str, arrays: Any, message: str) -> None:
+    np.savez(tmp_path / name, **arrays)
+    canaries = write(tmp_path / "c.csv", "label", ["0", "1"])
+
+    with pytest.raises(InputError, match=message):
+        read_planted(str(tmp_path / name), canaries)
+
+
+def test_an_infinite_loss_names_the_class_that_was_shown_as_impossible(tmp_path: Path) -> None:
+    given = {
+        "predictions": write(tmp_path / "p.csv", "no,yes", ["0.0,1.0", "1.0,0.0", "1.0,0.0"] * 10),
+        "canaries": write(tmp_path / "c.csv", "label,loss", ["no,inf", "yes,inf", "no,0.0"] * 10),
+    }
+
+    found = audited(given, attacks=["loss-inversion"]).findings[0]
+
+    assert (found.correct, found.guesses, found.word) == (30, 30, Word.VIEW_REVEALS)
+
+
+@pytest.mark.parametrize("view", [View(resolution=0.1), TOP_ONE])
+def test_references_that_show_more_than_the_model_are_one_sentence(tmp_path: Path, view: View) -> None:
+    predictions = {0.1: "no,yes\n0.5,0.5\n0.2,0.8\n", 0.0: "said\nno\nyes\n"}[view.resolution]
+    (tmp_path / "p.csv").write_text(predictions)
+    canaries = write(tmp_path / "c.csv", "label", ["no", "yes"])
+    np.savez(tmp_path / "r.npz", probabilities=np.full((1, 2, 2), 0.51234), labels=np.zeros((1, 2), int))
+
+    with pytest.raises(InputError, match="the references must show what the model shows"):
+        read_planted(str(tmp_path / "p.csv"), canaries, str(tmp_path / "r.npz"), view=view)

@@ -82,7 +82,9 @@ def audit(folder: Path, lines: list[str], *more: str) -> Result:
 
 
 def response(epsilon: float) -> Callable[[NDArray[Any]], NDArray[Any]]:
-    return lambda y: perturb(y, epsilon, 2, np.random.default_rng(1))
+    """Randomised response that draws anew at every call."""
+    rng = np.random.default_rng(1)
+    return lambda y: perturb(y, epsilon, 2, rng)
 
 
 def test_a_model_that_memorises_is_refuted_from_an_empty_folder(plan: Path) -> None:

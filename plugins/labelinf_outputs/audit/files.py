@@ -2,62 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.table import read_rows
 
-__all__ = ["Table", "columns_of", "read_arrays", "read_table", "read_text", "rows_of"]
-
-Table = list[list[str]]
-
-
-def read_text(path: str) -> str:
-    """Return what a text file holds.
-
-    Raises:
-        InputError: It cannot be read, is not UTF-8, or is empty.
-    """
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not CSV in UTF-8 (byte {error.start} is none).") from error
-    if not text.strip():
-        raise InputError(f"{path} is empty.")
-    return text
-
-
-def rows_of(path: str, text: str, limit: int | None = None) -> Iterator[list[str]]:
-    """Yield the cells of CSV, row by row, without empty lines.
-
-    Raises:
-        InputError: It is not CSV.
-    """
-    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        for row in itertools.islice((row for row in rows if row), limit):
-            yield [cell.strip() for cell in row]
-    except csv.Error as error:
-        raise InputError(f"{path} is not CSV ({error}).") from error
-
-
-def read_table(path: str) -> Table:
-    """Return the cells of a CSV file, without empty lines.
-
-    Raises:
-        InputError: It cannot be read, is not CSV in UTF-8, or is empty.
-    """
-    return list(rows_of(path, read_text(path)))
+__all__ = ["columns_of", "read_arrays"]
 
 
 def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
@@ -71,17 +25,17 @@ def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
     Raises:
         InputError: The file cannot be read, two columns have one name, rows differ in length, or there are none.
     """
-    header, *body = read_table(path)
+    (_, header), *body = read_rows(path)
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{path}: its header names column {twice[0]!r} twice; every column needs a name of its own.")
     if needed not in header:
         raise InputError(f"{path} has no column {needed!r}. Columns are {', '.join(map(repr, header))}.")
     if not body:
         raise InputError(f"{path} has no rows. It needs one row per {what}.")
-    for number, cells in enumerate(body, 2):
+    for number, cells in body:
         if len(cells) != len(header):
             raise InputError(f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}.")
-    return {name: [cells[index] for cells in body] for index, name in enumerate(header)}
+    return {name: [cells[index] for _, cells in body] for index, name in enumerate(header)}
 
 
 def read_arrays(path: str) -> dict[str, NDArray[Any]]:

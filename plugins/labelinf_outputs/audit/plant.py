@@ -9,7 +9,8 @@ Into a folder, from a CSV file with one row per record:
   plan, or the training ignores labels, and "nothing found" means nothing.
 * ``query.csv``: canaries and control without labels: predict these, keep the ids.
 * ``reference-1.csv``, ...: the training set again with canaries planted anew, for reference models (and as the twin
-  that never saw the labels in question: its own predictions must not give those back).
+  that never saw the labels in question: its own predictions must not give those back). A mechanism must draw anew for
+  each of them: noise that comes from the same seed tells what it did to the model that is audited.
 
 Planted labels are drawn from the operating system's randomness unless a seed is given: whoever knows the seed knows
 them.

@@ -15,15 +15,19 @@ need.
 
 from __future__ import annotations
 
-import io
+import csv
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.audit.files import Table, read_arrays, read_table, read_text, rows_of
+from labelinf_data.table import Row, read_rows
+from labelinf_outputs.audit.files import read_arrays
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
 
@@ -81,7 +85,7 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
         InputError: The file cannot be used as it is; the message says what is wrong and where.
     """
     if view.outputs is Outputs.TOP_ONE:
-        return _classes(path, read_table(path), view, labels)
+        return _classes(path, read_rows(path), view, labels)
     said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
     values = said.values
     if view.outputs is Outputs.LOGITS:
@@ -124,53 +128,62 @@ def _of_arrays(path: str, view: View) -> _Said:
 
 
 def _of_text(path: str) -> _Said:
-    """Read CSV, by NumPy's parser where it can; what it cannot read is read again slowly, to say where the fault is."""
-    text = read_text(path)
-    table = list(rows_of(path, text, limit=2))
-    header = _header(path, table, text)
+    """Read CSV by NumPy's parser; what that cannot read is read cell by cell, which says where the fault is."""
+    return _quickly(path) or _slowly(path)
+
+
+def _quickly(path: str) -> _Said | None:
+    options: dict[str, Any] = {"delimiter": ",", "comments": None, "quotechar": '"'}
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings(action="error"):
+            first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
+            counting = len(first) > 1 and first == [str(k) for k in range(len(first))]
+            headed = counting or not all(map(_is_number, first))
+            columns, place, names = _columns(path, first if headed else None, len(first))
+            if not headed:
+                file.seek(0)
+            start = file.tell()
+            values = np.loadtxt(file, ndmin=2, usecols=columns, **options)
+            file.seek(start)
+            ids = None if place is None else np.loadtxt(file, ndmin=1, usecols=place, dtype=np.str_, **options)
+    except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
+        return None
+    doubtful = counting and bool((values == np.floor(values)).all())
+    ragged = Path(path).read_bytes().count(b",") != (len(values) + headed) * (len(first) - 1)
+    if doubtful or ragged or not np.isfinite(values).all():
+        return None
+    return _Said(values=values, names=names, records=ids, first=2 if headed else 1)
+
+
+def _columns(path: str, header: Sequence[str] | None, width: int) -> tuple[list[int], int | None, tuple[str, ...]]:
+    """Return where the predictions stand, where the ids, and the names of the classes."""
+    if header and len(set(header)) < len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise InputError(f"{path}: its header names class {twice!r} twice; every class needs a name of its own.")
     place = header.index(_RECORD) if header and _RECORD in header else None
-    columns = [index for index in range(len(table[0])) if index != place]
-    names = [header[index] for index in columns] if header else []
-    if header and len(table) == 1:
-        raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
+    columns = [index for index in range(width) if index != place]
     if not columns:
         raise InputError(f"{path} has a column 'record' and no predictions.")
-    try:
-        values, ids = _parsed(text, header is not None, columns, place)
-    except ValueError:
-        values, ids = _slowly(path, text, header is not None, columns, place)
-    if not np.isfinite(values).all():
-        values, ids = _slowly(path, text, header is not None, columns, place)
-    known = tuple(names if len(names) > 1 else map(str, range(max(len(columns), 2))))
-    return _Said(values=values, names=known, records=ids, first=2 if header else 1)
+    names = [header[index] for index in columns] if header else []
+    return columns, place, tuple(names if len(names) > 1 else map(str, range(max(len(columns), 2))))
 
 
-def _parsed(
-    text: str, headed: bool, columns: Sequence[int], place: int | None
-) -> tuple[Floats, NDArray[np.str_] | None]:
-    options = {"delimiter": ",", "skiprows": int(headed), "comments": None, "quotechar": '"', "encoding": None}
-    width = len(columns) + (place is not None)
-    if place is None:
-        values = np.loadtxt(io.StringIO(text), ndmin=2, **options)  # type: ignore[call-overload]
-        if values.shape[1] != width:
-            raise ValueError("another number of columns")
-        return values, None
-    values = np.loadtxt(io.StringIO(text), ndmin=2, usecols=columns, **options)  # type: ignore[call-overload]
-    ids = np.loadtxt(io.StringIO(text), ndmin=1, usecols=place, dtype=np.str_, **options)  # type: ignore[call-overload]
-    return values, np.char.strip(ids)
-
-
-def _slowly(
-    path: str, text: str, headed: bool, columns: Sequence[int], place: int | None
-) -> tuple[Floats, NDArray[np.str_] | None]:
-    table = list(rows_of(path, text))
-    body = table[1:] if headed else table
-    width = len(columns) + (place is not None)
-    for number, cells in enumerate(body, 2 if headed else 1):
+def _slowly(path: str) -> _Said:
+    rows = read_rows(path)
+    header, width = _header(path, rows), len(rows[0][1])
+    body = rows[1:] if header else rows
+    if not body:
+        raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
+    columns, place, names = _columns(path, header, width)
+    for number, cells in body:
         if len(cells) != width or not all(_is_number(cells[index]) for index in columns):
             raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
-    ids = None if place is None else np.array([cells[place] for cells in body])
-    return np.array([[float(cells[index]) for index in columns] for cells in body]), ids
+    return _Said(
+        values=np.array([[float(cells[index]) for index in columns] for _, cells in body]),
+        names=names,
+        records=None if place is None else np.array([cells[place] for _, cells in body]),
+        first=body[0][0],
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -180,25 +193,20 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _header(path: str, table: Table, text: str) -> list[str] | None:
+def _header(path: str, rows: Sequence[Row]) -> list[str] | None:
     """Return the names in the first row, or None when it is a record already."""
-    first = table[0]
+    first = rows[0][1]
     if len(first) > 1 and first == [str(k) for k in range(len(first))]:
-        if len(table) > 1 and all(cell.isdecimal() for row in list(rows_of(path, text))[1:] for cell in row):
+        if len(rows) > 1 and all(cell.isdecimal() for _, cells in rows[1:] for cell in cells):
             raise InputError(
                 f"{path}: row 1, {','.join(first)}, may be a header or a record. Name the classes, or write 0.0,1.0."
             )
         return first
-    if all(map(_is_number, first)):
-        return None
-    if len(set(first)) < len(first):
-        twice = next(name for name in first if first.count(name) > 1)
-        raise InputError(f"{path}: its header names class {twice!r} twice; every class needs a name of its own.")
-    return first
+    return None if all(map(_is_number, first)) else first
 
 
-def _classes(path: str, table: Table, view: View, labels: Sequence[str]) -> Predictions:
-    header, *body = table
+def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) -> Predictions:
+    header, *body = [cells for _, cells in rows]
     place = header.index(_RECORD) if _RECORD in header else None
     width = 1 if place is None else 2
     if len(header) != width or any(len(row) != width or not all(row) for row in body) or not body:

@@ -14,7 +14,6 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.audit.files import read_text
 
 __all__ = ["Seal", "read_seal"]
 
@@ -65,8 +64,10 @@ def read_seal(path: str, commitment: str = "") -> Seal:
         InputError: It is no such file, or its content does not fit its seal or the commitment.
     """
     try:
-        content: Any = json.loads(read_text(path))
+        content: Any = json.loads(Path(path).read_text(encoding="utf-8"))
         seal = _of(content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(f"{path} is no sealed file of labelinf plant.") from error
     if seal.digest != content["seal"]:

@@ -5,9 +5,9 @@ trained on the posterior over the classes, proportional to ``exp(-eps |o - e_k|_
 
 In floating point the published mechanism has no certificate: the last bits of ``1 + noise`` and of ``0 + noise`` come
 from different sets, and the posterior shows them (an echoing model proves more than twice the epsilon). So everything
-happens in integers, in steps of 1/16: the noise is the discrete Laplace distribution, probabilities proportional to
-``exp(-eps |z| / 32)`` (Ghosh, Roughgarden and Sundararajan, SIAM J. Computing 2012). The posterior is a function of
-these integers.
+happens in integers, in steps of 1/16: the noise is the discrete Laplace distribution, drawn exactly, probabilities
+proportional to ``exp(-eps |z| / 32)`` (:class:`~labelinf_privacy.noise.geometric.Geometric`). The posterior is a
+function of these integers.
 
 Certificate: pure label-DP with epsilon. Of two labels the probabilities of an observation differ by at most
 ``exp(eps 32 / 32)``, and the posterior is post-processing.
@@ -27,8 +27,10 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
+from labelinf_privacy.noise.geometric import Geometric
+from labelinf_privacy.words import SeededWords
 
-__all__ = ["STEPS", "Alibi", "observe", "posterior"]
+__all__ = ["STEPS", "Alibi", "noise_of", "observe", "posterior"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,12 +38,15 @@ Integers = NDArray[np.int64]
 STEPS = 16  #: grid steps between a label's 0 and its 1
 
 
+def noise_of(epsilon: float) -> Geometric:
+    """Return the noise of every entry: one label moves the entries by 2 in all, and the scale is not rounded down."""
+    return Geometric(scale=math.nextafter(2 / epsilon, math.inf), step=1 / STEPS)
+
+
 def observe(labels: NDArray[np.intp], epsilon: float, n_classes: int, rng: np.random.Generator) -> Integers:
     """Return noisy one-hot labels in steps of the grid, shape ``(n, K)``."""
-    shape = (labels.size, n_classes)
-    moves = -math.expm1(-epsilon / (2 * STEPS))
-    noise = rng.geometric(moves, shape) - rng.geometric(moves, shape)
-    return np.asarray(STEPS * one_hot(labels, n_classes).astype(np.int64) + noise)
+    noise = noise_of(epsilon).steps(SeededWords(rng), labels.size * n_classes)
+    return np.asarray(STEPS * one_hot(labels, n_classes).astype(np.int64) + noise.reshape(-1, n_classes))
 
 
 def posterior(observed: Integers, epsilon: float) -> Floats:

@@ -1,7 +1,7 @@
 """PATE for labels: a student learns from noisy votes of teachers (Papernot et al., ICLR 2018; Malek et al., 2021).
 
-The records are dealt out to teachers. Gaussian noise is added to the teachers' votes on some records, and a student is
-trained on the winners. Features are public, so the records that are voted on may be training records themselves.
+The records are dealt out to teachers. Gaussian noise on a grid is added to the teachers' votes on some records, and a
+student is trained on the winners. Features are public, so the records that are voted on may be training records.
 
 Certificate: (epsilon, delta)-label-DP. A label touches one teacher, hence moves one vote from one class to another on
 every record voted on: all votes together move by ``sqrt(2 q)``, and Gaussian noise of standard deviation s makes them
@@ -22,9 +22,13 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import gaussian_mu
+from labelinf_privacy.words import SeededWords
 
 __all__ = ["Pate", "vote_noise"]
+
+_STEPS = 1024  #: of the noise's grid, to a vote
 
 
 def vote_noise(epsilon: float, delta: float, votes: int) -> float:
@@ -56,13 +60,15 @@ class Pate(OutputDefence):
         """
         task.hard_labels("pate")
         asked = rng.permutation(task.n_records)[: self.votes]
-        counts = np.zeros((asked.size, task.n_classes))
+        counts = np.zeros((asked.size, task.n_classes), dtype=np.int64)
         for rows in np.array_split(rng.permutation(task.n_records), self.teachers):
             teacher = train(task.take(rows), rng).model
             said = teacher.log_probabilities(task.features[asked]).argmax(axis=1)
-            counts += one_hot(said, task.n_classes)
-        noise = rng.normal(0.0, vote_noise(self.epsilon, self.delta, asked.size), counts.shape)
-        winners = one_hot((counts + noise).argmax(axis=1), task.n_classes)
+            counts += one_hot(said, task.n_classes).astype(np.int64)
+        # Votes are whole numbers, so that they lie on the grid of the noise: nothing is rounded but the noise itself.
+        noise = GridGaussian(scale=vote_noise(self.epsilon, self.delta, asked.size), step=1 / _STEPS)
+        noisy = _STEPS * counts + noise.steps(SeededWords(rng), counts.size).reshape(counts.shape)
+        winners = one_hot(noisy.argmax(axis=1), task.n_classes)
         student = train(attrs.evolve(task, features=task.features[asked], targets=winners), rng)
         targets = np.full_like(task.targets, np.nan)
         targets[asked] = winners
