@@ -66,6 +66,8 @@ class LabelSet:
         title: What a report calls it.
         provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or ``"made"``.
         features: Real features, shape ``(n_records, n_features)``, where there are any.
+        public: Whether anybody may know these labels (made or bundled data). Unknown means private: the randomness of
+            a run on private labels is keyed with a secret, and its results are published in coarse figures only.
     """
 
     labels: NDArray[np.intp]
@@ -73,6 +75,7 @@ class LabelSet:
     title: str
     provenance: str
     features: NDArray[np.float64] | None = None
+    public: bool = False
 
     @property
     def n_records(self) -> int:
@@ -345,11 +348,19 @@ class Channel(abc.ABC):
         needs_features: Whether it can be played on labels that come with features only.
         default_labels: Label source that the command line plays on when the user names none.
         rank: Where it stands among the channels, smaller first; the first that fits is meant where none is named.
+        counts_only: Whether :meth:`threat` reads nothing of the labels but how many there are of every class.
+        fresh_order: Whether :meth:`play` reads the labels in a fresh random order only, so that what comes of it
+            depends on the class counts and on chance, not on who has which label. Neither is taken for granted: what a
+            channel does not say is published as if it could hold any label.
+        inert: Values of settings that read like a function's address (``module:function``) and run no code of a user's.
     """
 
     needs_features: ClassVar[bool] = False
     default_labels: ClassVar[str] = ""
     rank: ClassVar[int] = 50
+    counts_only: ClassVar[bool] = False
+    fresh_order: ClassVar[bool] = False
+    inert: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def strongest(cls) -> tuple[str, ...]:

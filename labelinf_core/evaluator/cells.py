@@ -3,12 +3,20 @@
 A cell's name is the SHA-256 of its content in canonical JSON: the channel, the attack and every defence with all
 parameters spelled out, the *content* of the labels (not the path they were read from), and the versions of the
 distributions that provide the components. Two cells with the same content are one.
+
+**The key.** A digest of private labels would confirm a guess of them, and randomness that is derived from content alone
+would let anybody replay a run on labels of which he knows the results. So private labels enter a name, and through it
+every random stream, as a digest that is keyed with a secret of the run. The secret stands in the run record and nowhere
+else: whoever holds that record can replay the run byte for byte, nobody else can.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
+import secrets
 from collections.abc import Mapping
+from typing import TypeVar
 
 import attrs
 
@@ -16,7 +24,9 @@ from labelinf_core.contracts.components import LabelSet, Measure
 from labelinf_core.evaluator.records import to_json
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 
-__all__ = ["Cell", "LabelFacts", "Plan", "Shown", "digest_of"]
+K = TypeVar("K", "Cell", "LabelFacts")
+
+__all__ = ["Cell", "LabelFacts", "Plan", "Shown", "digest_of", "new_key"]
 
 
 @attrs.frozen(kw_only=True)
@@ -49,10 +59,12 @@ class Cell:
         channel: Full spec of the channel.
         attack: Full spec of the attack.
         defences: Full specs, from the curator outward.
-        digest: SHA-256 of the labels.
+        digest: SHA-256 of the labels, keyed when they are private: what names and random streams are derived from.
         versions: Distributions that provide the components, and their versions.
         labels: Spec of the label source, as written; where the labels come from, not what they are.
         shown: How a report names it.
+        content: SHA-256 of the labels themselves; it never leaves the run record.
+        public: Whether anybody may know the labels.
     """
 
     channel: str
@@ -62,6 +74,8 @@ class Cell:
     versions: Mapping[str, str] = attrs.field(hash=False)
     labels: str = attrs.field(eq=False)
     shown: Shown = attrs.field(eq=False)
+    content: str = attrs.field(eq=False, default="", repr=False)
+    public: bool = attrs.field(eq=False, default=False)
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -74,6 +88,11 @@ class Cell:
         return (self.channel, self.digest, self.attack, *self.written)
 
     @property
+    def contest(self) -> tuple[str, ...]:
+        """What is played, whatever version plays it under whatever key: the same in two runs on the same labels."""
+        return (self.channel, self.content, self.attack, *self.written)
+
+    @property
     def id(self) -> str:
         """Name of the cell: 64 hexadecimal digits."""
         return _sha256({"game": self.game, "versions": self.versions})
@@ -81,7 +100,19 @@ class Cell:
 
 @attrs.frozen(kw_only=True)
 class LabelFacts:
-    """What a report says about a label set."""
+    """What a report says about a label set.
+
+    Attributes:
+        title: What a report calls it.
+        provenance: Where it comes from.
+        n_records: Labels in it.
+        class_names: The user's own names.
+        class_counts: Labels of every class; empty where they are not told.
+        digest: As in a cell.
+        content: As in a cell.
+        public: As in a cell.
+        majority_share: Accuracy of the majority guess.
+    """
 
     title: str
     provenance: str
@@ -89,10 +120,12 @@ class LabelFacts:
     class_names: tuple[str, ...]
     class_counts: tuple[int, ...]
     digest: str
+    content: str = attrs.field(default="", repr=False)
+    public: bool = False
+    majority_share: float = attrs.field()
 
-    @property
-    def majority_share(self) -> float:
-        """Accuracy of the majority guess."""
+    @majority_share.default
+    def _of_counts(self) -> float:
         return max(self.class_counts) / self.n_records
 
 
@@ -108,6 +141,9 @@ class Plan:
         labels: Facts about every label set.
         environment: Versions of Python and of the numerical libraries.
         measures: What every channel measures beside the share of labels recovered, by the channel's name.
+        counts_only: Names of the channels whose threat model reads class counts only.
+        fresh_order: Names of the channels that play the labels in a fresh random order.
+        key: Secret of the run, in hexadecimal digits; empty when all labels are public.
     """
 
     title: str
@@ -117,11 +153,37 @@ class Plan:
     labels: tuple[LabelFacts, ...]
     environment: Mapping[str, str]
     measures: Mapping[str, tuple[Measure, ...]] = attrs.field(factory=dict)
+    counts_only: tuple[str, ...] = ()
+    fresh_order: tuple[str, ...] = ()
+    key: str = attrs.field(default="", repr=False)
+
+    def keyed(self, key: str) -> Plan:
+        """Return the same plan under another key; names of what is played on public labels stay."""
+        if not any(not facts.public for facts in self.labels):
+            return attrs.evolve(self, key="")
+        return attrs.evolve(
+            self,
+            key=key,
+            cells=tuple(_keyed(cell, key) for cell in self.cells),
+            labels=tuple(_keyed(facts, key) for facts in self.labels),
+        )
 
     @property
     def digest(self) -> str:
         """Name of the plan; a run record goes on only with the plan it was made for."""
         return _sha256([self.trials, self.seed, sorted(cell.id for cell in self.cells), self.environment])
+
+
+def new_key() -> str:
+    """Return a secret for a new run: 32 bytes from the system, in hexadecimal digits."""
+    return secrets.token_hex(32)
+
+
+def _keyed(item: K, key: str) -> K:
+    if item.public:
+        return item
+    digest = hmac.new(bytes.fromhex(key), item.content.encode(), hashlib.sha256).hexdigest()
+    return attrs.evolve(item, digest=digest)
 
 
 def digest_of(data: LabelSet) -> str:

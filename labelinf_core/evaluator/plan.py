@@ -11,9 +11,9 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.components import LabelSet, Measure
+from labelinf_core.contracts.components import Channel, LabelSet
 from labelinf_core.contracts.errors import InputError, LabelinfError
-from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of
+from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of, new_key
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
 from labelinf_core.specs import Builder, Spec, parse, stages
@@ -24,7 +24,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "gmpy2", "diffprivlib", "torch")
 
 
 def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
-    """Look up every name in ``suite``, expand its grids and load its labels.
+    """Look up every name in ``suite``, expand its grids and load its labels; private ones under a key of their own.
 
     Args:
         suite: What was written.
@@ -41,15 +41,18 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
             cells.setdefault(cell.id, cell)
     if planner.faults:
         raise InputError("\n".join(dict.fromkeys(planner.faults)))
-    return Plan(
+    plan = Plan(
         title=suite.title,
         trials=suite.trials,
         seed=suite.seed,
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
         environment=_environment(),
-        measures=planner.measures,
+        measures={name: channel.measures() for name, channel in planner.channels.items()},
+        counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
+        fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order is True),
     )
+    return plan.keyed(new_key())
 
 
 def only(plan: Plan, patterns: Sequence[str]) -> Plan:
@@ -78,8 +81,8 @@ class _Planner:
 
     builder: Builder
     faults: list[str] = attrs.field(factory=list)
-    labels: dict[str, LabelFacts] = attrs.field(factory=dict)
-    measures: dict[str, tuple[Measure, ...]] = attrs.field(factory=dict)
+    labels: dict[tuple[str, bool], LabelFacts] = attrs.field(factory=dict)
+    channels: dict[str, type[Channel]] = attrs.field(factory=dict)
 
     def cells(self, matrix: Matrix, where: str) -> Iterator[Cell]:
         home = self._home(matrix, where)
@@ -87,17 +90,18 @@ class _Planner:
         sources = self._each(Kind.LABELS, matrix.labels, f"{where}.labels")
         attacks = self._each(Kind.ATTACK, matrix.attacks, f"{where}.attacks", home)
         pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
-        digests = [(source, self._load(source, f"{where}.labels")) for source in sources]
+        loaded = [(source, self._load(source, f"{where}.labels")) for source in sources]
         if self.faults:
             return
-        for chosen, (source, digest), pipeline, attack in itertools.product(channels, digests, pipelines, attacks):
-            yield self._cell(chosen, source, digest, attack, pipeline)
+        for chosen, (source, facts), pipeline, attack in itertools.product(channels, loaded, pipelines, attacks):
+            if facts is not None:
+                yield self._cell(chosen, source, facts, attack, pipeline)
 
     def _home(self, matrix: Matrix, where: str) -> str:
         """Return the channel of a table and remember it; empty, and a fault, when it cannot be told."""
         try:
             home = matrix.home(self.builder.host)
-            self.measures[home] = self.builder.host.find(Kind.CHANNEL, home).load().measures()
+            self.channels[home] = self.builder.host.find(Kind.CHANNEL, home).load()
         except InputError as error:
             self.faults.append(f"{where}: {error}")
         except LabelinfError:
@@ -139,22 +143,21 @@ class _Planner:
             self.faults.append(text if text.startswith(where) else f"{where}: {text}")
         return points
 
-    def _load(self, source: Spec, where: str) -> str:
-        """Load labels, note what they are and return their digest."""
+    def _load(self, source: Spec, where: str) -> LabelFacts | None:
+        """Load labels and note what they are; the same content is kept apart when one source calls it private."""
         try:
             data = self.builder.build(Kind.LABELS, source, where).load()
             _check_labels(data, source)
         except LabelinfError as error:
             self.faults.append(str(error))
-            return ""
+            return None
         except Exception as error:  # somebody's label source may raise anything
-            self.faults.append(f"{where}: label source {source} raised {type(error).__name__}: {error}.")
-            return ""
-        digest = digest_of(data)
-        self.labels[digest] = _facts(data, digest)
-        return digest
+            self.faults.append(f"{where}: label source {source} raised {type(error).__name__}.")
+            return None
+        facts = _facts(data, digest_of(data))
+        return self.labels.setdefault((facts.content, facts.public), facts)
 
-    def _cell(self, channel: Spec, source: Spec, digest: str, attack: Spec, pipeline: tuple[Spec, ...]) -> Cell:
+    def _cell(self, channel: Spec, source: Spec, facts: LabelFacts, attack: Spec, pipeline: tuple[Spec, ...]) -> Cell:
         full, owners = self.builder.full, self.builder.owners
         parts = [(Kind.CHANNEL, channel), (Kind.ATTACK, attack), *((Kind.DEFENCE, stage) for stage in pipeline)]
         plugins = {plugin for kind, spec in parts for plugin in owners(kind, spec, "cell")}
@@ -162,7 +165,9 @@ class _Planner:
             channel=str(full(Kind.CHANNEL, channel, "cell")),
             attack=str(full(Kind.ATTACK, attack, "cell")),
             defences=tuple(str(full(Kind.DEFENCE, stage, "cell")) for stage in pipeline),
-            digest=digest,
+            digest=facts.digest,
+            content=facts.content,
+            public=facts.public,
             versions={plugin.distribution: plugin.version for plugin in plugins},
             labels=str(source),
             shown=Shown(
@@ -187,10 +192,9 @@ def _check_labels(data: LabelSet, source: Spec) -> None:
     outside = (labels < 0) | (labels >= data.n_classes)
     if outside.any():
         row = int(outside.argmax())
-        raise InputError(f"labels {source}: label {labels[row]} in row {row} must be in 0..{data.n_classes - 1}.")
+        raise InputError(f"labels {source}: the label in row {row} must be in 0..{data.n_classes - 1}.")
     if (labels == labels[0]).all():
-        only_class = data.class_names[labels[0]]
-        raise InputError(f"labels {source} have one class only ({only_class!r}); at least two are needed.")
+        raise InputError(f"labels {source} have one class only; at least two are needed.")
 
 
 def _facts(data: LabelSet, digest: str) -> LabelFacts:
@@ -202,6 +206,8 @@ def _facts(data: LabelSet, digest: str) -> LabelFacts:
         class_names=data.class_names,
         class_counts=counts,
         digest=digest,
+        content=digest,
+        public=data.public is True,
     )
 
 

@@ -1,7 +1,8 @@
 """Plays one trial of one cell, and says beforehand what is known of it.
 
-**Randomness.** Two streams belong to a trial, both derived by SHA-256 from content alone, so that neither the number
-of workers nor the order of play changes anything:
+**Randomness.** Two streams belong to a trial, both derived by SHA-256 from content alone (and, on private labels, from
+the secret of the run, with which their digest is keyed), so that neither the number of workers nor the order of play
+changes anything:
 
 * the curator's, from the labels, the seed and the trial's number. Neither the attack nor the defence enters, so in
   trial t every attack meets the same order of labels and a randomised defence the same draws: comparisons between
@@ -63,7 +64,7 @@ class Bench:
 
     builder: Builder
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
-    _utility: dict[tuple[str, ...], Mapping[str, float]] = attrs.field(factory=dict)
+    _utility: dict[tuple[str, tuple[str, ...]], Mapping[str, float]] = attrs.field(factory=dict)
     _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
 
     def imply(self, cell: Cell) -> Implied:
@@ -161,20 +162,21 @@ class Bench:
         return build(Kind.CHANNEL, cell.channel, "cell"), setting
 
     def _labels(self, cell: Cell) -> LabelSet:
-        if cell.digest not in self._data:
+        if cell.content not in self._data:
             data: LabelSet = self.builder.build(Kind.LABELS, cell.labels, "cell").load()
-            if digest_of(data) != cell.digest:
-                raise RuntimeError(f"the labels {cell.labels} changed after the run was planned")
-            self._data[cell.digest] = data
-        return self._data[cell.digest]
+            if digest_of(data) != cell.content:
+                raise InputError(f"the labels {cell.labels} changed after the run was planned.")
+            self._data[cell.content] = data
+        return self._data[cell.content]
 
     def _cost(self, cell: Cell, channel: Channel, setting: Setting) -> Mapping[str, float]:
         """Return what the cell's defences cost honest users; the same for every attack."""
         key = (cell.channel, *cell.written)
-        if key not in self._utility:
-            found = channel.utility(setting.data, setting.defences, _stream("utility", key))
-            self._utility[key] = gate.finite(found, "measure")
-        return self._utility[key]
+        if (cell.digest, key) not in self._utility:
+            rng = _stream("utility", key) if cell.public else _stream("utility", key, cell.digest)
+            found = channel.utility(setting.data, setting.defences, rng)
+            self._utility[cell.digest, key] = gate.finite(found, "measure")
+        return self._utility[cell.digest, key]
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one

@@ -69,8 +69,8 @@ def compare_results(before: Results, after: Results) -> Comparison:
     Raises:
         InputError: They have no game in common.
     """
-    earlier = {result.cell.game: result for result in before.cells}
-    later = {result.cell.game: result for result in after.cells}
+    earlier = {result.cell.contest: result for result in before.cells}
+    later = {result.cell.contest: result for result in after.cells}
     shared = [Change(before=earlier[game], after=later[game]) for game in earlier if game in later]
     if not shared:
         raise InputError(
@@ -112,7 +112,7 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
     return {
         "changes": [
             {
-                "game": change.after.cell.game,
+                "game": _game(change.after),
                 "change": change.word,
                 "before": _state(change.before),
                 "after": _state(change.after),
@@ -120,9 +120,14 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
             for change in comparison.changes
         ],
         "same": comparison.n_same,
-        "only_before": [result.cell.game for result in comparison.only_before],
-        "only_after": [result.cell.game for result in comparison.only_after],
+        "only_before": [_game(result) for result in comparison.only_before],
+        "only_after": [_game(result) for result in comparison.only_after],
     }
+
+
+def _game(result: CellResult) -> list[str]:
+    """Name what was played; of the labels only their title, for a digest would confirm a guess of them."""
+    return [result.cell.channel, result.labels.title, result.cell.attack, *result.cell.defences]
 
 
 def _state(result: CellResult) -> dict[str, Any]:

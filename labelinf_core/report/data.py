@@ -1,4 +1,7 @@
-"""Results as JSON and CSV: the same bytes whenever the same cells were played.
+"""Results as JSON and CSV: the same bytes whenever the same cells were played (on private labels: under the same key).
+
+What was played on private labels is written as :mod:`labelinf_core.report.published` coarsens it, unless ``full`` is
+asked for: then it is as private as the labels.
 
 Nothing that depends on the machine enters: no time, no duration, no path. Durations go to a file of their own. The JSON
 follows ``docs/schema/results.schema.json``; infinity is the string ``"inf"``.
@@ -9,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,27 +20,31 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.evaluator.cells import LabelFacts
 from labelinf_core.evaluator.records import Status, plain
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
+from labelinf_core.report.published import STEP, Leak, leaks, published
 
 __all__ = ["SCHEMA", "as_csv", "as_json", "seconds_csv"]
 
 SCHEMA = 1  #: version of the JSON layout; grows only when a reader could break
 
 
-def as_json(results: Results) -> str:
+def as_json(results: Results, *, full: bool = False) -> str:
     """Return the results as JSON text."""
-    return json.dumps(plain(_document(results)), indent=1, ensure_ascii=False) + "\n"
+    told = {} if full else {f"private-{results.plan.labels.index(leak.labels) + 1}": leak for leak in leaks(results)}
+    document = _document(results if full else published(results), told)
+    return json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n"
 
 
-def as_csv(results: Results) -> str:
+def as_csv(results: Results, *, full: bool = False) -> str:
     """Return one row per cell."""
-    return _csv(map(_row, results.cells))
+    return _csv(map(_row, (results if full else published(results)).cells))
 
 
-def seconds_csv(results: Results) -> str:
-    """Return the wall time of every trial."""
+def seconds_csv(results: Results, *, full: bool = False) -> str:
+    """Return the wall time of every trial; it stays with the run record."""
     return _csv(
         {"cell": result.cell.id, "trial": number, "status": trial.status.value, "seconds": f"{trial.seconds:.6f}"}
         for result in results.cells
@@ -44,7 +52,7 @@ def seconds_csv(results: Results) -> str:
     )
 
 
-def _document(results: Results) -> dict[str, Any]:
+def _document(results: Results, told: Mapping[str, Leak]) -> dict[str, Any]:
     plan = results.plan
     threats = list(_threats(results))
     return {
@@ -55,10 +63,24 @@ def _document(results: Results) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "plan": plan.digest,
         "environment": plan.environment,
-        "labels": [attrs.asdict(facts) for facts in plan.labels],
+        "labels": [_labels(facts, told.get(facts.digest)) for facts in plan.labels],
         "threats": threats,
-        "cells": [_cell(result, _situation(result)) for result in results.cells],
+        "cells": [_cell(result, _situation(result), told) for result in results.cells],
     }
+
+
+def _labels(facts: LabelFacts, leak: Leak | None) -> dict[str, Any]:
+    known = {
+        "title": facts.title,
+        "provenance": facts.provenance,
+        "n_records": facts.n_records,
+        "class_names": facts.class_names,
+        "class_counts": facts.class_counts if leak is None else None,
+        "digest": facts.digest,
+    }
+    if leak is None:
+        return known
+    return {**known, "majority_share": facts.majority_share, "step": STEP, "leak_bits": math.ceil(leak.bits)}
 
 
 def _situation(result: CellResult) -> str:
@@ -81,7 +103,7 @@ def _threats(results: Results) -> Iterator[dict[str, Any]]:
             }
 
 
-def _cell(result: CellResult, threat: str) -> dict[str, Any]:
+def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str, Any]:
     cell, promise = result.cell, result.implied.promise
     status, message = result.failure or (Status.OK, "")
     return {
@@ -105,7 +127,7 @@ def _cell(result: CellResult, threat: str) -> dict[str, Any]:
         "ceilings": [_guarantee(ceiling) for ceiling in result.implied.ceilings],
         "notes": result.implied.notes,
         "verdict": result.verdict.value,
-        "outcomes": [_outcome(result, number) for number in range(len(result.trials))],
+        "outcomes": None if cell.digest in told else [_outcome(result, at) for at in range(len(result.trials))],
     }
 
 

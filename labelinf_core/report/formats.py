@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.results import Results
@@ -14,22 +16,37 @@ from labelinf_core.report.junit import as_junit
 
 __all__ = ["FILES", "FORMATS", "write_all"]
 
-FORMATS: Mapping[str, Callable[[Results], str]] = MappingProxyType(
+
+class Written(Protocol):
+    """Writes results down."""
+
+    def __call__(self, results: Results, *, full: bool = False) -> str:
+        """Return the text; with ``full`` every detail of private labels too."""
+
+
+FORMATS: Mapping[str, Written] = MappingProxyType(
     {"json": as_json, "csv": as_csv, "html": as_html, "junit": as_junit}
 )  #: how results are written down, by the name of the format
-FILES: Mapping[str, Callable[[Results], str]] = MappingProxyType(
+FILES: Mapping[str, Written] = MappingProxyType(
     {"report.html": as_html, "results.json": as_json, "results.csv": as_csv, "seconds.csv": seconds_csv}
 )  #: what is kept of a run, by file name
 
 
-def write_all(results: Results, directory: Path) -> None:
-    """Write every file of :data:`FILES` beside the run record.
+def write_all(results: Results, directory: Path, *, full: bool = False) -> None:
+    """Write every file of :data:`FILES` beside the run record, each whole or not at all.
+
+    Args:
+        results: What to write.
+        directory: Where the record is.
+        full: Whether to write every detail of what was played on private labels, too.
 
     Raises:
         InputError: The directory cannot be written.
     """
     try:
         for name, text in FILES.items():
-            (directory / name).write_text(text(results), encoding="utf-8", newline="")
+            aside = directory / f".{name}.new"
+            aside.write_text(text(results, full=full), encoding="utf-8", errors="backslashreplace", newline="")
+            os.replace(aside, directory / name)
     except OSError as error:
         raise InputError(f"--out {directory}: results cannot be written there ({error.strerror}).") from error

@@ -15,6 +15,7 @@ from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
+from labelinf_core.report.published import leaks, published
 
 if TYPE_CHECKING:
     import jinja2
@@ -35,13 +36,15 @@ _TONES = {
 }  # classes of the page's style sheet
 
 
-def as_html(results: Results) -> str:
+def as_html(results: Results, *, full: bool = False) -> str:
     """Return the results as an HTML page."""
     page = _templates().get_template("report.html.jinja")
+    told = () if full else tuple(f"this page {leak}" for leak in leaks(results))
+    results = results if full else published(results)
     plan = results.plan
     return page.render(
         title=plan.title,
-        facts=(words.count(plan.trials, "trial"), f"seed {plan.seed}", f"{CONFIDENCE:.0%} intervals"),
+        facts=(words.count(plan.trials, "trial"), f"seed {plan.seed}", f"{CONFIDENCE:.0%} intervals", *told),
         environment=" · ".join(f"{name} {version}" for name, version in plan.environment.items()),
         incomplete=words.incomplete(results),
         alarms=[words.contradiction(result) for result in results.contradictions],

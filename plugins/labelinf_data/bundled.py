@@ -39,5 +39,6 @@ def _label_set(name: str) -> LabelSet:
         class_names=tuple(map(str, bunch.target_names)),
         title=name,
         provenance="real",
+        public=True,
         features=np.asarray(bunch.data, dtype=np.float64),
     )

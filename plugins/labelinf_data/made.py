@@ -42,4 +42,5 @@ class Made(LabelSource):
             class_names=tuple(str(k) for k in range(self.n_classes)),
             title=f"{self.n_records} made labels",
             provenance="made",
+            public=True,
         )

@@ -61,4 +61,5 @@ class Counts(LabelSource):
             class_names=tuple(counts),
             title=self.name,
             provenance="published label counts, random order",
+            public=True,
         )

@@ -58,7 +58,7 @@ def test_labels_that_change_after_planning_are_noticed(plan_of: PlanOf, bench: B
 
     trial = bench.play(attrs.evolve(cell, labels="fake-labels(n=14)"), 0, 0)
 
-    assert trial.message == "RuntimeError: the labels fake-labels(n=14) changed after the run was planned"
+    assert trial.message == "InputError: the labels fake-labels(n=14) changed after the run was planned."
 
 
 def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, bench: Bench) -> None:

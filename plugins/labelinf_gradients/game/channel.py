@@ -78,6 +78,7 @@ class GradientChannel(Channel):
 
     default_labels: ClassVar[str] = "digits"
     rank: ClassVar[int] = 30
+    counts_only: ClassVar[bool] = True
 
     needs_features: ClassVar[bool] = True
 

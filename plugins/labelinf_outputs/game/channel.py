@@ -59,6 +59,7 @@ class OutputChannel(Channel):
 
     default_labels: ClassVar[str] = "breast-cancer"
     rank: ClassVar[int] = 20
+    counts_only: ClassVar[bool] = True
 
     needs_features: ClassVar[bool] = True
 

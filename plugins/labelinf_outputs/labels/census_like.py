@@ -50,5 +50,6 @@ class CensusLike(LabelSource):
             class_names=("low", "high"),
             title="census-like",
             provenance="made",
+            public=True,
             features=features,
         )

@@ -23,5 +23,6 @@ class DigitsParity(LabelSource):
             class_names=("even", "odd"),
             title="digits-parity",
             provenance="real",
+            public=True,
             features=np.asarray(bunch.data, dtype=np.float64),
         )

@@ -51,6 +51,9 @@ class ScoreChannel(Channel):
 
     default_labels: ClassVar[str] = "breast-cancer"
     rank: ClassVar[int] = 10
+    counts_only: ClassVar[bool] = True
+    fresh_order: ClassVar[bool] = True
+    inert: ClassVar[frozenset[str]] = frozenset({"sklearn:float32"})
 
     loss: Loss = attrs.field(factory=LogLoss)
     scorer: str = "sklearn"

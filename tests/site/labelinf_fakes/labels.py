@@ -17,10 +17,12 @@ class Made(LabelSource):
     Attributes:
         n: How many.
         classes: How many classes.
+        private: Whether they are a user's own.
     """
 
     n: int = attrs.field(default=12, validator=attrs.validators.ge(2))
     classes: int = 2
+    private: bool = False
 
     def load(self) -> LabelSet:
         return LabelSet(
@@ -28,6 +30,7 @@ class Made(LabelSource):
             class_names=tuple(f"class {k}" for k in range(self.classes)),
             title="made",
             provenance="made",
+            public=not self.private,
         )
 
 
