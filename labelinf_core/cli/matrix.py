@@ -58,6 +58,12 @@ __all__ = ["matrix"]
 @form_options
 @click.option("--out", type=click.Path(path_type=Path), help="Keep the run there, or go on with the one there.")
 @click.option("--resume", is_flag=True, help="Go on with the newest run of this plan under runs/.")
+@click.option(
+    "--retry", type=click.Choice(["failed"]), help="Play again what failed, hung or crashed in the run there."
+)
+@click.option("--key-from", type=click.Path(path_type=Path), metavar="RUN",
+              help="Replay RUN on private labels byte for byte: with the secret that its record holds.")  # fmt: skip
+@click.option("--allow-code", is_flag=True, help="Run the programs and functions that the suite file names.")
 @click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
 @click.option("--strict", is_flag=True, help="A plugin that is at fault is an error.")
 @block_option
@@ -72,9 +78,13 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     for problem in host.problems():
         click.echo(f"labelinf: {problem}", err=True)
     plan = _plan(host, suite, chosen)
+    if chosen["key_from"] is not None:
+        from labelinf_core.evaluator.store import key_of
+
+        plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, chosen)
-    print_results(results, chosen["form"], chosen["by"])
+    print_results(results, chosen["form"], chosen["by"], full=chosen["full"])
     if chosen["form"] == "table":
         _print_next(results, directory)
     ctx.exit(_status(results, chosen["fail_on"]))
@@ -85,7 +95,7 @@ def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
     from labelinf_core.evaluator.suite import read_suite
     from labelinf_core.specs import Builder
 
-    suite = _changed(read_suite(name, host), host, chosen)
+    suite = _changed(read_suite(name, host, allow_code=chosen["allow_code"]), host, chosen)
     plan = make_plan(suite, Builder(host), name)
     return only(plan, chosen["only"]) if chosen["only"] else plan
 
@@ -143,11 +153,15 @@ def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Res
 
     store = Store.open(directory, plan)
     try:
-        if not is_complete(plan, store):
-            with _progress(size(plan)) as progress, _executor(host, chosen) as executor:
-                run(plan, store, executor, progress)
+        if chosen["retry"] and (again := store.forget_failed()):
+            click.echo(f"labelinf: {again} cells that failed are played again", err=True)
+        for note in store.notes:
+            click.echo(f"labelinf: {note}", err=True)
+        if not is_complete(store.plan, store):
+            with _progress(size(store.plan)) as progress, _executor(host, chosen) as executor:
+                run(store.plan, store, executor, progress)
         results = summarise(store)
-        write_all(results, directory)
+        write_all(results, directory, full=chosen["full"])
         return results
     except KeyboardInterrupt:
         click.echo(f"labelinf: what was played is kept; the same command with --out {directory} goes on", err=True)
@@ -213,6 +227,6 @@ def _status(results: Results, gate: str | None) -> Exit:
         return Exit.FOUND
     if lost := failed(results.cells):
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
-        click.echo(f"labelinf: {told}", err=True)
+        click.echo(f"labelinf: {told}; the same command with --retry failed plays them again", err=True)
         return Exit.INCOMPLETE
     return Exit.DONE

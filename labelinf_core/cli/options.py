@@ -149,7 +149,12 @@ def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
 
 
 def form_options(function: Any) -> Any:
-    """Add ``--format`` and ``--by``."""
+    """Add ``--format``, ``--by`` and ``--full``."""
+    full = click.option(
+        "--full",
+        is_flag=True,
+        help="Write every count of private labels too: as private as the labels themselves.",
+    )
     by = click.option(
         "--by",
         type=click.Choice(["attack", "defence"]),
@@ -164,18 +169,20 @@ def form_options(function: Any) -> Any:
         default="table",
         show_default=True,
     )
-    return form(by(function))
+    return form(by(full(function)))
 
 
-def print_results(results: Results, form: str, by: str) -> None:
+def print_results(results: Results, form: str, by: str, *, full: bool = False) -> None:
     """Print results on standard output in the format that was chosen."""
     from labelinf_core.contracts.errors import InputError
-    from labelinf_core.report.formats import FORMATS
+    from labelinf_core.report.formats import FORMATS, privacy
 
+    for line in privacy(results, full=full):
+        click.echo(f"labelinf: {line}", err=True)
     if form != "table":
         if by == "defence":
             raise InputError(f"--by defence is for the table; {form} holds every cell.")
-        click.echo(FORMATS[form](results), nl=False)
+        click.echo(FORMATS[form](results, full=full), nl=False)
         return
     from labelinf_core.report.console import make_console
     from labelinf_core.report.table import print_report

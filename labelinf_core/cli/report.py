@@ -21,14 +21,14 @@ _RUN = click.Path(path_type=Path)
 @click.command(short_help="Print a run again, also as HTML or JUnit.")
 @click.argument("run", type=_RUN, required=False)
 @form_options
-def report(run: Path | None, form: str, by: str) -> None:
+def report(run: Path | None, form: str, by: str, full: bool) -> None:
     """Print a run that was kept, complete or not; nothing is played.
 
     RUN is its directory  [default: the newest under runs/].
     """
     from labelinf_core.evaluator.store import newest_run
 
-    print_results(_read(run or newest_run(RUNS)), form, by)
+    print_results(_read(run or newest_run(RUNS)), form, by, full=full)
 
 
 @click.command(short_help="Show what changed between two runs.")

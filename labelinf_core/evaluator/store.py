@@ -1,34 +1,47 @@
 """The run record: an SQLite file to which every trial is written as it ends.
 
-Killed at any moment, it holds every trial that had ended, and the same plan goes on from there. Results are computed
-from the record alone.
+Killed at any moment, it holds what had ended a moment before, and the same plan goes on from there. Results are
+computed from the record alone. It holds the secret of the run and every count, so that it is as private as the labels.
+
+* Rows are written in batches, with a write-ahead log; a run that ends leaves one plain file.
+* Every row carries a checksum, and a row that does not agree with it is never read as a result: whoever reports is
+  told, and whoever goes on plays it again.
+* One process writes a run; a second one is told which. Any number may read.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import socket
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.cells import Cell, Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
 
-__all__ = ["RECORD", "Store", "find_run", "newest_run"]
+__all__ = ["RECORD", "Store", "find_run", "key_of", "newest_run"]
 
 RECORD = "run.sqlite"  #: name of the record in a run's directory
-_SCHEMA = 1
+_LOCK = "run.lock"
+_SCHEMA = 2
 _TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE cells (id TEXT PRIMARY KEY, status TEXT NOT NULL, implied TEXT NOT NULL);
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE cells (id TEXT PRIMARY KEY, status TEXT NOT NULL, implied TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE trials (
-    cell TEXT NOT NULL, trial INTEGER NOT NULL, status TEXT NOT NULL, record TEXT NOT NULL,
+    cell TEXT NOT NULL, trial INTEGER NOT NULL, status TEXT NOT NULL, record TEXT NOT NULL, sum TEXT NOT NULL,
     PRIMARY KEY (cell, trial)
-);
+) WITHOUT ROWID;
 """
+_BATCH = 200  # rows, or
+_SECONDS = 0.2  # so long, whichever comes first
 _FINAL = ", ".join(repr(status.value) for status in Status if status.final)
 _SETTLED = f"""
 SELECT 1 FROM trials WHERE cell = ? AND (trial = ? OR (trial < ? AND status IN ({_FINAL})))
@@ -41,28 +54,54 @@ class Store:
     """A run record that is open.
 
     Attributes:
-        plan: What is being run.
+        plan: What is being run, under the record's own key.
+        directory: Where it is kept.
+        notes: What became of its rows when it was opened to go on: sentences.
     """
 
     plan: Plan
+    directory: Path
     _connection: sqlite3.Connection = attrs.field(repr=False)
+    notes: tuple[str, ...] = ()
+    _lock: IO[str] | None = attrs.field(default=None, repr=False)
+    _pending: int = attrs.field(default=0, init=False, repr=False)
+    _since: float = attrs.field(default=0.0, init=False, repr=False)
 
     @classmethod
     def open(cls, directory: Path, plan: Plan) -> Store:
         """Open the record in ``directory``, or begin one.
 
         Raises:
-            InputError: The directory cannot be written, or holds the record of another plan.
+            InputError: The directory cannot be written, is being written by another process, or holds the record of
+                another plan.
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            with _closed_on_error(sqlite3.connect(directory / RECORD)) as connection:
-                store = cls(plan=plan, connection=connection)
-                store._begin_or_compare(directory)
+            lock = _locked(directory)
+            try:
+                return cls._opened(directory, plan, lock)
+            except BaseException:
+                lock.close()
+                raise
         except (OSError, sqlite3.Error) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise InputError(f"--out {directory}: a run record cannot be kept there ({reason}).") from error
-        return store
+            raise InputError(f"--out {directory}: a run record cannot be kept there ({_reason(error)}).") from error
+
+    @classmethod
+    def _opened(cls, directory: Path, plan: Plan, lock: IO[str]) -> Store:
+        path = directory / RECORD
+        with _closed_on_error(sqlite3.connect(path)) as connection:
+            known = _meta(connection, path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            if not known:
+                _begin(connection, plan)
+                return cls(plan=plan, directory=directory, connection=connection, lock=lock)
+            kept, plan = _compared(known, plan, directory)
+            _whole(connection, path)
+            store = cls(plan=plan, directory=directory, connection=connection, lock=lock)
+            store._mend()
+            store._go_on(kept)
+            return store
 
     @classmethod
     def reopen(cls, directory: Path) -> Store:
@@ -76,16 +115,26 @@ class Store:
             raise InputError(f"{directory} holds no run: expected a directory with {RECORD} in it.")
         try:
             with _closed_on_error(_read_only(path)) as connection:
-                known = _meta(connection)
+                known = _meta(connection, path)
                 if known.get("schema") != str(_SCHEMA):
                     raise InputError(f"{path} was written by another version of labelinf, or is no run record.")
-                return cls(plan=from_json(known["plan"], Plan), connection=connection)
+                _whole(connection, path)
+                if known.get("seal", seal := _seal(connection)) != seal:
+                    raise _damaged(path, "rows that were written to it are gone")
+                return cls(plan=from_json(known["plan"], Plan), directory=directory, connection=connection)
         except sqlite3.Error as error:
-            raise InputError(f"{path} cannot be read ({error}).") from error
+            raise _damaged(path, str(error)) from error
 
     def close(self) -> None:
-        """Close the file."""
+        """Write what is pending and leave one plain file."""
+        with suppress(sqlite3.Error):  # what could be written is; the rest is played again
+            if self._lock is not None:
+                self._describe(seal=_seal(self._connection))
+                self.commit()
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
+        if self._lock is not None:
+            self._lock.close()
 
     def keep_implied(self, cell: str, implied: Implied) -> None:
         """Keep what is known of a cell before it is played."""
@@ -95,32 +144,67 @@ class Store:
         """Keep one trial."""
         self._insert("trials", cell, number, trial.status.value, to_json(trial))
 
-    def _insert(self, table: str, *row: object) -> None:
-        places = ", ".join("?" * len(row))
+    def commit(self) -> None:
+        """Write what is pending.
+
+        Raises:
+            InputError: It cannot be written.
+        """
         try:
-            with self._connection:
-                self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", row)
+            self._connection.commit()
         except sqlite3.Error as error:
             raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
+        self._pending = 0
+
+    def _insert(self, table: str, *row: object) -> None:
+        places = ", ".join("?" * (len(row) + 1))
+        if not self._pending:
+            self._since = time.monotonic()
+        try:
+            self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, _sum(table, *row)))
+        except sqlite3.Error as error:
+            raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
+        self._pending += 1
+        if self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS:
+            self.commit()
 
     def knows(self, cell: str) -> bool:
         """Whether it is kept what is known of a cell."""
         return self._connection.execute("SELECT 1 FROM cells WHERE id = ?", (cell,)).fetchone() is not None
 
     def implied(self, cell: str) -> Implied | None:
-        """Return what is known of a cell, or None when nobody has asked yet."""
-        row = self._connection.execute("SELECT implied FROM cells WHERE id = ?", (cell,)).fetchone()
-        return from_json(row[0], Implied) if row else None
+        """Return what is known of a cell, or None when nobody has asked yet.
+
+        Raises:
+            InputError: The record is damaged there.
+        """
+        for row in self._rows("SELECT * FROM cells WHERE id = ?", "cells", cell):
+            return from_json(str(row[2]), Implied)
+        return None
 
     def trials(self, cell: str) -> tuple[Trial, ...]:
-        """Return the trials of a cell that count: in order, none after the first that hung or crashed."""
-        rows = self._connection.execute("SELECT record FROM trials WHERE cell = ? ORDER BY trial", (cell,))
+        """Return the trials of a cell that count: in order, none after the first that hung or crashed.
+
+        Raises:
+            InputError: The record is damaged there.
+        """
         counted: list[Trial] = []
-        for (record,) in rows:
-            counted.append(from_json(record, Trial))
+        query = f"SELECT * FROM trials WHERE cell = ? AND trial < {self.plan.trials} ORDER BY trial"
+        for row in self._rows(query, "trials", cell):
+            counted.append(from_json(str(row[3]), Trial))
             if counted[-1].status.final:
                 break
         return tuple(counted)
+
+    def _rows(self, query: str, table: str, cell: str) -> Iterator[tuple[object, ...]]:
+        path = self.directory / RECORD
+        try:
+            for row in self._connection.execute(query, (cell,)):
+                if row[-1] != _sum(table, *row[:-1]):
+                    raise _damaged(path, f"a row of its {table} does not agree with its checksum")
+                yield row[:-1]
+        except sqlite3.Error as error:
+            raise _damaged(path, str(error)) from error
 
     def wants(self, cell: str, number: int) -> bool:
         """Whether a trial must still be played.
@@ -129,32 +213,192 @@ class Store:
         """
         return self._connection.execute(_SETTLED, (cell, number, number, cell)).fetchone() is None
 
-    def _begin_or_compare(self, directory: Path) -> None:
-        known = _meta(self._connection)
-        if not known:
-            with self._connection:
-                self._connection.executescript("BEGIN;" + _TABLES)
-                pairs = {"schema": str(_SCHEMA), "digest": self.plan.digest, "plan": to_json(self.plan)}
-                self._connection.executemany("INSERT INTO meta VALUES (?, ?)", pairs.items())
-        elif known["schema"] != str(_SCHEMA):
-            raise InputError(f"--out {directory} was written by another version of labelinf; choose another directory.")
-        elif known["digest"] != self.plan.digest:
-            other = from_json(known["plan"], Plan)
-            raise InputError(
-                f"--out {directory} holds another run ({_words(other)}), not this one ({_words(self.plan)}); choose "
-                f"another directory."
+    def forget_failed(self) -> int:
+        """Forget the trials that hung or crashed, and the preparations that failed, so that they are played again.
+
+        Returns:
+            How many cells are played again.
+        """
+        failed = f"status IN ({_FINAL}, '{Status.ERROR.value}')"
+        again = {row[0] for row in self._connection.execute(f"SELECT cell FROM trials WHERE {failed}")}
+        again |= {row[0] for row in self._connection.execute(f"SELECT id FROM cells WHERE {failed}")}
+        for cell in again:
+            first = self._connection.execute(f"SELECT MIN(trial) FROM trials WHERE cell = ? AND {failed}", (cell,))
+            self._connection.execute(
+                "DELETE FROM trials WHERE cell = ? AND trial >= ?", (cell, first.fetchone()[0] or 0)
             )
+            self._connection.execute(f"DELETE FROM cells WHERE id = ? AND {failed}", (cell,))
+        self.commit()
+        return len(again)
+
+    def _describe(self, **pairs: str) -> None:
+        rows = [(key, value, _sum("meta", key, value)) for key, value in pairs.items()]
+        self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", rows)
+
+    def _go_on(self, kept: Plan) -> None:
+        """Take on a plan that may have changed: what the change affects is played again, and nothing else."""
+        self._connection.execute("DELETE FROM meta WHERE key = 'seal'")
+        if kept.digest != self.plan.digest:
+            if kept.environment != self.plan.environment:
+                self._connection.executescript("DELETE FROM trials; DELETE FROM cells;")
+            self._describe(plan=to_json(self.plan), digest=self.plan.digest)
+            self.notes = (*self.notes, *_changes(kept, self.plan))
+        self.commit()
+
+    def _mend(self) -> None:
+        """Drop the rows that are not what was written: they are played again."""
+        dropped = 0
+        for table, names in (("cells", ("id",)), ("trials", ("cell", "trial"))):
+            wrong = [
+                row for row in self._connection.execute(f"SELECT * FROM {table}") if row[-1] != _sum(table, *row[:-1])
+            ]
+            where = " AND ".join(f"{name} IS ?" for name in names)
+            for row in wrong:
+                self._connection.execute(f"DELETE FROM {table} WHERE {where}", row[: len(names)])
+            dropped += len(wrong)
+        if dropped:
+            self.notes = (*self.notes, f"{dropped} damaged rows of the record are left out and played again")
 
 
-def _meta(connection: sqlite3.Connection) -> dict[str, str]:
+def _begin(connection: sqlite3.Connection, plan: Plan) -> None:
+    with connection:
+        connection.executescript("BEGIN;" + _TABLES)
+        pairs = {"schema": str(_SCHEMA), "digest": plan.digest, "plan": to_json(plan)}
+        rows = [(key, value, _sum("meta", key, value)) for key, value in pairs.items()]
+        connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
+
+
+def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan, Plan]:
+    """Return the plan of the record, and ``plan`` under its key; they must have a game and the seed in common."""
+    if known.get("schema") != str(_SCHEMA):
+        raise InputError(f"--out {directory} was written by another version of labelinf; choose another directory.")
+    kept = from_json(known["plan"], Plan)
+    plan = plan.keyed(kept.key or plan.key)
+    if kept.seed != plan.seed:
+        why = f"its seed is {kept.seed}, not {plan.seed}"
+    elif not {_matchup(cell) for cell in kept.cells} & {_matchup(cell) for cell in plan.cells}:
+        why = f"{kept.title}; no attack meets the same defences on the same labels in both"
+    else:
+        return kept, plan
+    raise InputError(f"--out {directory} holds another run ({why}); choose another directory.")
+
+
+def _matchup(cell: Cell) -> tuple[str, ...]:
+    """Name what a cell plays whatever the content of its labels and the versions of its plugins."""
+    return (cell.channel, cell.labels, cell.attack, *cell.written)
+
+
+def _changes(kept: Plan, plan: Plan) -> Iterator[str]:
+    """Say what changed since the record was written, and how many cells are played again for it."""
+    for name in sorted({*kept.environment, *plan.environment}):
+        there, here = kept.environment.get(name, "none"), plan.environment.get(name, "none")
+        if there != here:
+            yield f"{name} was {there} and is {here}: all {len(plan.cells)} cells are played again"
+    if kept.trials != plan.trials:
+        yield f"every cell was played {kept.trials} times and is played {plan.trials} times now"
+    before = {_matchup(cell): cell for cell in kept.cells}
+    reasons: dict[str, list[str]] = {}
+    for cell in plan.cells:
+        old = before.get(_matchup(cell))
+        if old is not None and old.id != cell.id:
+            reasons.setdefault(_moved(old, cell), []).append(f"{cell.shown.attack}/{cell.shown.pipeline}")
+    for why, cells in reasons.items():
+        more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
+        yield f"{why}: {', '.join(cells[:3])}{more} played again"
+    after = {_matchup(cell) for cell in plan.cells}
+    if new := len(after - {*before}):
+        yield f"the suite changed: {new} cells are new"
+    if gone := len({*before} - after):
+        yield f"the suite changed: {gone} cells are left out"
+
+
+def _moved(old: Cell, cell: Cell) -> str:
+    """Say what changed in a cell."""
+    told = [
+        f"{name} was {old.versions.get(name, 'not needed')} and is {version}"
+        for name, version in sorted(cell.versions.items())
+        if old.versions.get(name) != version
+    ]
+    changed = [f"the content of labels {cell.labels} changed"] if old.content != cell.content else []
+    return ", ".join([*told, *changed]) or "other plugins are needed"
+
+
+def _seal(connection: sqlite3.Connection) -> str:
+    """Return a checksum of all rows there are, in whatever order: a row that is gone is noticed."""
+    sums = [row[0] for table in ("cells", "trials") for row in connection.execute(f"SELECT sum FROM {table}")]
+    return f"{len(sums)} {sum(int(item, 16) for item in sums) % 2**96:x}"
+
+
+def _sum(table: str, *row: object) -> str:
+    """Return the checksum of a row: against damage, not against forgery."""
+    return hashlib.blake2b(repr((table, *row)).encode(), digest_size=12).hexdigest()
+
+
+def _meta(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
+    """Return what the record says of itself; nothing when it is empty."""
     if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None:
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
+            raise _damaged(path, "its description is gone")
         return {}
-    return dict(connection.execute("SELECT key, value FROM meta"))
+    rows = list(connection.execute("SELECT * FROM meta"))
+    known = {str(row[0]): str(row[1]) for row in rows}
+    lost = {"digest", "plan"} - known.keys() or any(row[2] != _sum("meta", *row[:2]) for row in rows)
+    if known.get("schema") == str(_SCHEMA) and lost:
+        raise _damaged(path, "its description does not agree with its checksum")
+    return known
 
 
-def _words(plan: Plan) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in plan.environment.items())
-    return f"{plan.title}: {len(plan.cells)} cells, {plan.trials} trials, seed {plan.seed}, {versions}"
+def _whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Have SQLite look at every page."""
+    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
+    if found != ["ok"]:
+        raise _damaged(path, " ".join(found[0].split()))
+
+
+def _damaged(path: Path, how: str) -> InputError:
+    return InputError(
+        f"{path} is damaged ({how}), so nothing that it holds is shown as a result. labelinf matrix with the same "
+        f"suite and --out {path.parent} plays again what was lost in single rows; if it refuses too, choose another "
+        f"directory."
+    )
+
+
+def _reason(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or error)
+
+
+def _locked(directory: Path) -> IO[str]:
+    """Take the lock of a run; the system gives it back when the process ends, however it ends.
+
+    Raises:
+        InputError: Another process has it.
+    """
+    file = (directory / _LOCK).open("a+", encoding="utf-8")
+    try:
+        _take(file)
+    except OSError:
+        file.seek(0)
+        owner = file.read().strip() or "another process"
+        file.close()
+        raise InputError(
+            f"--out {directory} is being written by {owner}; labelinf report {directory} shows how far it is."
+        ) from None
+    file.truncate(0)
+    file.write(f"process {os.getpid()} on {socket.gethostname()}")
+    file.flush()
+    return file
+
+
+def _take(file: IO[str]) -> None:
+    if os.name == "nt":
+        import msvcrt
+
+        file.seek(1 << 20)  # beside the text, which others may read
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        return
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -186,15 +430,27 @@ def newest_run(folder: Path) -> Path:
     return found.parent
 
 
+def key_of(directory: Path) -> str:
+    """Return the secret of the run in ``directory``; empty when all its labels are public.
+
+    Raises:
+        InputError: There is no record, or it cannot be read.
+    """
+    store = Store.reopen(directory)
+    try:
+        return store.plan.key
+    finally:
+        store.close()
+
+
 def find_run(folder: Path, plan: Plan) -> Path | None:
     """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
     for record in _newest_first(folder):
-        connection = _read_only(record)
-        try:
-            if _meta(connection).get("digest") == plan.digest:
+        with closing(_read_only(record)) as connection, suppress(sqlite3.Error, InputError):
+            known = _meta(connection, record)
+            if known.get("schema") != str(_SCHEMA):
+                continue
+            key = from_json(known["plan"], Plan).key
+            if known["digest"] == (plan.keyed(key) if key else plan).digest:
                 return record.parent
-        except sqlite3.Error:
-            continue
-        finally:
-            connection.close()
     return None

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ import attrs
 from cattrs.errors import ClassValidationError
 
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.evaluator.strangers import code_in, refusal
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import faults, parse, strict_converter
 
@@ -113,21 +115,35 @@ def shipped_suites(host: Host) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.suite for part in host.suites()))
 
 
-def read_suite(name: str, host: Host) -> Suite:
+def read_suite(name: str, host: Host, *, allow_code: bool = False) -> Suite:
     """Read a suite that plugins offer by its name, or a suite file by its path.
 
     Args:
         name: The name or the path.
         host: Whose plugins offer suites; one that several contribute to has the tables of all of them.
+        allow_code: Whether a suite file may name programs and functions that are no plugin's.
 
     Raises:
-        InputError: There is no such suite, or it is malformed; all faults come at once, one a line.
+        InputError: There is no such suite, or it is malformed (all faults come at once, one a line), or it names code.
     """
     parts = [part for part in host.suites() if part.suite == name]
     if not parts:
-        return _parsed(_text_of_file(name, host), name)
+        suite = _parsed(_text_of_file(name, host), name)
+        code = dict.fromkeys(code_in([attrs.asdict(table, recurse=False) for table in suite.matrix]))
+        if code and not allow_code and (foreign := [text for text in code if text not in _inert(host)]):
+            raise refusal(foreign, name)
+        return suite
     read = [_parsed(_text_of_part(part.file), part.file) for part in parts]
     return attrs.evolve(read[0], matrix=[table for suite in read for table in suite.matrix])
+
+
+def _inert(host: Host) -> frozenset[str]:
+    """Return the settings that read like a function's address and are none, as the channels say."""
+    found: frozenset[str] = frozenset()
+    for item in host.catalogue(Kind.CHANNEL):
+        with suppress(LabelinfError):  # told where the channel is used
+            found |= item.load().inert
+    return found
 
 
 def _parsed(text: str, name: str) -> Suite:

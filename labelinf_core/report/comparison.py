@@ -127,7 +127,7 @@ def as_document(comparison: Comparison) -> dict[str, Any]:
 
 def _game(result: CellResult) -> list[str]:
     """Name what was played; of the labels only their title, for a digest would confirm a guess of them."""
-    return [result.cell.channel, result.labels.title, result.cell.attack, *result.cell.defences]
+    return [result.cell.channel, result.labels.title, result.cell.attack, *result.cell.written]
 
 
 def _state(result: CellResult) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from labelinf_core.evaluator.results import Results
 from labelinf_core.report.data import as_csv, as_json, seconds_csv
 from labelinf_core.report.html import as_html
 from labelinf_core.report.junit import as_junit
+from labelinf_core.report.published import leaks
 
-__all__ = ["FILES", "FORMATS", "write_all"]
+__all__ = ["FILES", "FORMATS", "privacy", "write_all"]
 
 
 class Written(Protocol):
@@ -30,6 +31,14 @@ FORMATS: Mapping[str, Written] = MappingProxyType(
 FILES: Mapping[str, Written] = MappingProxyType(
     {"report.html": as_html, "results.json": as_json, "results.csv": as_csv, "seconds.csv": seconds_csv}
 )  #: what is kept of a run, by file name
+
+
+def privacy(results: Results, *, full: bool = False) -> tuple[str, ...]:
+    """Say, for every set of private labels, what the written results tell about it at most."""
+    if full:
+        found = (facts.title for facts in results.plan.labels if not facts.public)
+        return tuple(f"--full: what is written is as private as the labels of {title}" for title in found)
+    return tuple(f"what is written {leak}" for leak in leaks(results))
 
 
 def write_all(results: Results, directory: Path, *, full: bool = False) -> None:

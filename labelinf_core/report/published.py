@@ -28,7 +28,7 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.guarantees import Interval, Verdict
+from labelinf_core.contracts.guarantees import Interval, Promise, Verdict
 from labelinf_core.evaluator.cells import LabelFacts, Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import CellResult, Results
@@ -167,11 +167,9 @@ def _theory(implied: Implied, known: frozenset[str]) -> Implied:
         }
         return attrs.evolve(item, **changed)
 
-    promise = implied.promise
-    if promise is not None and coarse(promise).certified == promise.certified:  # two digits may tell otherwise
-        promise = coarse(promise)
-    else:
-        promise = None
+    promise: Promise | None = coarse(implied.promise) if implied.promise else None
+    if promise is not None and implied.promise is not None and promise.certified != implied.promise.certified:
+        promise = None  # two digits would tell otherwise
     return attrs.evolve(
         implied,
         promise=promise,
@@ -230,7 +228,10 @@ def _share(value: float) -> float:
 
 
 def _up(value: Any) -> float:
-    return round(min(math.ceil(round(float(value) / STEP, 6)) * STEP, 1.0), 10)
+    """Round a share up to the grid; what is on it but for the arithmetic of floats stays."""
+    steps = float(value) / STEP
+    nearest = round(steps)
+    return round(min(nearest if nearest and abs(steps - nearest) < 1e-9 else math.ceil(steps), _GRID - 1) * STEP, 10)
 
 
 def _interval(interval: Interval | None) -> Interval | None:

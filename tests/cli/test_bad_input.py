@@ -100,9 +100,9 @@ def test_an_output_directory_of_another_run(labelinf: Labelinf, suite: str) -> N
 @pytest.mark.parametrize(
     ("scorer", "sentence"),
     [
-        ("scorers_of_mine:raises", "raised RuntimeError: boom"),
-        ("scorers_of_mine:nan", "returned nan, expected a finite number"),
-        ("scorers_of_mine:text", "returned 'high', expected one number"),
+        ("scorers_of_mine:raises", "raised RuntimeError."),
+        ("scorers_of_mine:nan", "returned a number that is not finite"),
+        ("scorers_of_mine:text", "returned str, expected one number"),
         ("scorers_of_mine:vector", "expected one number"),
         ("scorers_of_mine:nowhere", "cannot be imported"),
         ("no_such_file:score", "cannot be imported"),
@@ -116,7 +116,7 @@ def test_a_scorer_that_does_not_work_is_found_before_the_run(
     text = (tmp_path / suite).read_text().replace('"float64"', f'"{scorer}"')
     (tmp_path / suite).write_text(text)
 
-    assert sentence in told(labelinf("matrix", suite, "--workers", "0", "--out", "here"))
+    assert sentence in told(labelinf("matrix", suite, "--workers", "0", "--out", "here", "--allow-code"))
     assert not (tmp_path / "here" / "results.json").exists()
 
 
@@ -125,7 +125,7 @@ def test_a_scorer_that_fails_in_mid_run_fails_only_its_trials(labelinf: Labelinf
     text = (tmp_path / suite).read_text().replace('"float64"', '"scorers_of_mine:late"')
     (tmp_path / suite).write_text(text)
 
-    result = labelinf("matrix", suite, "--workers", "0")
+    result = labelinf("matrix", suite, "--workers", "0", "--allow-code")
 
     assert result.exit_code == 4
     assert "error in 2 of 2 trials: InputError: scorer 'scorers_of_mine:late' raised RuntimeError" in result.stdout

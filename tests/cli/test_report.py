@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import attrs
 import pytest
 from click.testing import Result
 from rich.console import Console
+
+from labelinf_core.evaluator.store import Store
 
 Labelinf = Callable[..., Result]
 
@@ -88,11 +89,14 @@ def test_only_what_both_played_is_compared(labelinf: Labelinf, suite: str, kept:
 
 def rewritten(run: Path, share: int) -> str:
     """Let every trial of a record have recovered all labels, or none."""
-    with contextlib.closing(sqlite3.connect(run / "run.sqlite")) as record, record:
-        for cell, number, text in record.execute("SELECT cell, trial, record FROM trials").fetchall():
-            trial = json.loads(text)
-            changed = json.dumps({**trial, "n_correct": share * trial["n_records"]})
-            record.execute("UPDATE trials SET record = ? WHERE cell = ? AND trial = ?", (changed, cell, number))
+    reading = Store.reopen(run)
+    plan = reading.plan
+    reading.close()
+    store = Store.open(run, plan)
+    for cell in plan.cells:
+        for number, trial in enumerate(store.trials(cell.id)):
+            store.keep_trial(cell.id, number, attrs.evolve(trial, n_correct=share * trial.n_records))
+    store.close()
     return str(run)
 
 
@@ -114,7 +118,7 @@ def test_where_there_is_no_run(labelinf: Labelinf, tmp_path: Path) -> None:
     for arguments, told in [
         (["report"], "there is no run under runs/ yet"),
         (["report", "nowhere"], "nowhere holds no run"),
-        (["report", "bad"], "cannot be read"),
+        (["report", "bad"], "bad/run.sqlite is damaged (file is not a database)"),
         (["compare", "nowhere", "nowhere"], "nowhere holds no run"),
     ]:
         result = labelinf(*arguments)

@@ -100,7 +100,7 @@ def test_a_refusal_is_kept_with_its_reason(plan_of: PlanOf, bench: Bench) -> Non
         ({"scorer": "no_such_module:f"}, "cannot be imported"),
         ({"scorer": "math:pi"}, "is not a function"),
         ({"scorer": "math:fsum"}, "raised TypeError"),
-        ({"scorer": "builtins:print"}, "returned None, expected one number"),
+        ({"scorer": "builtins:print"}, "returned NoneType, expected one number"),
         ({"loss": "squared-euclidean", "scorer": "sklearn"}, "computes the log-loss"),
     ],
 )

@@ -63,7 +63,8 @@ def test_cells_without_a_counterpart_are_counted(results: Results) -> None:
 
     document = as_document(compare_results(results, fewer))
 
-    assert document["only_before"] == [results.cells[0].cell.game]
+    cell = results.cells[0].cell
+    assert document["only_before"] == [[cell.channel, "made", cell.attack, "none"]]
     assert (document["only_after"], document["same"], document["changes"]) == ([], 5, [])
 
 

@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["CommandScorer"]
 
 
-_SHORT = 40  # characters
-
-
 @attrs.frozen(kw_only=True)
 class CommandScorer:
     """A program that scores JSON lines.
@@ -56,18 +53,13 @@ class CommandScorer:
         try:
             value = float(json.loads(line)["score"])
         except (ValueError, KeyError, TypeError) as error:
-            said = _quoted(line) if line else "has ended"
+            said = f"answered a line of {len(line)} characters" if line else "has ended"
             raise InputError(
                 f"scorer 'cmd:{self.command}' {said}; it must answer every line with one such as {{\"score\": 0.69}}."
             ) from error
         if not math.isfinite(value):
-            raise InputError(f"scorer 'cmd:{self.command}' answered {value}, expected a finite number.")
+            raise InputError(f"scorer 'cmd:{self.command}' answered a number that is not finite.")
         return value
-
-
-def _quoted(line: str) -> str:
-    """Quote a short answer; a long one may repeat the private labels, which no message or log must show."""
-    return f"answered {line!r}" if len(line) <= _SHORT else f"answered a line of {len(line)} characters"
 
 
 @functools.cache
@@ -77,7 +69,7 @@ def _process(command: str) -> subprocess.Popen[str]:
             shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
     except (OSError, ValueError) as error:
-        raise InputError(f"scorer 'cmd:{command}' cannot be started: {error}.") from error
+        raise InputError(f"scorer 'cmd:{command}' cannot be started ({type(error).__name__}).") from error
     atexit.register(process.kill)
     return process
 

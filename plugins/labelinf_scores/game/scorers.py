@@ -134,7 +134,7 @@ class ImportedScorer:
                 function = getattr(function, part)
         # The user's module may raise anything when it is imported.
         except Exception as error:
-            raise InputError(f"scorer {target!r} cannot be imported: {type(error).__name__}: {error}.") from error
+            raise InputError(f"scorer {target!r} cannot be imported: {_missing(error)}.") from error
         if not callable(function):
             raise InputError(f"scorer {target!r} is not a function.")
         return cls(target=target, function=function)
@@ -156,14 +156,23 @@ class ImportedScorer:
                 warnings.simplefilter("ignore")
                 answer = self.function(labels.copy(), predictions.copy())
         except Exception as error:
-            raise InputError(f"scorer {self.target!r} raised {type(error).__name__}: {error}.") from error
+            raise InputError(f"scorer {self.target!r} raised {type(error).__name__}.") from error
         try:
             value = float(answer)
         except (TypeError, ValueError) as error:
-            raise InputError(f"scorer {self.target!r} returned {answer!r}, expected one number.") from error
+            raise InputError(
+                f"scorer {self.target!r} returned {type(answer).__name__}, expected one number."
+            ) from error
         if not math.isfinite(value):
-            raise InputError(f"scorer {self.target!r} returned {value}, expected a finite number.")
+            raise InputError(f"scorer {self.target!r} returned a number that is not finite.")
         return value
+
+
+def _missing(error: Exception) -> str:
+    """Say why an import failed; other words than those of the import system may hold what the module had read."""
+    if isinstance(error, ModuleNotFoundError):
+        return f"there is no module {error.name!r}"
+    return f"it raised {type(error).__name__}"
 
 
 def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:

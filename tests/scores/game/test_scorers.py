@@ -177,11 +177,11 @@ def test_a_users_function_is_asked(board: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent", r"scorer '\w+:absent' cannot be imported: AttributeError: "),
+        ("absent", r"scorer '\w+:absent' cannot be imported: it raised AttributeError"),
         ("number", r"scorer '\w+:number' is not a function\."),
-        ("broken", r"scorer '\w+:broken' raised RuntimeError: no board today\."),
-        ("nothing", r"scorer '\w+:nothing' returned None, expected one number\."),
-        ("nan", r"scorer '\w+:nan' returned nan, expected a finite number\."),
+        ("broken", r"scorer '\w+:broken' raised RuntimeError\."),
+        ("nothing", r"scorer '\w+:nothing' returned NoneType, expected one number\."),
+        ("nan", r"scorer '\w+:nan' returned a number that is not finite\."),
     ],
 )
 def test_a_users_function_that_fails_is_one_sentence(board: str, name: str, message: str) -> None:
