@@ -76,16 +76,16 @@ class Bench:
         except InputError as error:
             return Implied(status=Status.INVALID, message=str(error))
         except (Exception, SystemExit) as error:
-            return Implied(status=Status.ERROR, message=said(error, public=cell.public))
+            return Implied(status=Status.ERROR, message=_told(error, cell))
         try:
             with self._named(cell, channel, setting):
                 implied = self._implied(cell, setting, threat)
         except (Exception, SystemExit) as error:
-            return Implied(status=Status.ERROR, message=said(error, public=cell.public), baseline=threat.baseline)
+            return Implied(status=Status.ERROR, message=_told(error, cell), baseline=threat.baseline)
         try:
             return attrs.evolve(implied, utility=self._cost(cell, channel, setting))
         except (Exception, SystemExit) as error:  # a user's scorer need not take other records than its own
-            note = f"what the defences cost honest users could not be measured: {said(error, public=cell.public)}"
+            note = f"what the defences cost honest users could not be measured: {_told(error, cell)}"
             return attrs.evolve(implied, notes=(*implied.notes, note))
 
     def play(self, cell: Cell, seed: int, trial: int) -> Trial:
@@ -95,16 +95,11 @@ class Bench:
             outcome = self.bout(cell, seed, trial)
             return self.kept(cell, outcome, time.perf_counter() - start)
         except (Exception, SystemExit) as error:
-<<<<<<< HEAD
-            return Trial(status=Status.ERROR, message=said(error), seconds=time.perf_counter() - start)
+            told = _told(error, cell)
+            return Trial(status=Status.ERROR, message=told, seconds=time.perf_counter() - start)
 
     def kept(self, cell: Cell, outcome: Outcome, seconds: float) -> Trial:
         """Return what is kept of a trial of ``cell``."""
-=======
-            return Trial(
-                status=Status.ERROR, message=said(error, public=cell.public), seconds=time.perf_counter() - start
-            )
->>>>>>> 73263a5 (The run record: keyed, checked, locked, written in batches; suites from files run no code unasked)
         return Trial(
             n_correct=outcome.n_correct,
             n_records=outcome.n_records,
@@ -233,17 +228,9 @@ def _gather(sources: Iterable[Any], ask: Callable[[Any], object], expected: type
     collected: list[T] = []
     for source in sources:
         try:
-<<<<<<< HEAD
             collected.extend(gate.each(ask(source), expected, "answer"))
         except (Exception, SystemExit) as error:
             notes.append(f"{type(source).__name__} could not be evaluated: {said(error)}")
-=======
-            collected.extend(ask(source))
-        except Exception as error:
-            notes.append(
-                f"{type(source).__name__} could not be evaluated: {said(error, public=True)}"
-            )  # it sees counts
->>>>>>> 73263a5 (The run record: keyed, checked, locked, written in batches; suites from files run no code unasked)
     return tuple(collected)
 
 
@@ -255,7 +242,6 @@ def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
             yield field.name, plain(value)
 
 
-<<<<<<< HEAD
 def _passed(outcome: object) -> Outcome:
     """Return what a channel made of a trial, every number of it looked at."""
     if not isinstance(outcome, Outcome):
@@ -269,22 +255,21 @@ def _passed(outcome: object) -> Outcome:
         if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):
             raise ComponentError(f"its trial counts {correct} of {records} labels in {queries} queries")
     return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence))
-=======
-def said(error: BaseException, *, public: bool = False) -> str:
+
+
+def _told(error: BaseException, cell: Cell) -> str:
     """Write an exception as one clause.
 
-    Args:
-        error: What a component raised.
-        public: Whether its own words may be repeated. Where labels are private they may hold some: then only a sentence
-            written for users (a :class:`LabelinfError`, which holds none) is, and of others the type and the place.
+    Where labels are private, an exception's own words may hold some: then only a sentence written for users is
+    repeated, and of others the type and the place.
     """
-    if public or isinstance(error, LabelinfError):
-        with contextlib.suppress(Exception):  # an exception need not be printable
-            return f"{type(error).__name__}: {error}".removesuffix(": ")
-    trace = error.__traceback__
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    if cell.public or isinstance(root, LabelinfError):
+        return said(error)
+    trace = root.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    code = trace.tb_frame if trace is not None else None
-    place = f" in {code.f_globals.get('__name__')}, line {trace.tb_lineno}" if code is not None and trace else ""
-    return f"{type(error).__name__}{place}"
->>>>>>> 73263a5 (The run record: keyed, checked, locked, written in batches; suites from files run no code unasked)
+    place = f" in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}" if trace is not None else ""
+    return f"{type(root).__name__}{place}"

@@ -138,7 +138,11 @@ def _labels(facts: LabelFacts, names: Mapping[str, str]) -> LabelFacts:
 def _cell(exact: CellResult, plan: Plan, labels: LabelFacts) -> CellResult:
     """Coarsen one cell; its name is derived from what anybody may know."""
     known = _numerals(exact, plan)
-    theory = exact.implied if _channel(exact) in plan.counts_only else Implied(status=exact.implied.status)
+    theory = (
+        exact.implied
+        if _channel(exact) in plan.counts_only
+        else Implied(status=exact.implied.status, blind=exact.implied.blind)
+    )
     return attrs.evolve(
         exact,
         cell=attrs.evolve(exact.cell, digest=labels.digest, content=""),
@@ -157,15 +161,17 @@ def _cell(exact: CellResult, plan: Plan, labels: LabelFacts) -> CellResult:
 
 
 def _theory(implied: Implied, known: frozenset[str]) -> Implied:
-    def coarse(item: Any) -> Any:
-        changed = {
-            field.name: _up(value) if field.name in ("accuracy", "exact") else _rounded(value, seen)
-            for field in attrs.fields(type(item))
-            for value in [getattr(item, field.name)]
-            if isinstance(value, float | int | str)
-            for seen in [known | _YEARS if field.name == "statement" else known]
-        }
-        return attrs.evolve(item, **changed)
+    def coarse(item: Any, field: str = "") -> Any:
+        if attrs.has(type(item)):
+            return attrs.evolve(
+                item, **{f.name: coarse(getattr(item, f.name), f.name) for f in attrs.fields(type(item))}
+            )
+        if isinstance(item, tuple):
+            return tuple(map(coarse, item))
+        if field in ("accuracy", "exact"):
+            return _up(item)
+        texts = known | _YEARS if field == "statement" else known
+        return _rounded(item, texts) if isinstance(item, float | int | str) else item
 
     promise: Promise | None = coarse(implied.promise) if implied.promise else None
     if promise is not None and implied.promise is not None and promise.certified != implied.promise.certified:
