@@ -44,7 +44,8 @@ from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.log_loss import LogLoss
 
 CLIP = 2.0**-52

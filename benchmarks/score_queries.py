@@ -36,7 +36,9 @@ from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Query, ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.plans.block_plan import decode_blocks
 

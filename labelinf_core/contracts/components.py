@@ -5,7 +5,7 @@ wherever one makes sense and units in the docstring. Suites, the command line, `
 record all read them from the class.
 
 A channel refines :class:`Attack` and :class:`Defence` with what its adversary sees and what its curator does; see
-:mod:`labelinf_scores.game.score`.
+:mod:`labelinf_scores.game.curator`.
 """
 
 from __future__ import annotations

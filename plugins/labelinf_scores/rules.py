@@ -10,18 +10,13 @@ import numpy as np
 
 from labelinf_core.contracts.components import Rule
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.testing.rules import NotApplicableError, belongs, one_guess_each, require
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.game.score import (
-    Curator,
-    ScoreAttack,
-    ScoreDefence,
-    ScoreOracle,
-    ScoreThreat,
-)
+from labelinf_scores.game.curator import Curator, ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import LossScorer
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.brier import Brier
 
@@ -46,21 +41,15 @@ def small_game(*defences: ScoreDefence, seed: int = 0) -> tuple[ScoreOracle, np.
     labels = rng.integers(0, 2, _N)
     labels[:2] = (0, 1)
     loss = Brier()
-    base = ScoreThreat(
+    threat = ScoreThreat(
         n_records=_N,
         n_classes=2,
         prior=(0.5, 0.5),
         loss=loss,
         arithmetic="float64",
         summation="numpy",
-        query_budget=_BUDGET,
-        defences=defences,
-    )
-    threat: ThreatModel = base
-    for defence in defences:
-        threat = defence.tell(threat)
-    if not isinstance(threat, ScoreThreat):
-        raise AssertionError("tell must return the channel's own threat model")
+        granted=_BUDGET,
+    ).through(defences)
     scorer = LossScorer(loss=loss, numbers=make_arithmetic("float64"))
     return ScoreOracle(threat, Curator.start(labels, threat, scorer, rng).answer), labels
 
@@ -109,7 +98,7 @@ def _tells_its_noise(defence: ScoreDefence) -> None:
     plain, _ = small_game()
     oracle, _ = _defended(defence)
     threat = oracle.threat
-    if not threat.deterministic or threat.clip or math.isinf(threat.noise_bound):
+    if not threat.facts.deterministic or threat.clip or math.isinf(threat.noise_bound):
         raise NotApplicableError("what it adds is not bounded")
     for predictions in _panel():
         try:
@@ -158,7 +147,7 @@ def _inverts_its_gap(loss: AdditiveLoss) -> None:
 def _stays_within_its_span(loss: AdditiveLoss) -> None:
     if not isinstance(loss, AdditiveLoss):
         raise NotApplicableError("not an additive loss")
-    if loss.fault_of_values(np.array([2.0])) == "":
+    if loss.takes_logits:
         raise NotApplicableError("its predictions are not probabilities")
     numbers, clip = make_arithmetic("float64"), 0.01
     costs = loss.costs(numbers.convert(np.linspace(clip, 1 - clip, 101)), numbers)

@@ -12,7 +12,6 @@ average* for every true label, how many records the mean runs over, and which pr
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,14 +19,21 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["averaged_records", "expected_costs", "kept_when_read"]
+__all__ = ["averaged_records", "expected_costs", "kept_when_read", "unreadable"]
+
+
+def unreadable(threat: ScoreThreat) -> str:
+    """Say why a score does not tell which records its labels are of; empty when it does."""
+    if not threat.ordered:
+        return "needs records in an order that does not change"
+    return "" if threat.facts.whole else "needs a score over all records"
 
 
 def kept_when_read(threat: ScoreThreat) -> float:
     """Return the probability that a label which the scores agree on is the true one."""
-    return 1.0 if _perturbed_anew(threat) else threat.label_keep
+    return 1.0 if threat.facts.label_fresh else threat.label_keep
 
 
 def averaged_records(threat: ScoreThreat) -> int:
@@ -44,21 +50,12 @@ def expected_costs(costs: NDArray[Any], threat: ScoreThreat) -> NDArray[Any]:
     """
     kept, moved = _kept_and_moved(threat)
     total = costs.sum(axis=1)[:, None]
-    if _perturbed_anew(threat) and not _debiased(threat):
+    facts = threat.facts
+    if facts.label_fresh and not facts.debiased:
         return np.asarray(costs * (kept - moved) + total * moved)
-    if _debiased(threat) and not _perturbed_anew(threat):
+    if facts.debiased and not facts.label_fresh:
         return np.asarray((costs - total * moved) / (kept - moved))
     return costs
-
-
-def _perturbed_anew(threat: ScoreThreat) -> bool:
-    return threat.label_keep < 1 and math.isfinite(threat.answer_epsilon)
-
-
-def _debiased(threat: ScoreThreat) -> bool:
-    kept, moved = _kept_and_moved(threat)
-    # A factor on the score enlarges differences too; then it is told as noise_factor.
-    return threat.label_keep < 1 and math.isclose(threat.magnification * (kept - moved), 1.0, rel_tol=1e-9)
 
 
 def _kept_and_moved(threat: ScoreThreat) -> tuple[float, float]:

@@ -24,7 +24,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 BUILDER = Builder(Host.load())
 

@@ -14,7 +14,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing import discovery_imports
-from labelinf_scores.game.score import ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.rules import small_game
 
 HOST = Host.load(strict=True)

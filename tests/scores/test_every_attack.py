@@ -9,7 +9,8 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
 
 HOST = Host.load()
 BUILDER = Builder(HOST)

@@ -13,7 +13,8 @@ from labelinf_core.evaluator.play import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
 
 BUILDER = Builder(Host.load())
 CLIP = "clip(epsilon=0.01)"

@@ -14,7 +14,8 @@ from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.curator import Curator
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito

@@ -16,7 +16,7 @@ from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
 from labelinf_scores.constructions.primes import first_primes, prime_predictions, printed_block_size
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 

@@ -16,7 +16,7 @@ from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.constructions.powers import printed_labels_per_query
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 NUMBERS = make_arithmetic("exact").at_precision(200)

@@ -13,7 +13,8 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.primes import Primes
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.curator import Curator
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -24,7 +25,7 @@ def test_every_labelling_is_recovered_from_m_exact_scores(attack: Any, queries: 
     n = 6
     data = LabelSet(labels=np.array([0, 1] * 3), class_names=("0", "1"), title="", provenance="made")
     threat = ScoreChannel(loss=LogLoss(), scorer="exact").threat(Setting(data=data, attack=attack))
-    threat = attrs.evolve(threat, query_budget=queries)
+    threat = attrs.evolve(threat, granted=queries)
 
     for sigma in itertools.product((0, 1), repeat=n):
         labels, rng = np.array(sigma), np.random.default_rng(0)

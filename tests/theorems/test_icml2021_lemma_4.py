@@ -13,7 +13,7 @@ import pytest
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreOracle
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.plans.probe import Probe
 

@@ -10,7 +10,7 @@ from labelinf_data.published import Counts
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreAttack
+from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.log_loss import LogLoss
 
 

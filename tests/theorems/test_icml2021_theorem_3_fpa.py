@@ -16,8 +16,10 @@ from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.prime_powers import class_block, power_rows, printed_block_rows, row_sums
 from labelinf_scores.constructions.primes import first_primes
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Curator
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 EXACT = make_arithmetic("exact").at_precision(120)

@@ -6,8 +6,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 
 
 @attrs.frozen(kw_only=True)
@@ -20,7 +20,7 @@ class OneByOne(ScoreAttack):
 
     confidence: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1.0)])
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It knows two classes only."""
         return "" if threat.n_classes == 2 else "needs two classes"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Rounded, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 
 @attrs.frozen(kw_only=True)
@@ -19,11 +20,9 @@ class Coarse(ScoreDefence):
 
     step: float = attrs.field(default=0.01, validator=attrs.validators.gt(0.0))
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """A released score is at most half a step off."""
-        if not isinstance(threat, ScoreThreat):
-            return threat
-        return attrs.evolve(threat, noise_bound=threat.noise_bound + self.step / 2)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        """The adversary knows the defence (Kerckhoffs); what follows from it is computed, and never set by hand."""
+        return (Rounded(step=self.step),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """It keeps no state and draws nothing."""

@@ -19,12 +19,13 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
+from labelinf_scores.game.effects import Supposed
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
-from labelinf_scores.plans.sizing import score_threat, typical_error
+from labelinf_scores.plans.sizing import typical_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,16 +46,16 @@ class Averaging(ScoreAttack):
 
     most_repeats: int = attrs.field(default=64, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
-        return no_powers(score_threat(threat))
+        return no_powers(threat)
 
     def plan(self, threat: ScoreThreat) -> tuple[PowersDesign, int]:
         """Return the gaps of a block and how often it is asked about."""
         for size in range(min(threat.n_records, _LONGEST), 0, -1):
             repeats = self._repeats(threat, size)
             spread = typical_error(threat) / math.sqrt(repeats)
-            quiet = attrs.evolve(threat, noise_bound=math.inf, noise_std=spread, noise_factor=0.0)
+            quiet = threat.supposing(Supposed(bound=math.inf, std=spread))
             design = PowersDesign.choose(quiet, base=math.e, n_labels=size)
             if design.slack > 1:
                 break

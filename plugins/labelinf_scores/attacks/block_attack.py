@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.constructions.weights import Code
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.block_plan import Block, BlockPlanner, decode_blocks
-from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["BlockAttack"]
 
@@ -49,9 +48,8 @@ class BlockAttack(ScoreAttack):
         """Why this family does not fit the threat model; empty when it does."""
         return ""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It needs a label per query that can be certified."""
-        threat = score_threat(threat)
         if unfit := mismatch(threat) or self.unfit(threat):
             return unfit
         try:
@@ -60,9 +58,8 @@ class BlockAttack(ScoreAttack):
             return str(error)
         return "" if first else "not one label per query stands out from the error of the score"
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when all blocks are certified and fit the budget."""
-        threat = score_threat(threat)
         plan = _plan(self, threat)
         return promise_of(
             threat,

@@ -23,12 +23,11 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
-from labelinf_scores.defences.placing import takes_probabilities
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_scores.plans.sizing import score_threat, typical_error
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.plans.sizing import typical_error
 from labelinf_scores.seen_through import averaged_records, expected_costs
 
 if TYPE_CHECKING:
@@ -52,14 +51,13 @@ class Camouflage(ScoreAttack):
     spread: float = attrs.field(default=1.5, validator=attrs.validators.gt(0))
     queries_per_label: float = attrs.field(default=1.1, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """The equations must be few enough to solve."""
-        facts = score_threat(threat)
-        if not takes_probabilities(facts):
+        if threat.loss.takes_logits:
             return "needs a loss of probabilities"
-        if _unknowns(facts) > _MOST_UNKNOWNS:
+        if _unknowns(threat) > _MOST_UNKNOWNS:
             return f"more than {_MOST_UNKNOWNS} unknowns to solve for"
-        return "" if facts.ordered else "needs records in an order that does not change"
+        return "" if threat.ordered else "needs records in an order that does not change"
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask at random as often as is needed or granted, then solve."""

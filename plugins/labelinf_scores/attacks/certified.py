@@ -9,11 +9,11 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import disturbance
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.certificates.summation import adds_pairwise
-from labelinf_scores.plans.sizing import intact
+from labelinf_scores.seen_through import unreadable
 
 if TYPE_CHECKING:
     from labelinf_scores.certificates.interval import Reading
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["evidence_of", "mismatch", "promise_of"]
 
@@ -22,11 +22,9 @@ _ANSWERS = "the curator answers every query on the true labels of all records, i
 
 def mismatch(threat: ScoreThreat) -> str:
     """Say why no block of records can be read from a score under ``threat``; empty when it can."""
-    if not threat.ordered:
-        return "needs records in an order that does not change"
-    if threat.scored < 1 or threat.averaged not in (None, threat.n_records):
-        return "needs a score over all records"
-    if threat.label_keep < 1 and (threat.magnification != 1 or threat.answer_epsilon < float("inf")):
+    if clause := unreadable(threat):
+        return clause
+    if threat.facts.label_fresh or threat.facts.debiased or (threat.label_keep < 1 and threat.magnification != 1):
         return "needs the same labels behind every score"
     if disturbance(threat, 1.0) == float("inf") and not 0 < threat.noise_std < float("inf"):
         return "the noise has no bound and no spread that is known"
@@ -54,7 +52,7 @@ def promise_of(
         present=tightest.present,
         statement=statement,
         conditions=f"{_ANSWERS}; {_arithmetic(threat)}",
-        proved=whole and bounded and intact(threat) and threat.allows(n_queries),
+        proved=whole and bounded and threat.facts.intact and threat.allows(n_queries),
         strict=True,
     )
 

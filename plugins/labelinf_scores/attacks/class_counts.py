@@ -19,11 +19,11 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
-from labelinf_scores.plans.sizing import reach, score_threat, tells_nothing
+from labelinf_scores.plans.sizing import reach, tells_nothing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,11 +41,11 @@ class ClassCounts(ScoreAttack):
 
     repeats: int = attrs.field(default=1, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows in which one class stands out."""
-        if threat.n_classes > 2 and not has_class_rows(score_threat(threat).loss):
+        if threat.n_classes > 2 and not has_class_rows(threat.loss):
             return "counting more than two classes is worked out for the log-loss only"
-        return tells_nothing(score_threat(threat))
+        return tells_nothing(threat)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask about one class after the other; the last takes what is left."""

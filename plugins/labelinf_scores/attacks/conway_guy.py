@@ -12,7 +12,7 @@ import attrs
 from labelinf_scores.attacks.block_attack import BlockAttack
 from labelinf_scores.constructions.conway_guy import ConwayGuy
 from labelinf_scores.constructions.weights import Code, Superincreasing
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["ConwayGuyWeights"]
 

@@ -19,12 +19,12 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.effects import Supposed
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, is_unlimited, no_powers
-from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["Doubling"]
 
@@ -41,17 +41,16 @@ class Doubling(ScoreAttack):
 
     start: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form; and noise that grows with the gaps is outgrown by none."""
-        facts = score_threat(threat)
-        if is_unlimited(facts) and facts.noise_factor > 0:
+        if is_unlimited(threat) and threat.noise_factor > 0:
             return "unclipped gaps cannot outgrow noise that grows with them"
-        return no_powers(facts)
+        return no_powers(threat)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Read block after block, twice, with gaps that grow as long as the readings disagree."""
         threat = oracle.threat
-        blind = attrs.evolve(threat, noise_bound=0.0, noise_std=0.0, noise_factor=0.0)
+        blind = threat.supposing(Supposed(bound=0.0, std=0.0))
         design = PowersDesign.choose(blind, base=math.e, tau=self.start)
         scored, position = np.full(threat.n_records, -1), 0
         try:

@@ -20,13 +20,13 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.binary_weights import binary_bits, binary_digits, binary_gaps
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
-from labelinf_scores.plans.sizing import expected_error, intact, score_threat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.plans.sizing import expected_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,19 +41,17 @@ _GUARD_BITS = 32
 class ExactBinary(ScoreAttack):
     """Recovers all labels of two classes from one exact score, of any loss."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It needs two classes and exact scores."""
-        threat = score_threat(threat)
         if threat.n_classes != 2:
             return "binary weights are for two classes"
         if threat.arithmetic != "exact":
             return f"needs exact scores; powers-blocks plays {threat.arithmetic}"
         return ""
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the error of the score stays below half of the smallest gap."""
-        threat = score_threat(threat)
-        if not intact(threat):
+        if not threat.facts.intact:
             return None
         return Promise(
             survives=math.ldexp(float(_widest(threat)), -threat.n_records) * (1 - 1e-12) / threat.n_records,

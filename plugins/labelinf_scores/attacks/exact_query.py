@@ -15,10 +15,10 @@ from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.prime_powers import row_sums
 from labelinf_scores.constructions.primes import first_primes, prime_product, rounding_margin
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_design import prime_queries, promise_of, unplayable
 from labelinf_scores.plans.prime_query import ROUNDING
-from labelinf_scores.plans.sizing import intact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def exact_promise(threat: ScoreThreat, statement: str) -> Promise | None:
     n, highest = threat.n_records, threat.n_classes - 1
     if threat.arithmetic != "exact":
         return promise_of(prime_queries(threat, n, classes=highest), ROUNDING, statement)
-    if not intact(threat):
+    if not threat.facts.intact:
         return None
     return Promise(
         survives=rounding_margin(prime_product(first_primes(n), highest)) * (1 - 1e-12) / n,

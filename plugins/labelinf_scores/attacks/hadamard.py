@@ -24,15 +24,14 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.message_passing import posterior_logits
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_plan import SignPlan
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-from labelinf_scores.plans.sizing import intact, score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,9 +52,9 @@ class HadamardAttack(ScoreAttack):
 
     queries_per_label: int = attrs.field(default=16, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
-        return no_sign_rows(score_threat(threat))
+        return no_sign_rows(threat)
 
     def plans(self, threat: ScoreThreat) -> list[SignPlan]:
         """Return how the queries are spent, for every bit of the label."""
@@ -66,11 +65,10 @@ class HadamardAttack(ScoreAttack):
             for bit in range(bits)
         ]
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the noise stays below L / (2N) and the budget pays for a square design."""
-        threat = score_threat(threat)
         plans = self.plans(threat)
-        if not intact(threat) or not all(plan.is_square for plan in plans):
+        if not threat.facts.intact or not all(plan.is_square for plan in plans):
             return None
         return Promise(
             survives=min(plan.rows.gap for plan in plans) / (2 * threat.n_records),

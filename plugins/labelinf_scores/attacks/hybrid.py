@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.hybrid_group import Group, HybridQuery
 from labelinf_scores.plans.hybrid_plan import HybridPlanner
-from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["Hybrid"]
 
@@ -45,9 +44,8 @@ class Hybrid(ScoreAttack):
 
     private: int = attrs.field(default=60, validator=[attrs.validators.ge(0), attrs.validators.le(60)])
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It needs a record at full span to stand out from the error of the score."""
-        threat = score_threat(threat)
         if unfit := mismatch(threat):
             return unfit
         try:
@@ -56,9 +54,8 @@ class Hybrid(ScoreAttack):
             return str(error)
         return "" if all(groups for _, groups in plan) else "not one label per query stands out from the error"
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when all queries are certified and fit the budget."""
-        threat = score_threat(threat)
         plan = _plan(self, threat)
         readings = [query.reading for _, groups in plan for group in groups for query in group.queries]
         return promise_of(

@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.ladder_offsets import FreeOffset, Laid
 from labelinf_scores.plans.ladder_plan import SAFE, LadderPlan
-from labelinf_scores.plans.sizing import intact, score_threat
+from labelinf_scores.seen_through import unreadable
 
 __all__ = ["LadderDescent"]
 
@@ -52,21 +52,19 @@ class LadderDescent(ScoreAttack):
 
     proper: bool = False
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """There must be a Ladder, and nothing random before it."""
-        facts = score_threat(threat)
-        if unfit := _unfit(facts, proper=self.proper):
+        if unfit := _unfit(threat, proper=self.proper):
             return unfit
-        return "" if self.plan(facts).is_possible else "no label stands out from the error of the score"
+        return "" if self.plan(threat).is_possible else "no label stands out from the error of the score"
 
     def plan(self, threat: ScoreThreat) -> LadderPlan:
         """Return how the Ladder of ``threat`` is descended."""
         return LadderPlan.choose(threat, proper=self.proper or threat.normalised)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when rows need not sum to one and the descent is long enough whatever the labels."""
-        facts = score_threat(threat)
-        plan = self.plan(facts)
+        plan = self.plan(threat)
         if not isinstance(plan.offset, FreeOffset) or not plan.is_possible:
             return None
         return Promise(
@@ -75,7 +73,7 @@ class LadderDescent(ScoreAttack):
             statement="labelinf theory, the Ladder",
             conditions="rows that do not sum to one are scored as they are; the curator answers every query on the "
             "true labels of all records, in order; the class counts are public",
-            proved=plan.is_long_enough and intact(facts) and facts.allows(plan.queries),
+            proved=plan.is_long_enough and threat.facts.intact and threat.allows(plan.queries),
             strict=True,
         )
 
@@ -175,9 +173,8 @@ def _unfit(threat: ScoreThreat, *, proper: bool) -> str:
     reasons = (
         (threat.ladder_step == 0, "there is no Ladder to descend"),
         (not threat.loss.is_log_loss, "needs the log-loss of probabilities"),
-        (is_noisy or math.isfinite(threat.answer_epsilon), "needs scores without noise before the Ladder"),
-        (not threat.ordered, "needs records in an order that does not change"),
-        (threat.scored < 1 or threat.averaged not in (None, threat.n_records), "needs a score over all records"),
+        (is_noisy or threat.facts.label_fresh, "needs scores without noise before the Ladder"),
+        (unreadable(threat) != "", unreadable(threat)),
         (proper and threat.n_classes > 2, "more than two classes need rows that do not sum to one"),
         (proper and threat.label_keep < 1, "needs to know how often every class is scored"),
     )

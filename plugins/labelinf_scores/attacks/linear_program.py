@@ -16,11 +16,10 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
-from labelinf_scores.plans.sizing import score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,11 +44,11 @@ class LinearProgram(ScoreAttack):
     objective: str = attrs.field(default=_AUTO, validator=attrs.validators.in_((_AUTO, *(norm.value for norm in Norm))))
     queries_per_label: float = attrs.field(default=4.0, validator=attrs.validators.gt(0))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """The program grows with the square of the records."""
         if threat.n_records > _MOST_RECORDS:
             return f"more than {_MOST_RECORDS} records make the program too large"
-        return no_sign_rows(score_threat(threat))
+        return no_sign_rows(threat)
 
     def norm(self, threat: ScoreThreat) -> Norm:
         """Return how deviations are weighed under ``threat``."""

@@ -23,16 +23,16 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.constructions.log_primes import log_prime_gaps, printed_scale, separation
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_design import most_labels, promise_of, unplayable
 from labelinf_scores.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, recover
 from labelinf_scores.plans.probe import Probe
-from labelinf_scores.plans.sizing import reach, score_threat, tells_nothing
+from labelinf_scores.plans.sizing import reach, tells_nothing
 
 __all__ = ["LogPrimes", "log_prime_query"]
 
@@ -77,11 +77,10 @@ class LogPrimes(ScoreAttack):
     tau: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     decoder: str = attrs.field(default=ROUNDING, validator=attrs.validators.in_((ROUNDING, NEAREST, PRINTED)))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Construction 2 is for two classes."""
         if threat.n_classes != 2:
             return "Construction 2 is for two classes"
-        threat = score_threat(threat)
         return tells_nothing(threat) or unplayable([self.design(threat)], self.decoder)
 
     def design(self, threat: ScoreThreat) -> PrimeQuery:
@@ -113,9 +112,9 @@ class LogPrimes(ScoreAttack):
         scale = 2 / separation(primes) * _RESERVE if self.decoder == NEAREST else float(printed_scale(primes))
         return min(scale * threat.n_records * self.tau or filling, filling)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the error of the score stays below tau."""
-        return promise_of([self.design(score_threat(threat))], self.decoder, "Aggarwal et al., AISTATS 2022, Theorem 2")
+        return promise_of([self.design(threat)], self.decoder, "Aggarwal et al., AISTATS 2022, Theorem 2")
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 __all__ = ["Majority"]
 

@@ -22,12 +22,11 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, blocks, needed_queries
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
-from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["PowersBlocks"]
 
@@ -46,17 +45,16 @@ class PowersBlocks(ScoreAttack):
     base: float = attrs.field(default=math.e, validator=attrs.validators.ge(math.e))
     labels_per_query: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows of this form."""
-        return no_powers(score_threat(threat))
+        return no_powers(threat)
 
     def design(self, threat: ScoreThreat) -> PowersDesign:
         """Return the gaps of one query under ``threat``."""
         return PowersDesign.choose(threat, base=self.base, tau=self.tau, n_labels=self.labels_per_query)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the error of the score stays below half the separation."""
-        threat = score_threat(threat)
         design = self.design(threat)
         return design.promise(
             "Aggarwal et al., ICML 2021, Algorithm 3", needed_queries(threat.n_records, design.n_labels)

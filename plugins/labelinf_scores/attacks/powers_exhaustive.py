@@ -20,13 +20,12 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
-from labelinf_scores.plans.sizing import score_threat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,19 +48,19 @@ class PowersExhaustive(ScoreAttack):
     tau: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
     base: float = attrs.field(default=math.e, validator=attrs.validators.ge(math.e))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Too many labellings cannot be searched."""
         if threat.n_records * math.log2(threat.n_classes) > _MOST_BITS:
             return f"more than 2^{_MOST_BITS} labellings to search"
-        return no_powers(score_threat(threat))
+        return no_powers(threat)
 
     def design(self, threat: ScoreThreat) -> PowersDesign:
         """Return the gaps of the query under ``threat``."""
         return PowersDesign.choose(threat, base=self.base, tau=self.tau, n_labels=threat.n_records)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the error of the score stays below half the separation."""
-        return self.design(score_threat(threat)).promise("Aggarwal et al., ICML 2021, Theorem 4", queries=1)
+        return self.design(threat).promise("Aggarwal et al., ICML 2021, Theorem 4", queries=1)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask once about everything."""

@@ -23,12 +23,11 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat, needed_queries
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_design import most_labels, prime_queries, promise_of, unplayable
 from labelinf_scores.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, recover
-from labelinf_scores.plans.sizing import score_threat
 
 __all__ = ["PrimeBlocks"]
 
@@ -49,9 +48,8 @@ class PrimeBlocks(ScoreAttack):
     classes: int = attrs.field(default=0, validator=attrs.validators.ge(0))
     decoder: str = attrs.field(default=ROUNDING, validator=attrs.validators.in_((ROUNDING, NEAREST)))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Primes need the log-loss of probabilities, and rows that the curator's format holds."""
-        threat = score_threat(threat)
         if not threat.loss.is_log_loss:
             return "primes need the log-loss; log-primes plays other losses"
         return unplayable(self.design(threat), self.decoder)
@@ -69,10 +67,10 @@ class PrimeBlocks(ScoreAttack):
         design = functools.partial(prime_queries, threat, classes=classes)
         return design(self.size or most_labels(design, min(_MOST, threat.n_records), self.decoder))
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, while the error of the score stays below the margin of the decoder."""
         statement = "Aggarwal et al., ICML 2021, " + ("Algorithm 1" if threat.n_classes == 2 else "Theorem 3, repaired")
-        return promise_of(self.design(score_threat(threat)), self.decoder, statement)
+        return promise_of(self.design(threat), self.decoder, statement)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""

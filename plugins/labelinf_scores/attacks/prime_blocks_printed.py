@@ -13,11 +13,10 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.primes import printed_block_size
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
-from labelinf_scores.plans.sizing import score_threat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrimeBlocksPrinted"]
 
@@ -29,16 +28,15 @@ _WORD = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}  # bits of
 class PrimeBlocksPrinted(ScoreAttack):
     """Algorithm 1 with m as printed, chosen from the bits of the curator's numbers alone."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """Algorithm 1 is for two classes and a bounded precision of nine bits at least."""
-        threat = score_threat(threat)
         if threat.n_classes != 2:
             return "Algorithm 1 is for two classes"
         if _phi(threat.arithmetic) < _LEAST_BITS:
             return "Algorithm 1 needs a bounded precision of at least 9 bits"
         return self._blocks(threat).refusal(threat)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """What that many labels a query really survive."""
         return self._blocks(threat).promise(threat)
 
@@ -46,8 +44,8 @@ class PrimeBlocksPrinted(ScoreAttack):
         """Play Algorithm 1."""
         return self._blocks(oracle.threat).run(oracle, rng)
 
-    def _blocks(self, threat: ThreatModel) -> PrimeBlocks:
-        phi = _phi(score_threat(threat).arithmetic)
+    def _blocks(self, threat: ScoreThreat) -> PrimeBlocks:
+        phi = _phi(threat.arithmetic)
         return PrimeBlocks(size=printed_block_size(phi, most=threat.n_records))
 
 

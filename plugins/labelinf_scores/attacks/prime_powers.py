@@ -18,15 +18,14 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.exact import product
 from labelinf_scores.attacks.exact_query import ask_once, exact_promise, exact_refusal
 from labelinf_scores.constructions.prime_powers import all_classes, power_rows, row_sums
 from labelinf_scores.constructions.primes import first_primes, needed_bits
 from labelinf_scores.decoders.divisibility import exponents
 from labelinf_scores.decoders.rounding import spelled_integer
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
-from labelinf_scores.plans.sizing import score_threat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,13 +58,13 @@ def classes_of_score(score: Any, primes: NDArray[np.int64], n_classes: int, *, b
 class PrimePowers(ScoreAttack):
     """Recovers all labels of any number of classes from one exact score."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It needs the log-loss, exact scores, and no clipping that reaches its predictions."""
-        return exact_refusal(score_threat(threat))
+        return exact_refusal(threat)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, from an exact score."""
-        return exact_promise(score_threat(threat), "Aggarwal et al., ICML 2021, Theorem 8")
+        return exact_promise(threat, "Aggarwal et al., ICML 2021, Theorem 8")
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask once; guess the majority class when the answer spells out no product of powers."""

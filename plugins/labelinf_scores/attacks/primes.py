@@ -19,13 +19,12 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.attacks.exact_query import ask_once, exact_promise, exact_refusal
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
 from labelinf_scores.decoders.divisibility import divisors
 from labelinf_scores.decoders.rounding import spelled_integer
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
-from labelinf_scores.plans.sizing import score_threat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,15 +54,15 @@ def labels_of_score(score: Any, primes: NDArray[np.int64], *, bits: int) -> NDAr
 class Primes(ScoreAttack):
     """Recovers all labels of two classes from one exact score."""
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """It needs two classes, the log-loss, exact scores, and no clipping that reaches its predictions."""
         if threat.n_classes != 2:
             return "Theorem 1 is for two classes; prime-powers serves more"
-        return exact_refusal(score_threat(threat))
+        return exact_refusal(threat)
 
-    def promise(self, threat: ThreatModel) -> Promise | None:
+    def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, from an exact score."""
-        return exact_promise(score_threat(threat), "Aggarwal et al., ICML 2021, Theorem 1")
+        return exact_promise(threat, "Aggarwal et al., ICML 2021, Theorem 1")
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask once; guess the majority class when the answer spells out no product of primes."""

@@ -24,13 +24,13 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.certificates.interval import last_place
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
-from labelinf_scores.plans.sizing import reach, score_threat
+from labelinf_scores.plans.sizing import reach
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,12 +55,11 @@ class SubsetInference(ScoreAttack):
 
     most_passes: int = attrs.field(default=64, validator=attrs.validators.ge(1))
 
-    def refusal(self, threat: ThreatModel) -> str:
+    def lacks(self, threat: ScoreThreat) -> str:
         """There must be a subset, two classes, and no noise but the subset itself."""
-        facts = score_threat(threat)
-        if unfit := _unfit(facts):
+        if unfit := _unfit(threat):
             return unfit
-        return "" if OutcomeRows.of(facts).gaps else "no record stands out from the error of the score"
+        return "" if OutcomeRows.of(threat).gaps else "no record stands out from the error of the score"
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask about all records, and again about those that may still show."""
@@ -170,7 +169,7 @@ def _scored(threat: ScoreThreat) -> int:
 def _error(threat: ScoreThreat) -> float:
     """Return how far the sum over the scored records may be from what its rows cost."""
     n = _scored(threat)
-    rounding = 0.0 if threat.decimals is None else 10.0**-threat.decimals / 2 * (1 + 2.0**-20)
+    rounding = threat.step / 2 * (1 + 2.0**-20)
     released = n * (last_place(threat, 1.0) / 2 + rounding)
     bits = SIGNIFICANT_BITS.get(threat.arithmetic)
     added = 0.0 if bits is None else _PLACES * 2.0 ** (math.frexp(n * math.log(2))[1] - bits)
@@ -214,14 +213,13 @@ def _fill(labels: NDArray[np.intp], threat: ScoreThreat) -> NDArray[np.float64]:
 
 def _unfit(threat: ScoreThreat) -> str:
     """Say why no subset can be inferred under ``threat``; empty when one can."""
-    same = threat.label_keep == 1 or math.isinf(threat.answer_epsilon)
     reasons = (
-        (threat.averaged in (None, threat.n_records), "all records are scored"),
+        (threat.facts.size == threat.n_records, "all records are scored"),
         (threat.n_classes > 2, "three outcomes a record are worked out for two classes"),
         (not threat.loss.is_log_loss, "needs the log-loss of probabilities"),
-        (bool(threat.noise) or threat.noise_factor > 0 or threat.magnification != 1, "needs scores without noise"),
+        (bool(threat.noise) or threat.magnification != 1, "needs scores without noise"),
         (threat.ladder_step > 0, "needs every score, not improvements alone"),
         (not threat.ordered, "needs records in an order that does not change"),
-        (not same, "needs the same labels behind every score"),
+        (threat.facts.label_fresh, "needs the same labels behind every score"),
     )
     return next((reason for is_so, reason in reasons if is_so), "")

@@ -28,8 +28,11 @@ from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import ScorerFindings, probe
-from labelinf_scores.game.score import Curator, Query, ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Curator, Query
+from labelinf_scores.game.effects import Moved, Rounded, RowSums, ScoreEffect
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scoring import Scorer
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["Leak", "audit_scorer", "findings_of", "strongest"]
@@ -138,8 +141,6 @@ def _built(builder: Builder, spec: str) -> ScoreAttack:
 
 
 def _told(scorer: Scorer, data: LabelSet, findings: ScorerFindings, loss: AdditiveLoss, queries: int) -> ScoreThreat:
-    half_step = 0.0 if findings.decimals is None else 0.5 * 10.0**-findings.decimals
-    noisy = findings.noise_std > 0
     return ScoreThreat(
         n_records=data.n_records,
         n_classes=data.n_classes,
@@ -148,14 +149,19 @@ def _told(scorer: Scorer, data: LabelSet, findings: ScorerFindings, loss: Additi
         arithmetic="float32" if findings.single_precision else scorer.facts.arithmetic,
         summation=scorer.facts.summation,
         # Rows just inside the clip cost what they say, however well the clip is known.
-        clip=findings.clip * (1 + 2 * findings.clip_error),
-        normalised=findings.normalised,
-        decimals=findings.decimals,
-        noise_bound=math.inf if noisy else half_step,
-        noise_std=findings.noise_std,
-        noise_fresh=noisy,
-        query_budget=queries or None,
+        scorer_clip=findings.clip * (1 + 2 * findings.clip_error),
+        scorer_effects=tuple(_probed(findings)),
+        granted=queries or None,
     )
+
+
+def _probed(findings: ScorerFindings) -> Iterator[ScoreEffect]:
+    if findings.normalised:
+        yield RowSums()
+    if findings.decimals is not None:
+        yield Rounded(step=10.0**-findings.decimals)
+    if findings.noise_std > 0:
+        yield Moved(bound=math.inf, std=findings.noise_std, fresh=True)
 
 
 def _play(

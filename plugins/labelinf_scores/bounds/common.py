@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["INDEPENDENT", "REAL_NOISE", "UNRELATED", "counts_allowance", "score_threat"]
 
@@ -33,5 +33,8 @@ def counts_allowance(single: float, double: float, n_records: int, n_classes: in
 
 
 def score_threat(threat: ThreatModel) -> ScoreThreat | None:
-    """Return ``threat`` when it is the score channel's, None otherwise: bounds are asked about every channel."""
-    return threat if isinstance(threat, ScoreThreat) else None
+    """Return ``threat`` when something can be said of it, None otherwise.
+
+    Bounds are asked about every channel; and where a stage has not said what it does, nothing is bounded.
+    """
+    return threat if isinstance(threat, ScoreThreat) and threat.known else None

@@ -31,7 +31,7 @@ from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence
 from labelinf_scores.constructions.powers import units
 from labelinf_scores.constructions.primes import first_primes, prime_product
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = [
     "ConstructionNoise",

@@ -16,14 +16,14 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.beside_ladder import beside_ladder
 from labelinf_scores.bounds.common import UNRELATED, score_threat
 from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
 from labelinf_scores.certificates.error import present_error
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 
+_SLACK = 1 + 2.0**-50  # a step of 1e-5 is no power of ten in doubles
 _FORMAT_BITS = {"float64": 64.0, "float32": 32.0, "float16": 16.0, "bfloat16": 16.0}
 
 
@@ -34,11 +34,10 @@ def answer_bits(threat: ScoreThreat) -> float:
     Stages nearer to the scorer that move an answer themselves widen L; what depends on earlier answers has no such L.
     """
     widths = [_format_bits(threat.arithmetic)]
-    if threat.decimals is not None:
-        step = 10.0**-threat.decimals
-        width = threat.magnification * threat.span + max(0.0, threat.jump - step)
+    if threat.step:
+        width = threat.magnification * threat.span + max(0.0, threat.jump - threat.step)
         if math.isfinite(width):
-            widths.append(math.log2(math.floor(width * 10**threat.decimals) + 2))
+            widths.append(math.log2(math.floor(width / threat.step * _SLACK) + 2))
     return min(widths)
 
 
@@ -79,7 +78,7 @@ def _fall(threat: ScoreThreat) -> float:
     within = threat.loss.is_log_loss and (threat.n_classes == 2 or not threat.normalised)
     if not (plain and within and threat.clip > 0):
         return math.inf
-    return threat.span + 2 * present_error(beside_ladder(threat), -math.log(threat.clip))
+    return threat.span + 2 * present_error(threat.beside_ladder, -math.log(threat.clip))
 
 
 @attrs.frozen(kw_only=True)

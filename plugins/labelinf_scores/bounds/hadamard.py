@@ -17,7 +17,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.constructions.hadamard_matrix import largest_order, smallest_order
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["HadamardNoise", "hadamard_std"]
 

@@ -16,7 +16,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.certificates.error import SIGNIFICANT_BITS
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
 
 __all__ = ["OneQuery"]
@@ -45,7 +45,7 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
             yield _enough(facts, facts.n_records, "noise above which no single query tells all labels")
     if facts.n_classes != 2:
         return
-    if facts.arithmetic in SIGNIFICANT_BITS and facts.decimals is None:
+    if facts.arithmetic in SIGNIFICANT_BITS and not facts.step:
         yield _labels(
             "labels that one answer tells with certainty",
             labels_in_one_answer(SIGNIFICANT_BITS[facts.arithmetic]),
@@ -53,13 +53,12 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
             f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
             "labelinf theory, the 53-label limit",
         )
-    if facts.decimals is not None and math.isfinite(facts.span):
-        step = 10.0**-facts.decimals
+    if facts.step and math.isfinite(facts.span):
         yield _labels(
             "labels that one rounded answer tells on average",
-            answer_entropy(n_records=facts.n_records, span=facts.span, step=step),
+            answer_entropy(n_records=facts.n_records, span=facts.span, step=facts.step),
             "log2(2 pi e ((L / (2 sqrt(N) r) + 1/2)^2 + 1/12)) / 2",
-            f"rounded to r = {step:g}; uniform labels, queries fixed beforehand",
+            f"rounded to r = {facts.step:g}; uniform labels, queries fixed beforehand",
             "labelinf theory, maximum entropy",
         )
 

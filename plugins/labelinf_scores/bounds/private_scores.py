@@ -21,10 +21,9 @@ from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.laplace import Laplace
-from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.profiles import GaussianProfile, Profile
 from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, counts_allowance, score_threat
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivateScores"]
 
@@ -73,10 +72,7 @@ class PrivateScores(Bound):
 
 def _profiles(facts: ScoreThreat, queries: int, moved: int) -> Iterator[tuple[str, Profile]]:
     """Yield what every private stage gives away when the labels of ``moved`` records change."""
-    for noise in facts.noise:
-        model, distance = noise.model, facts.shift + noise.jump
-        if not isinstance(model, PrivateNoise) or math.isinf(distance) or not model.holds_on(noise.jump):
-            continue
+    for model, distance in facts.facts.private_noise():
         mu, epsilon = moved * model.gaussian_mu(distance), moved * model.pure_epsilon(distance)
         if math.isfinite(mu):
             yield f"Gaussian noise, std {model.std:.4g}", GaussianProfile(mu * math.sqrt(queries))

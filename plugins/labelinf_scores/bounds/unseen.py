@@ -18,7 +18,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
 from labelinf_scores.bounds.common import score_threat
 from labelinf_scores.bounds.entropy import label_bits
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Unseen", "unseen_accuracy"]
 

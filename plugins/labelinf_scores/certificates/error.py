@@ -31,7 +31,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = [
     "SIGNIFICANT_BITS",
@@ -54,12 +54,13 @@ _NUMPY_BLOCK = 128  # NumPy adds up to this many terms in eight running sums
 _LONGEST_IN_BLOCK = 24  # of 127 terms: 14 in a running sum, 3 to join the eight sums, 7 left over
 
 
-def present_error(threat: ScoreThreat, largest_cost: float) -> float:
+def present_error(threat: ScoreThreat, largest_cost: float, *, bound: float | None = None) -> float:
     """Return the largest possible difference between the released and the exact score.
 
     Args:
         threat: What is public about the curator and its defences.
         largest_cost: The largest cost of any row for any label in the query, after clipping.
+        bound: Of the noise, where another than the threat's is supposed.
 
     Returns:
         The bound, in units of the score; infinity when the noise is unbounded.
@@ -68,20 +69,21 @@ def present_error(threat: ScoreThreat, largest_cost: float) -> float:
         Held for every arithmetic, by exact rational evaluation, in ``tests/scores/blocks/test_error.py``.
     """
     computed = arithmetic_error(threat, largest_cost)
-    return computed + disturbance(threat, largest_cost + computed)
+    return computed + disturbance(threat, largest_cost + computed, bound=bound)
 
 
-def disturbance(threat: ScoreThreat, largest_score: float) -> float:
+def disturbance(threat: ScoreThreat, largest_score: float, *, bound: float | None = None) -> float:
     """Return the defences' share of :func:`present_error`: largest change of a computed score that is released.
 
     Args:
         threat: What is public about the defences.
         largest_score: Largest computed score.
+        bound: Of the noise, where another than the threat's is supposed.
 
     Returns:
         The bound; infinity when the noise is unbounded, 0 without any.
     """
-    change = threat.noise_bound + threat.noise_factor * largest_score
+    change = (threat.noise_bound if bound is None else bound) + threat.noise_factor * largest_score
     if change == 0:
         return 0.0
     # A disturbed score is a double again, and rounding to decimals multiplies and divides first.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_scores.certificates.row_costs import CostedRow
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Reading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
 

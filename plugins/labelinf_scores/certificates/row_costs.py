@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LOG_ERROR", "ROW_BITS", "SMALL", "CostedRow", "adds_known_floats", "costed_row", "possible_costs"]
 

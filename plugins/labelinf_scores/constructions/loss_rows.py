@@ -24,7 +24,7 @@ from labelinf_scores.constructions.class_rows import class_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LossRows", "Rows", "format_of", "normalised", "room_of_proper_rows", "row_sum", "smallest_probability"]
 

@@ -1,10 +1,10 @@
 """Which rows suit a curator: exact ones for the log-loss in floats, the loss's own for everything else.
 
 Example:
-    >>> from labelinf_scores.game.score import ScoreThreat
+    >>> from labelinf_scores.game.threat import ScoreThreat
     >>> from labelinf_scores.metrics.log_loss import LogLoss
     >>> threat = ScoreThreat(n_records=9, n_classes=2, prior=(0.5, 0.5), loss=LogLoss(), arithmetic="float64",
-    ...                      summation="numpy", clip=2.0**-52)
+    ...                      summation="numpy", scorer_clip=2.0**-52)
     >>> rows_for(threat).neutral.certain_cost
     0.6931471805599453
 """
@@ -18,7 +18,7 @@ from labelinf_scores.constructions.log_rows import FreeRows, ProperRows
 from labelinf_scores.constructions.loss_rows import LossRows, Rows, format_of
 
 if TYPE_CHECKING:
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["FreeRows", "LossRows", "ProperRows", "Rows", "computes_as_it_reads", "rows_for"]
 

@@ -15,7 +15,7 @@ from labelinf_scores.seen_through import kept_when_read
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["certainly", "likeliest_labels", "scored_prior"]
 

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Clipped, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Clip"]
 
@@ -33,14 +35,14 @@ class Clip(ScoreDefence):
         """Return a guard that clips."""
         return _Clipping(self.epsilon)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The narrower of two clips counts.
 
         Raises:
             InputError: The loss does not take probabilities.
         """
         need_probabilities(threat, "clip")
-        return attrs.evolve(threat, clip=max(threat.clip, self.epsilon))
+        return (Clipped(epsilon=self.epsilon),)
 
 
 class _Clipping(Guard):

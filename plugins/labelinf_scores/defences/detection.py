@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["label_gaps", "outweighing_rows"]
 

@@ -13,9 +13,11 @@ import numpy as np
 
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.profiles import gaussian_mu
-from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
+from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["GaussianDp"]
 
@@ -37,19 +39,23 @@ class GaussianDp(ScoreDefence):
     delta: float = attrs.field(default=1e-6, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
 
         Raises:
             InputError: The loss is not clipped, so that no finite scale will do.
         """
-        told = resolve(self, self._noise(threat), threat)
-        return budgeted(told, self.queries, self.epsilon, self.delta) if self.queries else told
+        return (Added(model=self._model(threat)), *self._budget())
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that adds the calibrated noise."""
-        return self._noise(threat).start(threat, rng)
+        return ScoreNoise(model=self._model(threat)).start(threat, rng)
 
-    def _noise(self, threat: ScoreThreat) -> ScoreNoise:
+    def _model(self, threat: ScoreThreat) -> Gaussian:
         wider = math.sqrt(max(1, self.queries)) * finite_sensitivity(threat, "Gaussian")
-        return ScoreNoise(model=Gaussian(scale=wider / gaussian_mu(self.epsilon, self.delta)))
+        return Gaussian(scale=wider / gaussian_mu(self.epsilon, self.delta))
+
+    def _budget(self) -> tuple[Budgeted, ...]:
+        if not self.queries:
+            return ()
+        return (Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon, delta=self.delta),)

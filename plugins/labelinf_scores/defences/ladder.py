@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import to_step
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Laddered, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Ladder"]
 
@@ -38,9 +40,9 @@ class Ladder(ScoreDefence):
         """Return a guard that remembers the best answer."""
         return _Climbing(self.step)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """An answer may be any earlier one: its error has no bound."""
-        return attrs.evolve(threat, ladder_step=max(self.step, threat.ladder_step), noise_bound=math.inf, jump=math.inf)
+        return (Laddered(step=self.step),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

@@ -8,9 +8,11 @@ import numpy as np
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.laplace import Laplace
-from labelinf_scores.defences.calibration import budgeted, finite_sensitivity, resolve
+from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LaplaceDp"]
 
@@ -30,22 +32,23 @@ class LaplaceDp(ScoreDefence):
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
 
         Raises:
             InputError: The loss is not clipped, so that no finite scale will do.
         """
-        told = resolve(self, self._noise(threat), threat)
-        return budgeted(told, self.queries, self.epsilon) if self.queries else told
+        return (Added(model=self._model(threat)), *self._budget())
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         """Return a guard that adds the calibrated noise."""
-        return self._noise(threat).start(threat, rng)
+        return ScoreNoise(model=self._model(threat)).start(threat, rng)
 
-    def _noise(self, threat: ScoreThreat) -> ScoreNoise:
-        scale = max(1, self.queries) * finite_sensitivity(threat, "Laplace") / self.epsilon
-        return ScoreNoise(model=Laplace(scale=scale))
+    def _model(self, threat: ScoreThreat) -> Laplace:
+        return Laplace(scale=max(1, self.queries) * finite_sensitivity(threat, "Laplace") / self.epsilon)
+
+    def _budget(self) -> tuple[Budgeted, ...]:
+        return (Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon),) if self.queries else ()
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

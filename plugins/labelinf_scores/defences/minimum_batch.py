@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Refusing, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["MinimumBatch"]
 
@@ -36,9 +38,9 @@ class MinimumBatch(ScoreDefence):
         """Return a guard that counts the records a query speaks of."""
         return _Counting(self, threat)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """A query may be declined for what it looks like."""
-        return attrs.evolve(threat, refuses=True)
+        return (Refusing(),)
 
 
 class _Counting(Guard):

@@ -10,7 +10,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Reordered, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PermuteLabels"]
 
@@ -27,9 +29,9 @@ class PermuteLabels(ScoreDefence):
         """Return a guard that permutes."""
         return _Permuting(rng.permutation(threat.n_records))
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The order is unknown."""
-        return attrs.evolve(threat, ordered=False)
+        return (Reordered(),)
 
 
 class _Permuting(Guard):

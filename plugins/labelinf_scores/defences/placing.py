@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["need_nothing_random_nearer", "need_probabilities", "takes_probabilities"]
-
-
-def takes_probabilities(threat: ScoreThreat) -> bool:
-    """Whether the loss takes probabilities, not logits."""
-    return threat.loss.fault_of_values(np.array([2.0])) != ""
+__all__ = ["need_nothing_random_nearer", "need_probabilities"]
 
 
 def need_probabilities(threat: ScoreThreat, name: str) -> None:
@@ -23,7 +14,7 @@ def need_probabilities(threat: ScoreThreat, name: str) -> None:
     Raises:
         InputError: The loss does not take probabilities.
     """
-    if not takes_probabilities(threat):
+    if threat.loss.takes_logits:
         raise InputError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
 
 
@@ -31,19 +22,12 @@ def need_nothing_random_nearer(threat: ScoreThreat, name: str) -> None:
     """Refuse stages nearer to the scorer that round, perturb or select: they would act on the wrong thing.
 
     A stage that asks the next one several times, or about other records, changes what a guarantee given nearer to the
-    scorer is worth.
+    scorer is worth. What is unknown is refused nowhere: nothing is certified behind it anyway.
 
     Raises:
         InputError: There is such a stage.
     """
-    plain = (
-        threat.decimals is None
-        and threat.noise_bound == threat.noise_std == threat.noise_factor == threat.ladder_step == 0
-        and threat.label_keep == threat.scored == threat.magnification == 1
-        and math.isinf(threat.answer_epsilon)
-        and threat.ordered
-    )
-    if not plain:
+    if threat.known and not threat.facts.plain:
         raise InputError(
             f"{name} must stand nearer to the scorer than rounding, noise, randomised response and other subsets; "
             f"move it to the front of the pipeline."

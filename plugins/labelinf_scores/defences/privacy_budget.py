@@ -12,9 +12,9 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_privacy.noise.private import PrivateNoise
-from labelinf_scores.defences.calibration import budgeted
-from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.effects import Budgeted, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivacyBudget"]
 
@@ -35,13 +35,13 @@ class PrivacyBudget(ScoreDefence):
         """Return a guard that lets everything through; the oracle keeps count."""
         return Guard()
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """So many queries, and the guarantee of their sum.
 
         Raises:
             InputError: Nothing nearer to the scorer is purely private, or the budget does not pay for one answer.
         """
-        price = _price(threat)
+        price = threat.supposed.facts.answer_price
         if math.isinf(price):
             raise InputError(
                 "privacy-budget needs answers with pure label-DP; put clip(epsilon=...) and laplace-dp(epsilon=...) "
@@ -50,14 +50,4 @@ class PrivacyBudget(ScoreDefence):
         queries = math.floor(self.epsilon / price * (1 + 2.0**-50))
         if queries < 1:
             raise InputError(f"epsilon={self.epsilon} must pay for at least one answer, which costs {price:.4g}.")
-        return budgeted(threat, queries, self.epsilon)
-
-
-def _price(threat: ScoreThreat) -> float:
-    """Return the epsilon of one answer."""
-    noises = [
-        noise.model.pure_epsilon(threat.shift + noise.jump)
-        for noise in threat.noise
-        if isinstance(noise.model, PrivateNoise) and noise.model.holds_on(noise.jump)
-    ]
-    return min([threat.answer_epsilon, *noises])
+        return (Budgeted(queries=queries, shared=True, epsilon=self.epsilon),)

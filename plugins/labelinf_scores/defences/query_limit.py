@@ -7,8 +7,9 @@ import numpy as np
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.defences.calibration import granted
-from labelinf_scores.game.score import Guard, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.effects import Budgeted, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["QueryLimit"]
 
@@ -30,9 +31,9 @@ class QueryLimit(ScoreDefence):
         """Return a guard that lets everything through; the oracle keeps count."""
         return Guard()
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The smaller of two budgets counts."""
-        return attrs.evolve(threat, query_budget=granted(threat, self.queries))
+        return (Budgeted(queries=self.queries),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

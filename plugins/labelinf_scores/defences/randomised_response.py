@@ -11,8 +11,6 @@ The score of perturbed labels leans towards a blind guess. Since a perturbed lab
 
 from __future__ import annotations
 
-import math
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,9 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.randomised_response import keep_probability, perturb
 from labelinf_scores.defences.answers import combined
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Perturbed, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["RandomisedResponse"]
 
@@ -49,22 +49,15 @@ class RandomisedResponse(ScoreDefence):
         perturbing = _Perturbing(self.epsilon, threat.n_classes, self.fresh, rng)
         return _Debiasing(perturbing, self.epsilon, threat.n_classes) if self.debiased else perturbing
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Labels survive with the probability of all perturbations together; the guarantee is the better one.
 
         Raises:
             InputError: Debiased, but something random stands nearer to the scorer.
         """
-        keep = keep_probability(self.epsilon, threat.n_classes)
-        told = attrs.evolve(threat, label_keep=_kept_twice(threat.label_keep, keep, threat.n_classes))
         if self.debiased:
             need_nothing_random_nearer(threat, "a debiased randomised-response")
-            told = _magnified(told, 1 / (keep - (1 - keep) / (threat.n_classes - 1)))
-        if self.fresh:
-            return _fresh(told, self.epsilon, keep)
-        if self.epsilon <= threat.label_epsilon:
-            return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=0.0)
-        return told
+        return (Perturbed(epsilon=self.epsilon, fresh=self.fresh, debiased=self.debiased),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
@@ -77,27 +70,6 @@ class RandomisedResponse(ScoreDefence):
                 strongest=0.01,
             ),
         )
-
-
-def _kept_twice(first: float, second: float, n_classes: int) -> float:
-    return first * second + (1 - first) * (1 - second) / (n_classes - 1)
-
-
-def _magnified(threat: ScoreThreat, factor: float) -> ScoreThreat:
-    """Differences of the score grow, and it is no longer the score of any labels: its error has no small bound."""
-    return attrs.evolve(threat, magnification=threat.magnification * factor, noise_bound=math.inf)
-
-
-def _fresh(threat: ScoreThreat, epsilon: float, keep: float) -> ScoreThreat:
-    """Labels perturbed anew are fresh noise on the score: at most the span, and seldom nearly that much."""
-    span = threat.magnification * threat.span
-    return attrs.evolve(
-        threat,
-        answer_epsilon=min(threat.answer_epsilon, epsilon),
-        noise_fresh=True,
-        noise_bound=threat.noise_bound + span,
-        noise_std=math.hypot(threat.noise_std, span * math.sqrt(keep * (1 - keep) / threat.n_records)),
-    )
 
 
 class _Perturbing(Guard):

@@ -14,7 +14,9 @@ from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps, outweighing_rows
 from labelinf_scores.defences.placing import need_probabilities
 from labelinf_scores.detector import detector
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Refusing, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["RefuseConstructions"]
 
@@ -41,14 +43,14 @@ class RefuseConstructions(ScoreDefence):
         """Return a guard that looks for the marks."""
         return _Detecting(self, threat)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """A query may be declined for what it looks like.
 
         Raises:
             InputError: The loss does not take probabilities.
         """
         need_probabilities(threat, "refuse-constructions")
-        return attrs.evolve(threat, refuses=True)
+        return (Refusing(),)
 
 
 class _Detecting(Guard):

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import rounded
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Rounded, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Round"]
 
@@ -35,16 +37,9 @@ class Round(ScoreDefence):
         """Return a guard that rounds."""
         return _Rounding(self.decimals)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Half a step more noise; the coarsest rounding counts; one label may move the score by one step more."""
-        step = 10.0**-self.decimals
-        coarser = self.decimals if threat.decimals is None else min(threat.decimals, self.decimals)
-        return attrs.evolve(
-            threat,
-            decimals=coarser,
-            noise_bound=threat.noise_bound + step / 2,
-            jump=threat.jump + step,
-        )
+        return (Rounded(step=10.0**-self.decimals),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

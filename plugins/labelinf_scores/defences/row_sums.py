@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.answers import precise
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import RowSums, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["EnforceRowSums", "RowAction"]
 
@@ -47,14 +49,14 @@ class EnforceRowSums(ScoreDefence):
         """Return a guard that checks or renormalises rows."""
         return _Rejecting(self.tolerance) if self.action == RowAction.REJECT.value else _Renormalising()
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Rows are normalised.
 
         Raises:
             InputError: The loss does not take probabilities.
         """
         need_probabilities(threat, "enforce-row-sums")
-        return attrs.evolve(threat, normalised=True)
+        return (RowSums(),)
 
 
 class _Rejecting(Guard):

@@ -19,9 +19,10 @@ from labelinf_core.contracts.components import Knob, NoiseModel
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.noise.uniform import Uniform
-from labelinf_scores.defences.answers import add, scaled
-from labelinf_scores.defences.placing import takes_probabilities
-from labelinf_scores.game.score import AddedNoise, Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.defences.answers import add, on_grid, scaled
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Added, Scaled, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.shapes import columns
 
 __all__ = ["ScoreNoise"]
@@ -46,18 +47,10 @@ class ScoreNoise(ScoreDefence):
         """Return a guard that adds noise."""
         return _Sticky(self.model, rng, folded=_folds(threat)) if self.sticky else _Fresh(self.model, rng)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Bounds add up, and so do variances; a factor is told apart."""
-        fresh = threat.noise_fresh or not self.sticky
-        if self.model.multiplicative:
-            return attrs.evolve(_magnified(threat, 1 + self.model.bound), noise_fresh=fresh)
-        return attrs.evolve(
-            threat,
-            noise=(*threat.noise, AddedNoise(model=self.model, jump=_jump(self.model, threat))),
-            noise_bound=threat.noise_bound + self.model.bound,
-            noise_std=math.hypot(threat.noise_std, self.model.std),
-            noise_fresh=fresh,
-        )
+        effect = Scaled if self.model.multiplicative else Added
+        return (effect(model=self.model, sticky=self.sticky),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
@@ -78,33 +71,6 @@ class ScoreNoise(ScoreDefence):
         )
 
 
-def _jump(model: NoiseModel, threat: ScoreThreat) -> float:
-    """Return the jump of what noise is added to; infinity where it needs a grid and has none.
-
-    The grid is that of the rounding just nearer to the scorer: noise or a factor in between leaves it.
-    """
-    if not isinstance(model, PrivateNoise) or model.grid == 0:
-        return threat.jump
-    step = math.nan if threat.decimals is None else 10.0**-threat.decimals
-    return step if threat.jump == step and not threat.noise and threat.noise_factor == 0 else math.inf
-
-
-def _magnified(threat: ScoreThreat, factor: float) -> ScoreThreat:
-    return attrs.evolve(
-        threat,
-        noise_factor=(1 + threat.noise_factor) * factor - 1,
-        magnification=threat.magnification * factor,
-        noise_bound=_times(threat.noise_bound, factor),
-        noise_std=_times(threat.noise_std, factor),
-        jump=_times(threat.jump, factor),
-    )
-
-
-def _times(value: float, factor: float) -> float:
-    """Return the product, 0 for no value whatever the factor."""
-    return value * factor if value else 0.0
-
-
 class _Fresh(Guard):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model = model
@@ -113,7 +79,10 @@ class _Fresh(Guard):
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
         drawn = float(self._model.sample(self._generator(query), 1)[0])
         answer = ask(labels, query)
-        return scaled(answer, drawn) if self._model.multiplicative else add(answer, drawn)
+        if self._model.multiplicative:
+            return scaled(answer, drawn)
+        step = self._model.grid if isinstance(self._model, PrivateNoise) else 0.0
+        return on_grid(answer, drawn, step) if step else add(answer, drawn)
 
     def _generator(self, query: Query) -> np.random.Generator:
         return self._rng
@@ -135,7 +104,7 @@ def _folds(threat: ScoreThreat) -> bool:
 
     Where it does not, one column and two may score differently, and one draw for both would show by how much.
     """
-    return {threat.arithmetic, threat.input_format or threat.arithmetic} == {"float64"} and takes_probabilities(threat)
+    return {threat.arithmetic, threat.input_format or threat.arithmetic} == {"float64"} and not threat.loss.takes_logits
 
 
 def _bytes(predictions: NDArray[Any], *, folded: bool) -> bytes:

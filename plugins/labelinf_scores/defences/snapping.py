@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.defences.calibration import finite_sensitivity, resolve
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.defences.calibration import finite_sensitivity
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Private, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Snapping"]
 
@@ -44,36 +46,32 @@ class Snapping(ScoreDefence):
         return _Snapping(
             Mechanism(
                 epsilon=self.epsilon,
-                sensitivity=self.sensitivity or finite_sensitivity(threat, "Laplace"),
+                sensitivity=self._calibrated(threat),
                 lower=0.0,
                 upper=self.highest,
                 random_state=int(rng.integers(2**31)),
             )
         )
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Private answers; noise of the Laplace scale and a rounding step of at most twice that.
 
         Raises:
             InputError: The loss is not clipped, so that no finite scale will do.
         """
+        calibrated = self._calibrated(threat)
+        scale = calibrated / self.epsilon
+        std = scale * math.sqrt(2 + 4 / 12)
+        return (Private(epsilon=self.epsilon, sensitivity=calibrated, std=std, jump=2 * scale),)
+
+    def _calibrated(self, threat: ScoreThreat) -> float:
         needed = finite_sensitivity(threat, "Laplace")
-        if self.sensitivity == 0:
-            return resolve(self, attrs.evolve(self, sensitivity=needed), threat)
-        if self.sensitivity < needed:
+        if 0 < self.sensitivity < needed:
             raise InputError(
                 f"snapping with sensitivity={self.sensitivity:g} is not private: one label moves the score by "
                 f"{needed:g} here; leave sensitivity out to have it found."
             )
-        scale = self.sensitivity / self.epsilon
-        return attrs.evolve(
-            threat,
-            answer_epsilon=min(threat.answer_epsilon, self.epsilon),
-            noise_bound=math.inf,
-            noise_std=math.hypot(threat.noise_std, scale * math.sqrt(2 + 4 / 12)),
-            noise_fresh=True,
-            jump=threat.jump + 2 * scale,
-        )
+        return self.sensitivity or needed
 
 
 class _Snapping(Guard):

@@ -7,8 +7,6 @@ their labels. Fresh: q queries see a share ``1 - (1 - t)**q``.
 
 from __future__ import annotations
 
-import math
-
 import attrs
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +14,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Sampled, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Subset"]
 
@@ -42,20 +42,14 @@ class Subset(ScoreDefence):
         size = self._size(threat)
         return _FreshSubset(size, rng) if self.fresh else _FixedSubset(size, rng)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Fewer records are scored, and each counts for more; a fresh subset is fresh noise, too.
 
         Raises:
             InputError: Something random stands nearer to the scorer.
         """
         need_nothing_random_nearer(threat, "subset")
-        size = self._size(threat)
-        told = attrs.evolve(threat, scored=size / threat.n_records, averaged=size, scored_fresh=self.fresh)
-        if not self.fresh or size == threat.n_records:
-            return told
-        return attrs.evolve(
-            told, noise_fresh=True, noise_bound=threat.span, noise_std=threat.span / (2 * math.sqrt(size))
-        )
+        return (Sampled(size=self._size(threat), fresh=self.fresh),)
 
     def _size(self, threat: ScoreThreat) -> int:
         return max(1, round(self.share * threat.n_records))

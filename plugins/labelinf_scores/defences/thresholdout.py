@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.defences.answers import add
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, Refusing, Sampled, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Thresholdout"]
 
@@ -45,7 +47,7 @@ class Thresholdout(ScoreDefence):
         n_open = self._open(threat)
         return _Splitting(self, np.sort(order[:n_open]), np.sort(order[n_open:]), rng)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The answer is another sample's score, and sometimes noisy: its error has no bound.
 
         Raises:
@@ -54,15 +56,8 @@ class Thresholdout(ScoreDefence):
         need_nothing_random_nearer(threat, "thresholdout")
         if threat.n_records < 2:
             raise InputError("thresholdout splits the records in two, and there is only one.")
-        return attrs.evolve(
-            threat,
-            noise_bound=math.inf,
-            noise_std=self.scale * math.sqrt(2),
-            noise_fresh=True,
-            averaged=self._open(threat),
-            jump=math.inf,
-            refuses=True,
-        )
+        opened = Sampled(size=self._open(threat), others=True)
+        return (opened, Moved(bound=math.inf, std=self.scale * math.sqrt(2), fresh=True), Refusing())
 
     def _open(self, threat: ScoreThreat) -> int:
         """Return how many records are open: neither none nor all."""

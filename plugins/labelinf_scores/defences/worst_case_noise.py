@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from labelinf_scores.bounds.worst_case import hideable, hiding_noise
 from labelinf_scores.defences.answers import combined, to_step
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Hidden, Moved, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["WorstCaseNoise"]
 
@@ -40,15 +42,14 @@ class WorstCaseNoise(ScoreDefence):
         left = self.tau - hiding_noise(threat.span, threat.n_records, len(hidden), threat.n_classes)
         return _Hiding(hidden, threat.n_classes, 2 * max(left, 0.0))
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Bounded noise; hidden records are never scored.
 
         Raises:
             InputError: Something random stands nearer to the scorer.
         """
         need_nothing_random_nearer(threat, "worst-case-noise")
-        seen = 1 - self._hidden(threat) / threat.n_records
-        return attrs.evolve(threat, noise_bound=self.tau, jump=2 * self.tau, scored=seen)
+        return (Hidden(count=self._hidden(threat)), Moved(bound=self.tau))
 
     def _hidden(self, threat: ScoreThreat) -> int:
         return 0 if math.isinf(threat.span) else hideable(threat.span, threat.n_records, self.tau, threat.n_classes)

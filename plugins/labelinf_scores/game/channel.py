@@ -25,9 +25,11 @@ from labelinf_core.contracts.components import (
 )
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_scores.game.score import Curator, ScoreAttack, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Curator, ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -96,7 +98,7 @@ class ScoreChannel(Channel):
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
         facts = make_scorer(self.scorer, loss, data.n_classes).facts
-        threat: ThreatModel = ScoreThreat(
+        return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
             prior=data.prior,
@@ -104,18 +106,15 @@ class ScoreChannel(Channel):
             arithmetic=facts.arithmetic,
             summation=facts.summation,
             input_format=facts.input_format,
-            clip=facts.clip,
-            query_budget=self.queries or None,
-            defences=defences,
-        )
-        for defence in defences:
-            threat = defence.tell(threat)
-        return of_channel(threat, ScoreThreat, "threat model", "score")
+            scorer_clip=facts.clip,
+            scorer_effects=facts.effects,
+            granted=self.queries or None,
+        ).through(defences)
 
     def spending(self, threat: ThreatModel, queries: int) -> ScoreThreat | None:
         """Return ``threat`` with a budget of ``queries``; None for no query, after which only a blind guess is left."""
         told = of_channel(threat, ScoreThreat, "threat model", "score")
-        return attrs.evolve(told, query_budget=queries) if queries > 0 and told.allows(queries) else None
+        return attrs.evolve(told, granted=queries) if queries > 0 and told.allows(queries) else None
 
     def check(self, data: LabelSet) -> None:
         """Ask the scorer for one score, of a prediction that says nothing.

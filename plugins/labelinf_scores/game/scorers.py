@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.names import NAMES
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["ImportedScorer", "LossScorer", "SklearnScorer", "make_scorer"]
 
 
-_DOUBLES = ScorerFacts(
-    arithmetic="float64",
-    clip=float(np.finfo(np.float64).eps),
-    summation="unknown",
-    input_format="float64",
-)
+def _assumed(scorer: str) -> ScorerFacts:
+    """Return what an attack supposes of a scorer of which nothing is known."""
+    return ScorerFacts(
+        arithmetic="float64",
+        clip=float(np.finfo(np.float64).eps),
+        summation="unknown",
+        input_format="float64",
+        effects=(Unknown(stage=scorer),),
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -113,12 +117,10 @@ class ImportedScorer:
     Attributes:
         target: ``module:function``.
         function: The function itself.
-        clip: What the user says of its clipping; the machine epsilon unless told.
     """
 
     target: str
     function: Callable[..., Any] = attrs.field(repr=False)
-    clip: float = float(np.finfo(np.float64).eps)
 
     @classmethod
     def load(cls, target: str) -> ImportedScorer:
@@ -141,8 +143,9 @@ class ImportedScorer:
 
     @property
     def facts(self) -> ScorerFacts:
-        """What is public about it: taken for doubles, summed in an order nobody promised."""
-        return attrs.evolve(_DOUBLES, clip=self.clip)
+        """What is public about it: declared as ``function.facts``, or unknown and taken for doubles."""
+        declared = getattr(self.function, "facts", None)
+        return declared if isinstance(declared, ScorerFacts) else _assumed(self.target)
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
         """Return the function's answer.
@@ -195,7 +198,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
             )
         return SklearnScorer(n_classes=n_classes, dtype="float32" if name.endswith("32") else "float64")
     if name.startswith("cmd:"):
-        return CommandScorer(command=name.removeprefix("cmd:"), facts=_DOUBLES)
+        return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if ":" in name and not name.startswith("fpa:"):
         return ImportedScorer.load(name)
     try:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import numbers
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Answer", "Query", "Scorer", "ScorerFacts"]
+from labelinf_core.contracts.errors import QueryRefusedError
+
+if TYPE_CHECKING:
+    from labelinf_core.contracts.effects import Effect
+    from labelinf_scores.game.effects import ScoreFacts
+
+__all__ = ["Answer", "Query", "Scorer", "ScorerFacts", "as_numbers"]
+
+_PLAIN = frozenset({float, int, bool, type(gmpy2.mpz()), type(gmpy2.mpq()), type(gmpy2.mpfr())})
 
 Answer = Any  #: a float, or a ``gmpy2.mpfr`` from a curator that computes exactly
 
@@ -37,12 +47,14 @@ class ScorerFacts:
         clip: It clips probabilities to ``[clip, 1 - clip]``; 0 when it does not.
         summation: ``"numpy"``, ``"exact"`` or ``"unknown"``.
         input_format: Name of the arithmetic that predictions are rounded to first.
+        effects: What else it does; :class:`~labelinf_core.contracts.effects.Unknown` when all of this is assumed.
     """
 
     arithmetic: str
     clip: float
     summation: str
     input_format: str
+    effects: tuple[Effect[ScoreFacts], ...] = ()
 
 
 class Scorer(Protocol):
@@ -54,3 +66,30 @@ class Scorer(Protocol):
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
         """Return the score of ``query`` against ``labels``."""
+
+
+def as_numbers(predictions: NDArray[Any]) -> NDArray[Any]:
+    """Return predictions whose elements are plain numbers.
+
+    An object may compare as one number and compute as another, or remember who looked at it. Each is asked for its
+    value once, before anything else looks at it.
+
+    Raises:
+        QueryRefusedError: An element has no value.
+    """
+    if predictions.dtype != object:
+        return predictions
+    plain = np.empty(predictions.shape, dtype=object)
+    plain.flat = [_value(item) for item in predictions.flat]
+    return plain
+
+
+def _value(item: Any) -> Any:
+    if type(item) in _PLAIN:
+        return item
+    try:
+        if isinstance(item, numbers.Rational):
+            return gmpy2.mpq(int(item.numerator), int(item.denominator))
+        return float(item)
+    except Exception as error:  # an object of the adversary's making may do anything
+        raise QueryRefusedError(f"a prediction of type {type(item).__name__} is no number.") from error

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Defence, LabelSet, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_data.bunches import load_bunch
-from labelinf_scores.game.score import Curator, ScoreThreat
+from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Panel", "ScoreGame", "Submission", "Utility", "honest_panel", "utility"]
 
@@ -187,7 +188,7 @@ def utility(
 def _query(submission: Submission, threat: ScoreThreat) -> Query:
     """Probabilities, or their logits for a loss that takes logits."""
     rows = submission.probabilities
-    if threat.loss.fault_of_values(np.array([2.0])) == "":
+    if threat.loss.takes_logits:
         rows = np.log(rows)
         return Query(predictions=rows[:, 1] - rows[:, 0] if threat.n_classes == 2 else rows)
     return Query(predictions=rows[:, 1] if threat.n_classes == 2 else rows)

@@ -30,6 +30,11 @@ class AdditiveLoss(Loss, abc.ABC):
 
     is_log_loss: bool = False
 
+    @property
+    def takes_logits(self) -> bool:
+        """Whether predictions are logits, any real numbers; otherwise they are probabilities."""
+        return self.fault_of_values(np.array([2.0])) == ""
+
     @abc.abstractmethod
     def costs(self, predictions: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
         """Return what each row costs for each label.

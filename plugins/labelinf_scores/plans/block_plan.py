@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_scores.constructions.weights import Code
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Block", "BlockPlanner", "decode_blocks"]
 

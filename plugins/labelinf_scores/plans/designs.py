@@ -28,7 +28,7 @@ from labelinf_scores.constructions.weights import Superincreasing
 
 if TYPE_CHECKING:
     from labelinf_scores.constructions.weights import Code
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["MOST_ROWS", "Design", "Designer"]
 

@@ -37,7 +37,7 @@ from labelinf_scores.plans.hybrid_group import Group, HybridQuery, Weighing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["HybridPlanner"]
 

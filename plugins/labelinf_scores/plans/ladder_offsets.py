@@ -31,7 +31,7 @@ from labelinf_scores.plans.sizing import reach
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["CountedOffset", "FreeOffset", "Laid", "Offset"]
 

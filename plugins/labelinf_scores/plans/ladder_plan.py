@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_scores.beside_ladder import beside_ladder
 from labelinf_scores.certificates.error import present_error
-from labelinf_scores.game.score import needed_queries
+from labelinf_scores.game.oracle import needed_queries
 from labelinf_scores.plans.ladder_offsets import CountedOffset, FreeOffset, Offset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["SAFE", "LadderPlan"]
 
@@ -86,7 +85,7 @@ class LadderPlan:
     @property
     def error(self) -> float:
         """Largest error of a score before and after the Ladder, by its arithmetic and by all other stages."""
-        return present_error(beside_ladder(self.threat), self.offset.surest + self.offset.span)
+        return present_error(self.threat.beside_ladder, self.offset.surest + self.offset.span)
 
     @property
     def survives(self) -> float:

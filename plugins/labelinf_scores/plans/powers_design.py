@@ -14,12 +14,12 @@ from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
 from labelinf_scores.constructions.powers import class_exponents, largest_tau, power_gaps, units
 from labelinf_scores.decoders.superincreasing import margin
 from labelinf_scores.plans.probe import Probe
-from labelinf_scores.plans.sizing import expected_error, intact, spans, tells_nothing
+from labelinf_scores.plans.sizing import expected_error, spans, tells_nothing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreThreat
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PowersDesign", "is_unlimited", "no_powers"]
 
@@ -138,7 +138,7 @@ class PowersDesign:
 
     def promise(self, statement: str, queries: int) -> Promise | None:
         """Say what is certain when all records are asked about; None when it would rest on labels not scored."""
-        if not intact(self.threat) or not self.threat.allows(queries):
+        if not self.threat.facts.intact or not self.threat.allows(queries):
             return None
         return Promise(
             survives=self.survives,

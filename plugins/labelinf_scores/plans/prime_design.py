@@ -11,9 +11,10 @@ import gmpy2
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.constructions.prime_powers import class_block, power_rows
 from labelinf_scores.constructions.primes import first_primes, needed_bits
-from labelinf_scores.game.score import ScoreThreat, needed_queries
+from labelinf_scores.game.oracle import needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_query import PRINTED, PrimeQuery
-from labelinf_scores.plans.sizing import expected_error, intact
+from labelinf_scores.plans.sizing import expected_error
 
 __all__ = ["most_labels", "prime_queries", "promise_of", "unplayable"]
 
@@ -85,7 +86,7 @@ def promise_of(queries: Sequence[PrimeQuery], decoder: str, statement: str) -> P
     """Say what is certain when every block is asked ``queries``; None where no score tells the true labels."""
     threat = queries[0].threat
     asked = len(queries) * needed_queries(threat.n_records, queries[0].n_labels)
-    if not intact(threat) or not threat.allows(asked):
+    if not threat.facts.intact or not threat.allows(asked):
         return None
     survives = min(query.survives(decoder) for query in queries)
     return Promise(

@@ -29,12 +29,13 @@ from labelinf_scores.decoders.divisibility import exponents
 from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.rounding import exponential, nearest_integer
 from labelinf_scores.decoders.squarefree import closest_squarefree_printed
-from labelinf_scores.game.score import blocks
+from labelinf_scores.game.oracle import blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreOracle, ScoreThreat
+    from labelinf_scores.game.oracle import ScoreOracle
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["NEAREST", "PRINTED", "ROUNDING", "PrimeQuery", "recover"]
 

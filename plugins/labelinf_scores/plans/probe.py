@@ -24,7 +24,8 @@ from labelinf_scores.seen_through import averaged_records, expected_costs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.score import ScoreOracle, ScoreThreat
+    from labelinf_scores.game.oracle import ScoreOracle
+    from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Probe"]
 

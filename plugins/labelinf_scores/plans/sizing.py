@@ -12,38 +12,19 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-import attrs
 import numpy as np
 
 from labelinf_scores.certificates.error import present_error, widest_summed
-from labelinf_scores.game.score import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 
 if TYPE_CHECKING:
-    from labelinf_core.contracts.threat import ThreatModel
+    from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["expected_error", "intact", "reach", "score_threat", "spans", "tells_nothing", "typical_error"]
+__all__ = ["expected_error", "reach", "spans", "tells_nothing", "typical_error"]
 
 _FAITHFUL = 0.02  # relative error of a gap that still counts as held by the format
 _MOST_OCTAVES = 100  # looked at
 _HALVINGS = 12
-
-
-def score_threat(threat: ThreatModel) -> ScoreThreat:
-    """Return ``threat`` as the score channel's; an attack of this channel is never asked about another.
-
-    Raises:
-        TypeError: It belongs to another channel.
-    """
-    if not isinstance(threat, ScoreThreat):
-        raise TypeError(f"threat={type(threat).__name__} must be a ScoreThreat")
-    return threat
-
-
-def intact(threat: ScoreThreat) -> bool:
-    """Whether every query is answered, on the true labels of all records, in order: what every promise rests on."""
-    plain = threat.label_keep == threat.scored == threat.magnification == 1 and not threat.refuses
-    return plain and threat.averaged in (None, threat.n_records) and threat.ordered
 
 
 def reach(probe: Probe) -> float:
@@ -110,7 +91,7 @@ def expected_error(threat: ScoreThreat, largest_cost: float, failure: float = 1e
     largest = present_error(threat, largest_cost)
     if math.isfinite(largest):
         return largest
-    calm = attrs.evolve(threat, noise_bound=0.0, noise_std=0.0)
+    calm = present_error(threat, largest_cost, bound=0.0)
     tail = NormalDist().inv_cdf(1 - failure / 2) * threat.noise_std
     # A debiased score is a difference of magnified ones.
-    return 3 * threat.magnification**2 * present_error(calm, largest_cost) + tail
+    return 3 * threat.magnification**2 * calm + tail

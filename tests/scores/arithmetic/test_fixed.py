@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.fixed import Fixed
-from labelinf_scores.game.score import Query
 from labelinf_scores.game.scorers import LossScorer
+from labelinf_scores.game.scoring import Query
 from labelinf_scores.metrics.log_loss import LogLoss
 
 

@@ -19,7 +19,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.scorer import audit_scorer, findings_of, strongest
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 
 BOARD = """

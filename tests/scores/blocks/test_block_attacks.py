@@ -20,7 +20,8 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle, ScoreThreat
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.block_plan import Block, BlockPlanner, decode_blocks
 
 BUILDER = Builder(Host.load())

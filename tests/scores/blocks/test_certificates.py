@@ -27,7 +27,10 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Query, ScoreDefence
+from labelinf_scores.game.effects import Hidden, Moved, Perturbed, Reordered, RowSums, Sampled
+from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -100,6 +103,7 @@ def staged(game: Game) -> tuple[ScoreThreat, BlockPlanner, Block, Answer]:
     data = LabelSet(labels=labels, class_names=tuple("abcdefghij"[: game.n_classes]), title="x", provenance="made")
     channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
     threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
+    threat = attrs.evolve(threat, scorer_effects=())  # as though a function had declared what is supposed of it
     planner = game.attack.planner(threat)
     block = next(block for place, block in enumerate(planner.blocks()) if place == game.block)
 
@@ -209,6 +213,7 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     data = LabelSet(labels=np.arange(game.n) % 2, class_names=("a", "b"), title="x", provenance="made")
     channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
     threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
+    threat = attrs.evolve(threat, scorer_effects=())  # as though a function had declared what is supposed of it
     planner = next(game.attack.planners(threat))
     group = next(group for place, group in enumerate(planner.groups()) if place == game.group)
     sent = [planner.predictions(group, query.weighing) for query in group.queries]
@@ -270,12 +275,12 @@ def test_what_a_promise_rests_on_is_named() -> None:
 @pytest.mark.parametrize(
     ("change", "clause"),
     [
-        ({"ordered": False}, "needs records in an order that does not change"),
-        ({"scored": 0.5}, "needs a score over all records"),
-        ({"averaged": 30}, "needs a score over all records"),
-        ({"label_keep": 0.9, "answer_epsilon": 1.0}, "needs the same labels behind every score"),
-        ({"noise_bound": float("inf")}, "the noise has no bound and no spread that is known"),
-        ({"noise_bound": 0.5}, "not one label per query stands out from the error of the score"),
+        ({"effects": (Reordered(),)}, "needs records in an order that does not change"),
+        ({"effects": (Hidden(count=1),)}, "needs a score over all records"),
+        ({"effects": (Sampled(size=30, others=True),)}, "needs a score over all records"),
+        ({"effects": (Perturbed(epsilon=1.0, fresh=True),)}, "needs the same labels behind every score"),
+        ({"effects": (Moved(bound=float("inf")),)}, "the noise has no bound and no spread that is known"),
+        ({"effects": (Moved(bound=0.5),)}, "not one label per query stands out from the error of the score"),
         ({"n_classes": 3, "prior": (0.2, 0.3, 0.5)}, "needs two classes; mixed-radix is for more"),
     ],
     ids=str,
@@ -287,7 +292,7 @@ def test_what_does_not_fit_is_refused_in_a_clause(change: dict[str, Any], clause
 def test_rows_that_must_sum_to_one_stop_the_unnormalised_attack() -> None:
     threat = staged(GAMES[0])[0]
     assert UnnormalisedWeights().refusal(threat) == ""
-    assert UnnormalisedWeights().refusal(attrs.evolve(threat, normalised=True)) == "rows must sum to one"
+    assert UnnormalisedWeights().refusal(attrs.evolve(threat, effects=(RowSums(),))) == "rows must sum to one"
     single = attrs.evolve(threat, input_format="float32")
     assert UnnormalisedWeights().refusal(single) == "needs a curator that reads and computes in one float format"
 
@@ -301,7 +306,7 @@ def test_rows_of_settled_labels_need_the_log_loss_of_one_float_format(change: di
 
 
 def test_noise_without_a_bound_is_played_but_not_certified() -> None:
-    threat = attrs.evolve(staged(GAMES[0])[0], noise_bound=float("inf"), noise_std=1e-6)
+    threat = attrs.evolve(staged(GAMES[0])[0], effects=(Moved(bound=float("inf"), std=1e-6),))
     promise = BinaryWeights().promise(threat)
     assert BinaryWeights().refusal(threat) == ""
     assert promise is not None

@@ -26,7 +26,9 @@ from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 ATTACK = DetectingMatrix()
@@ -40,8 +42,8 @@ class Extreme(ScoreDefence):
     tau: float = 0.0
     declined: tuple[int, ...] = ()
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, noise_bound=self.tau, noise_std=self.tau, refuses=bool(self.declined))
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=self.tau, std=self.tau), *((Refusing(),) if self.declined else ()))
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Moving(self, rng)
@@ -161,6 +163,6 @@ def test_nothing_is_certain_about_perturbed_labels_or_unbounded_noise() -> None:
     threat = channel.threat(setting)
     assert not promise_of(threat).certified
     channel, setting = game(60)
-    unbounded = attrs.evolve(channel.threat(setting), noise_bound=math.inf, noise_std=1e-9)
+    unbounded = attrs.evolve(channel.threat(setting), effects=(Moved(bound=math.inf, std=1e-9),))
     assert ATTACK.refusal(unbounded) == ""
     assert not promise_of(unbounded).certified

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.certificates.error import (
     arithmetic_error,
@@ -19,8 +20,10 @@ from labelinf_scores.certificates.error import (
     disturbance,
     present_error,
 )
-from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.game.effects import Moved, Scaled
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 
@@ -34,7 +37,7 @@ def threat_of(scorer: str, n: int, **more: object) -> ScoreThreat:
         arithmetic=facts.arithmetic,
         summation=facts.summation,
         input_format=facts.input_format,
-        clip=facts.clip,
+        scorer_clip=facts.clip,
     )
     return attrs.evolve(base, **more)
 
@@ -83,7 +86,7 @@ def test_an_unknown_order_is_charged_more() -> None:
 
 def test_an_exact_curator_has_no_error_of_its_own() -> None:
     assert arithmetic_error(threat_of("exact", 1000), 36) == 0.0
-    assert present_error(threat_of("exact", 1000, noise_bound=0.25), 36) == pytest.approx(0.25)
+    assert present_error(threat_of("exact", 1000, effects=(Moved(bound=0.25),)), 36) == pytest.approx(0.25)
 
 
 def test_a_format_too_coarse_for_the_sum_is_never_trusted() -> None:
@@ -91,13 +94,13 @@ def test_a_format_too_coarse_for_the_sum_is_never_trusted() -> None:
 
 
 def test_noise_rounding_and_factors_add_up() -> None:
-    threat = threat_of("sklearn", 100, noise_bound=0.01, noise_factor=0.1)
+    threat = threat_of("sklearn", 100, effects=(Scaled(model=Multiplicative(alpha=0.1)), Moved(bound=0.01)))
     assert disturbance(threat, 2.0) == pytest.approx(0.21)
     assert disturbance(threat_of("sklearn", 100), 2.0) == 0.0
 
 
 def test_unbounded_noise_is_infinite_and_assumed_to_be_four_deviations() -> None:
-    threat = threat_of("sklearn", 100, noise_bound=math.inf, noise_std=0.01)
+    threat = threat_of("sklearn", 100, effects=(Moved(bound=math.inf, std=0.01),))
     assert present_error(threat, 36) == math.inf
     assert assumed_disturbance(threat, 36) == pytest.approx(0.04)
 

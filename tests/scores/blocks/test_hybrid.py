@@ -18,7 +18,10 @@ from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, ScoreEffect
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -37,8 +40,8 @@ class Extreme(ScoreDefence):
 
     tau: float
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, noise_bound=self.tau, noise_std=self.tau)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=self.tau, std=self.tau),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Moving(self.tau, rng)

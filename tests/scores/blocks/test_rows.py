@@ -19,7 +19,8 @@ from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed, to_f
 from labelinf_scores.constructions.rows import FreeRows, LossRows, ProperRows, rows_for
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -40,7 +41,7 @@ def threat_of(
         loss=loss or LogLoss(),
         arithmetic=arithmetic,
         summation="numpy",
-        clip=clip,
+        scorer_clip=clip,
     )
 
 

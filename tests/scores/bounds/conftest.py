@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 
@@ -21,13 +21,10 @@ def make_threat() -> Callable[..., ScoreThreat]:
             "loss": LogLoss(),
             "arithmetic": "float64",
             "summation": "numpy",
-            "clip": 0.01,
+            "scorer_clip": facts.pop("clip", 0.01),
+            "granted": facts.pop("query_budget", None),
         }
-        threat = ScoreThreat(n_classes=n_classes, **{**defaults, **facts})
-        for defence in threat.defences:
-            told = defence.tell(threat)
-            assert isinstance(told, ScoreThreat)
-            threat = told
-        return threat
+        defences = facts.pop("defences", ())
+        return ScoreThreat(n_classes=n_classes, **{**defaults, **facts}).through(defences)
 
     return make

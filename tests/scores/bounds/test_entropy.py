@@ -22,7 +22,8 @@ from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 

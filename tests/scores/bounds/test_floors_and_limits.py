@@ -21,7 +21,7 @@ from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise as Hiding
-from labelinf_scores.game.score import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 

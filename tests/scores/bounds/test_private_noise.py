@@ -36,7 +36,8 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
-from labelinf_scores.game.score import ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 Threat = Callable[..., ScoreThreat]
@@ -62,11 +63,13 @@ def test_laplace_noise_is_the_exact_product(make_threat: Threat) -> None:
     assert ceiling.accuracy == pytest.approx(0.68874, abs=1e-5)
 
 
-def test_geometric_noise_counts_on_its_grid_alone(make_threat: Threat) -> None:
+def test_geometric_noise_puts_the_score_on_its_grid_unless_it_is_there(make_threat: Threat) -> None:
+    """Rounding costs one label a step more, once: by whoever does it, and twice where the grids do not fit."""
     model = Geometric(scale=0.05, step=0.001)
-    assert ceilings(make_threat(query_budget=10, defences=(noise(model),))) == ()
-    (ceiling,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=3), noise(model))))
-    assert 0.5 < ceiling.accuracy < 0.8
+    (alone,) = ceilings(make_threat(query_budget=10, defences=(noise(model),)))
+    (rounded,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=3), noise(model))))
+    (twice,) = ceilings(make_threat(query_budget=10, defences=(Round(decimals=4), noise(model))))
+    assert 0.5 < alone.accuracy == rounded.accuracy < twice.accuracy < 0.8
 
 
 def test_staircase_noise_and_labels_perturbed_anew_compose(make_threat: Threat) -> None:
@@ -147,8 +150,12 @@ def test_label_dp_of_the_game_has_the_printed_ceiling(make_threat: Threat) -> No
     assert LabelDp().ceilings(make_threat()) == ()
 
 
+def budgeted(n_records: int, prior: tuple[float, ...], delta: float) -> ThreatModel:
+    return ThreatModel(n_records=n_records, n_classes=2, prior=prior, label_epsilon=1.0, label_delta=delta)
+
+
 def test_an_approximate_budget_has_no_product_ceiling(make_threat: Threat) -> None:
-    (ceiling,) = LabelDp().ceilings(make_threat(label_epsilon=1.0, label_delta=0.01))
+    (ceiling,) = LabelDp().ceilings(budgeted(1000, (0.5, 0.5), 0.01))
     assert ceiling.accuracy == ceiling.exact == pytest.approx(0.733748, abs=5e-7)
 
 
@@ -189,10 +196,8 @@ def test_the_best_guess_that_knows_the_counts_stays_within_the_allowance(
 def test_the_allowance_vanishes_with_many_records(make_threat: Threat) -> None:
     (ceiling,) = ceilings(make_threat(n_records=1000, query_budget=9, defences=(noise(Gaussian(scale=0.01)),)))
     assert 0 < ceiling.allowance <= 0.001
-    (pure,) = LabelDp().ceilings(make_threat(label_epsilon=1.0))
-    (approximate,) = LabelDp().ceilings(
-        make_threat(n_records=3, prior=(1 / 3, 2 / 3), label_epsilon=1.0, label_delta=0.01)
-    )
+    (pure,) = LabelDp().ceilings(budgeted(1000, (0.5, 0.5), 0.0))
+    (approximate,) = LabelDp().ceilings(budgeted(3, (1 / 3, 2 / 3), 0.01))
     assert 0 < pure.allowance <= 0.001
     assert 0 < approximate.allowance <= 1 / 3
 
@@ -225,10 +230,10 @@ def test_no_ceiling_is_below_the_majority_guess(counts: list[int], queries: int,
         loss=LogLoss(),
         arithmetic="float64",
         summation="numpy",
-        clip=0.01,
-        query_budget=queries,
+        scorer_clip=0.01,
+        granted=queries,
     )
-    told = pipeline[kind].tell(threat)
+    told = threat.behind(pipeline[kind])
     blind = math.exp(math.lgamma(n + 1) - sum(math.lgamma(count + 1) for count in counts)) ** -1
     for bound in (PrivateScores(), LabelDp(), Counting(), GaussianCapacity(), Unseen()):
         for ceiling in bound.ceilings(told):

@@ -17,7 +17,8 @@ from labelinf_scores.bounds.hadamard import hadamard_std
 from labelinf_scores.bounds.worst_case import hideable
 from labelinf_scores.decoders.least_squares import sign_accuracy, wrong_signs
 from labelinf_scores.defences.ladder import Ladder
-from labelinf_scores.game.score import Query, ScoreThreat
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
 
 EVEN = (0.5, 0.5)
 

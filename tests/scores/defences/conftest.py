@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Curator, Query, ScoreDefence
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 

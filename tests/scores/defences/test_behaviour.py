@@ -46,7 +46,8 @@ from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreAttack, ScoreDefence
+from labelinf_scores.game.curator import Query, ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
@@ -270,7 +271,7 @@ def test_a_factor_multiplies_score_and_earlier_noise(play: Play) -> None:
     game = play(ScoreNoise(model=Uniform(tau=0.1)), ScoreNoise(model=Multiplicative(alpha=0.5)))
     assert game.threat.noise_factor == pytest.approx(0.5)
     assert game.threat.noise_bound == pytest.approx(0.15)
-    assert not game.threat.deterministic
+    assert not game.threat.facts.deterministic
     plain = play().ask(P)
     ratios = [play(ScoreNoise(model=Multiplicative(alpha=0.5)), seed=s).ask(P) / plain for s in range(50)]
     assert 0.5 <= min(ratios) < 0.7 < 1.3 < max(ratios) <= 1.5
@@ -341,12 +342,16 @@ def test_a_factor_magnifies_the_jumps_of_rounding(play: Play) -> None:
         (),
     ],
 )
-def test_noise_on_a_grid_is_not_private_where_scores_left_it(play: Play, nearer: tuple[ScoreDefence, ...]) -> None:
+def test_noise_on_a_grid_puts_the_score_back_on_it(play: Play, nearer: tuple[ScoreDefence, ...]) -> None:
+    """Whatever left the grid, answers are multiples of it; one label may move them by one step more."""
     grid = ScoreNoise(model=Geometric(scale=1.0, step=1e-5))
-    with pytest.raises(InputError, match="needs answers with pure label-DP"):
-        play(Clip(), *nearer, grid, PrivacyBudget(epsilon=10.0))
-    kept = play(Clip(), Round(decimals=5), grid, PrivacyBudget(epsilon=10.0))
-    assert kept.threat.label_epsilon == 10.0
+    off, on = play(Clip(), *nearer, grid), play(Clip(), Round(decimals=5), grid)
+    assert off.threat.jump == pytest.approx(play(Clip(), *nearer).threat.jump + 1e-5)
+    assert on.threat.jump == pytest.approx(1e-5)
+    for game in (off, on):
+        steps = {game.ask(P + shift) / 1e-5 for shift in (0.0, 1e-3, 2e-3)}
+        assert all(abs(step - round(step)) < 1e-6 for step in steps)
+        assert play(*game.threat.defences, PrivacyBudget(epsilon=10.0)).threat.label_epsilon == 10.0
 
 
 def test_a_rounded_answer_jumps_for_later_stages_as_well(play: Play) -> None:
@@ -426,7 +431,6 @@ def test_snapping_is_seeded_and_clamps(play: Play) -> None:
 def test_laplace_dp_stands_for_noise_of_its_scale(play: Play) -> None:
     threat = play(Clip(epsilon=0.01), LaplaceDp(epsilon=0.5)).threat
     scale = math.log(99) / 8 / 0.5
-    assert threat.defences == (Clip(epsilon=0.01), ScoreNoise(model=Laplace(scale=scale)))
     assert [noise.model for noise in threat.noise] == [Laplace(scale=scale)]
     assert math.isinf(threat.label_epsilon)
 

@@ -17,7 +17,8 @@ from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.refuse_constructions import RefuseConstructions
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreAttack, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean

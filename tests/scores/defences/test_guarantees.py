@@ -40,7 +40,9 @@ from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreOracle, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.oracle import ScoreOracle
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 BOUNDS = (LabelDp(), PrivateScores(), Counting(), GaussianCapacity(), Unseen())
@@ -291,13 +293,8 @@ class _Reused(Guard):
 class OffByN(LaplaceDp):
     """Broken: tells the right scale and draws with one that is N times too small."""
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        told = super().effect(threat)
-        return attrs.evolve(told, defences=threat.defences)
-
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        right = threat.noise[0].model
-        assert isinstance(right, Laplace)
+        right = self._model(threat)
         return ScoreNoise(model=Laplace(scale=right.scale / threat.n_records)).start(threat, rng)
 
 

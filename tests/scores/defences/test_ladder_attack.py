@@ -26,7 +26,7 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreDefence
+from labelinf_scores.game.curator import Query, ScoreDefence
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 from labelinf_scores.plans.ladder_offsets import CountedOffset, FreeOffset, Offset

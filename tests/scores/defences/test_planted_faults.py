@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_scores.game.score import Guard
+from labelinf_scores.game.curator import Guard
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.defences.laplace_dp import LaplaceDp
@@ -49,11 +49,8 @@ class Reusing(Guard):
 class OffByN(LaplaceDp):
     """Laplace noise for label-DP, but its scale is that of N times the score."""
 
-    def effect(self, threat):
-        return attrs.evolve(super().effect(threat), defences=threat.defences)
-
     def start(self, threat, rng):
-        right = threat.noise[0].model
+        right = self.does(threat)[0].model
         return ScoreNoise(model=Laplace(scale=right.scale / threat.n_records)).start(threat, rng)
 
 

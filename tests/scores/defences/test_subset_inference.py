@@ -22,7 +22,7 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Query, ScoreDefence
+from labelinf_scores.game.curator import Query, ScoreDefence
 from labelinf_scores.metrics.log_loss import LogLoss
 
 INFER = SubsetInference()

@@ -21,11 +21,17 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, Guard, ScoreOracle
+from labelinf_scores.game.curator import Curator, Guard
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 
 (TABLE,) = tomllib.loads((files("labelinf_scores.suites") / "defences.toml").read_text(encoding="utf-8"))["matrix"]
 BUILDER = Builder(Host.load())
+
+
+def stages_of(pipeline: str | list[str]) -> list[str]:
+    written = [pipeline] if isinstance(pipeline, str) else pipeline
+    return [stage for stage in written if stage != "none"]
 
 
 def test_every_defence_of_the_score_channel_is_played() -> None:
@@ -34,18 +40,14 @@ def test_every_defence_of_the_score_channel_is_played() -> None:
         for item in BUILDER.host.catalogue(Kind.DEFENCE)
         if item.descriptor.channel == "score" and item.plugin.distribution == "labelinf"
     }
-    played = {
-        stage.partition("(")[0]
-        for pipeline in TABLE["defences"]
-        for stage in ([pipeline] if isinstance(pipeline, str) else pipeline)
-    }
+    played = {stage.partition("(")[0] for pipeline in TABLE["defences"] for stage in stages_of(pipeline)}
     assert listed <= played
     assert played <= listed
 
 
 def test_every_pipeline_and_attack_can_be_built() -> None:
     for pipeline in TABLE["defences"]:
-        for stage in [pipeline] if isinstance(pipeline, str) else pipeline:
+        for stage in stages_of(pipeline):
             BUILDER.build(Kind.DEFENCE, stage, "suite")
     for attack in TABLE["attacks"]:
         BUILDER.build(Kind.ATTACK, attack, "suite")
@@ -87,8 +89,7 @@ def test_an_attack_reaches_no_source_of_noise_through_its_oracle() -> None:
     data = LabelSet(labels=np.arange(20) % 2, class_names=("a", "b"), title="made", provenance="made")
     channel = ScoreChannel(loss=LogLoss(), scorer="sklearn", queries=600)
     for pipeline in TABLE["defences"]:
-        stages = [pipeline] if isinstance(pipeline, str) else pipeline
-        defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "suite") for stage in stages)
+        defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "suite") for stage in stages_of(pipeline))
         threat = channel.threat(Setting(data=data, defences=defences))
         curator = channel.curator(data.labels, threat, np.random.default_rng(0))
         oracle = ScoreOracle(threat, curator.answer)

@@ -13,7 +13,10 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Guard, Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
+from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -41,8 +44,8 @@ class WorstNoise(ScoreDefence):
 
     tau: float
 
-    def tell(self, threat: Any) -> Any:
-        return attrs.evolve(threat, noise_bound=threat.noise_bound + self.tau, noise_std=self.tau)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=self.tau, std=self.tau),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Noisy(self.tau, rng)
@@ -59,6 +62,9 @@ class _Noisy(Guard):
 @attrs.frozen(kw_only=True)
 class RefuseEverySecond(ScoreDefence):
     """Declines every second query."""
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Refusing(),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Refusing()

@@ -87,7 +87,7 @@ def test_the_books_are_kept_on_what_the_curator_reads(threat_of: Callable[..., A
     """A clip that the gaps exceed moves the cost of a row; the deviation says by how much."""
     import attrs
 
-    threat = attrs.evolve(threat_of(LogPrimes(), 10, scorer="float64"), clip=0.01)
+    threat = attrs.evolve(threat_of(LogPrimes(), 10, scorer="float64"), scorer_clip=0.01)
     inside = log_prime_query(threat, 3, unit=2.0)
     outside = log_prime_query(threat, 3, unit=5.0)
 

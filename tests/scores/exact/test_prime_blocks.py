@@ -15,7 +15,9 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.prime_blocks_printed import PrimeBlocksPrinted
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Curator, ScoreOracle
+from labelinf_scores.game.curator import Curator
+from labelinf_scores.game.effects import Moved
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
@@ -105,7 +107,7 @@ def test_no_labelling_and_no_noise_breaks_a_certificate(
     def answer(query: Any) -> Any:
         return curator.answer(query) + signs.choice([-tau, tau])
 
-    guess = attack.run(ScoreOracle(attrs.evolve(threat, noise_bound=tau), answer), signs)
+    guess = attack.run(ScoreOracle(attrs.evolve(threat, effects=(Moved(bound=tau),)), answer), signs)
 
     assert not promise.certified or guess.labels.tolist() == labels.tolist()
 
@@ -152,7 +154,7 @@ def test_noise_beyond_the_margin_certifies_nothing(play: Play, worst_noise: Any)
 
 def test_clipping_is_charged_to_the_margin(threat_of: Callable[..., Any]) -> None:
     def certified(clip: float) -> bool:
-        threat = attrs.evolve(threat_of(PrimeBlocks(), 50, scorer="float64"), clip=clip)
+        threat = attrs.evolve(threat_of(PrimeBlocks(), 50, scorer="float64"), scorer_clip=clip)
         promise = PrimeBlocks(size=5).promise(threat)
         return promise is not None and promise.certified
 
@@ -162,7 +164,7 @@ def test_clipping_is_charged_to_the_margin(threat_of: Callable[..., Any]) -> Non
 
 
 def test_a_smaller_clip_takes_smaller_blocks(threat_of: Callable[..., Any]) -> None:
-    threat = attrs.evolve(threat_of(PrimeBlocks(), 50, scorer="float64"), clip=0.1)
+    threat = attrs.evolve(threat_of(PrimeBlocks(), 50, scorer="float64"), scorer_clip=0.1)
 
     assert PrimeBlocks(size=0).design(threat)[0].n_labels == 4
 

@@ -19,7 +19,7 @@ from labelinf_scores.attacks.prime_powers import PrimePowers, classes_of_score
 from labelinf_scores.attacks.primes import Primes, labels_of_score
 from labelinf_scores.constructions.prime_powers import all_classes, power_rows
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
-from labelinf_scores.game.score import ScoreOracle
+from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
@@ -159,7 +159,7 @@ def test_clipping_that_reaches_the_predictions_is_refused(threat_of: Callable[..
 def _with(threat: Any, clip: float) -> Any:
     import attrs
 
-    return attrs.evolve(threat, clip=clip)
+    return attrs.evolve(threat, scorer_clip=clip)
 
 
 @pytest.mark.parametrize("attack", [Primes(), PrimePowers()])

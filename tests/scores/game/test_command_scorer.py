@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.game.score import Query
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.scoring import Query
 from labelinf_scores.metrics.brier import Brier
 
 BRIER = """

@@ -10,19 +10,10 @@ from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import (
-    Answer,
-    Ask,
-    Curator,
-    Guard,
-    Query,
-    ScoreAttack,
-    ScoreDefence,
-    ScoreOracle,
-    ScoreThreat,
-    blocks,
-    needed_queries,
-)
+from labelinf_scores.game.curator import Answer, Ask, Curator, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, ScoreEffect
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.set_valued import discrete_lp
 
@@ -73,8 +64,8 @@ class Adding(ScoreDefence):
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return AddingGuard(float(rng.random()) if self.random else self.amount, self.twice)
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, noise_bound=threat.noise_bound + abs(self.amount))
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=abs(self.amount)),)
 
 
 class FlippingGuard(Guard):
@@ -153,7 +144,7 @@ def test_the_threat_model_is_what_is_public() -> None:
     assert threat.span == pytest.approx(36.04365)
     assert threat.noise_bound == 0.25
     assert threat.defences == (Adding(amount=0.25),)
-    assert threat.deterministic
+    assert threat.facts.deterministic
     assert threat.allows(9)
     assert not threat.allows(10)
 
@@ -246,7 +237,7 @@ def test_a_component_of_another_channel_is_named() -> None:
     with pytest.raises(InputError, match="attack Foreign does not belong to the score channel"):
         ScoreChannel(loss=LogLoss()).threat(setting(Foreign()))
     with pytest.raises(InputError, match="threat model ThreatModel does not belong to the score channel"):
-        Adding().tell(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5)))
+        Adding().effects(ThreatModel(n_records=2, n_classes=2, prior=(0.5, 0.5)))
 
 
 def test_a_loss_that_does_not_add_up_over_the_records_is_refused() -> None:

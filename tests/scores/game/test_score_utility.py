@@ -18,7 +18,7 @@ from labelinf_scores.defences.refuse_constructions import RefuseConstructions
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.utility import Panel, Submission, Utility, honest_panel, utility
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss

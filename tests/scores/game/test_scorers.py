@@ -13,8 +13,8 @@ from sklearn.metrics import log_loss
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.game.score import Query
 from labelinf_scores.game.scorers import ImportedScorer, LossScorer, SklearnScorer, make_scorer
+from labelinf_scores.game.scoring import Query
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
 

@@ -14,7 +14,10 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.score import Guard, Query, ScoreAttack, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
+from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -40,8 +43,8 @@ class Gaussian(ScoreDefence):
 
     std: float
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, noise_bound=math.inf, noise_std=self.std, noise_fresh=True)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=math.inf, std=self.std, fresh=True),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Adding(lambda: self.std * rng.normal())
@@ -54,8 +57,8 @@ class Extreme(ScoreDefence):
     tau: float
     told: bool = True
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, noise_bound=self.tau, noise_std=self.tau) if self.told else threat
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=self.tau, std=self.tau),) if self.told else ()
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Adding(lambda: float(rng.choice([-self.tau, self.tau])))
@@ -73,8 +76,8 @@ class _Adding(Guard):
 class RefuseEverything(ScoreDefence):
     """Declines every query."""
 
-    def effect(self, threat: ScoreThreat) -> ScoreThreat:
-        return attrs.evolve(threat, refuses=True)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Refusing(),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Refusing()

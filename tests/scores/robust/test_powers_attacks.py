@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from labelinf_core.contracts.effects import Unknown
 from labelinf_scores.attacks.averaging import Averaging
 from labelinf_scores.attacks.doubling import Doubling
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
@@ -15,6 +16,7 @@ from labelinf_scores.attacks.powers_exhaustive import PowersExhaustive
 from labelinf_scores.constructions.powers import largest_tau
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
+from labelinf_scores.game.effects import Hidden, Perturbed, Reordered
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.norm_like import NormLike
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
@@ -62,7 +64,7 @@ def test_ten_classes_fit_into_a_clip_whose_room_is_less_than_what_normalising_ta
     [(0.095, "no room for rows of 10 classes within the clip"), (0.3, "float64 tells no labels apart")],
 )
 def test_a_clip_that_leaves_no_room_is_refused_in_a_clause(threat_of, attack, epsilon: float, clause: str) -> None:
-    assert attack.refusal(threat_of(attack, 9, n_classes=10, clip=epsilon)) == clause
+    assert attack.refusal(threat_of(attack, 9, n_classes=10, scorer_clip=epsilon)) == clause
 
 
 def test_more_than_two_classes_need_a_loss_with_free_costs(threat_of) -> None:
@@ -128,11 +130,19 @@ def test_nothing_is_promised_where_queries_may_be_refused(play, defences) -> Non
 
 
 @pytest.mark.parametrize(
-    "facts", [{"label_keep": 0.9}, {"scored": 0.5}, {"ordered": False}, {"magnification": 2.0}], ids=str
+    "effect",
+    [
+        Perturbed(epsilon=2.0),
+        Hidden(count=3),
+        Reordered(),
+        Perturbed(epsilon=2.0, debiased=True),
+        Unknown(stage="mine"),
+    ],
+    ids=str,
 )
-def test_nothing_is_promised_where_the_score_is_of_other_labels(threat_of, facts) -> None:
+def test_nothing_is_promised_where_the_score_is_of_other_labels(threat_of, effect) -> None:
     attack = PowersBlocks()
-    assert attack.promise(threat_of(attack, 30, **facts)) is None
+    assert attack.promise(threat_of(attack, 30, effects=(effect,))) is None
     assert attack.promise(threat_of(attack, 30)).certified
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.score import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 
 def _promise(survives: float) -> Promise:

@@ -7,12 +7,17 @@ import numpy as np
 
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.score import Answer, Ask, Guard, Query, ScoreDefence, ScoreThreat
+from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
 
 
 @attrs.frozen(kw_only=True)
 class Open(ScoreDefence):
     """Lets everything through."""
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return ()
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return Guard()
@@ -28,9 +33,8 @@ class Noisy(ScoreDefence):
 
     scale: float = attrs.field(default=0.1, validator=attrs.validators.ge(0))
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        assert isinstance(threat, ScoreThreat)
-        return attrs.evolve(threat, noise_std=self.scale, noise_bound=float("inf"), noise_fresh=True)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=float("inf"), std=self.scale, fresh=True),)
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         return _Noise(self.scale, rng)

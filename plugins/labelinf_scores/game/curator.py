@@ -1,0 +1,130 @@
+"""The curator of the score channel, and the defences it answers through.
+
+A **defence** of this channel is one middleware: it is given the labels, the query and the next stage towards the
+scorer, and returns an answer. Rounding asks and rounds; clipping changes the query and asks; randomised response asks
+about other labels. A pipeline is written from the curator outward: its first stage stands next to the scorer.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Defence
+from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.errors import ComponentError, QueryRefusedError
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.effects import ScoreFacts
+from labelinf_scores.game.scoring import Answer, Query, Scorer, as_numbers
+from labelinf_scores.game.threat import ScoreThreat, score_threat
+
+__all__ = ["Answer", "Ask", "Curator", "Guard", "Query", "ScoreDefence"]
+
+Ask = Callable[[NDArray[np.intp], Query], Answer]  #: the next stage towards the scorer
+
+
+class Guard:
+    """A defence in one game: may keep state between queries. The default lets everything through."""
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        """Answer ``query`` about ``labels``, asking the next stage as often as need be.
+
+        Raises:
+            QueryRefusedError: The defence declines to answer.
+        """
+        return ask(labels, query)
+
+
+class ScoreDefence(Defence, abc.ABC):
+    """A defence of the score channel: overrides :meth:`start`, and says in :meth:`does` what it does.
+
+    Who says nothing is taken at the worst: behind it attacks still play, and nothing is promised or certified.
+    """
+
+    @abc.abstractmethod
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        """Return this defence's part in one game.
+
+        Args:
+            threat: What is public of the stages nearer to the scorer, as :meth:`does` is told; a defence that must
+                calibrate itself to them does so in both.
+            rng: Its own source of randomness; the adversary never sees it.
+        """
+
+    def effects(self, threat: ThreatModel) -> tuple[Effect[ScoreFacts], ...]:
+        """Return what this defence does; see :meth:`does`.
+
+        Raises:
+            InputError: ``threat`` is of another channel, or the defence does not fit there.
+        """
+        return self.does(score_threat(threat))
+
+    def does(self, threat: ScoreThreat) -> tuple[Effect[ScoreFacts], ...]:
+        """Return what this defence does, as values of :mod:`labelinf_scores.game.effects`, from the curator outward.
+
+        Args:
+            threat: What is public of the stages nearer to the scorer.
+
+        Returns:
+            ``()`` says that nothing is changed. By default: unknown.
+        """
+        return super().effects(threat)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Curator:
+    """Holds labels and answers queries through its defences. Serves attacks and honest participants alike.
+
+    Attributes:
+        labels: The private labels, shape ``(n_records,)``.
+        threat: What is public.
+        scorer: What computes the score.
+    """
+
+    labels: NDArray[np.intp] = attrs.field(repr=False)
+    threat: ScoreThreat
+    scorer: Scorer
+    _guards: tuple[tuple[Defence, Guard], ...] = attrs.field(repr=False)
+
+    @classmethod
+    def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
+        """Start one game: every defence gets a generator of its own, in order, and is told of the stages before it."""
+        guards, nearer = [], threat.bare
+        for defence, generator in zip(threat.defences, rng.spawn(len(threat.defences)), strict=True):
+            if isinstance(defence, ScoreDefence):
+                with gate.blamed(defence, quote=False):
+                    guards.append((defence, defence.start(nearer, generator)))
+            nearer = nearer.behind(defence)
+        return cls(labels=labels, threat=threat, scorer=scorer, guards=tuple(guards))
+
+    def answer(self, query: Query) -> Answer:
+        """Answer one query.
+
+        Raises:
+            QueryRefusedError: It is malformed, or a defence declines.
+        """
+        query = attrs.evolve(query, predictions=as_numbers(query.predictions))
+        problem = self.threat.loss.fault(query.predictions, self.threat.n_records, self.threat.n_classes)
+        if problem:
+            raise QueryRefusedError(problem)
+        ask: Ask = self.scorer.score
+        for defence, guard in self._guards:
+            ask = _through(defence, guard, ask)
+        return ask(self.labels, query)
+
+
+def _through(defence: Defence, guard: Guard, ask: Ask) -> Ask:
+    def answer(labels: NDArray[np.intp], query: Query) -> Answer:
+        with gate.blamed(defence, QueryRefusedError, quote=False):  # what it raises may hold the labels it is handed
+            answered = guard.answer(labels, query, ask)
+            if math.isnan(answered):
+                raise ComponentError("it answered NaN, expected a number")
+        return answered
+
+    return answer

@@ -1,0 +1,590 @@
+"""What the defences of the score channel do, as data, and what is known of an answer behind them.
+
+A defence names its effects, from the curator outward; :class:`ScoreFacts` is their fold. Facts are about the *released*
+score, set beside the score that the scorer computes. Two numbers carry most of it: ``noise_bound``, how far an answer
+may be off, and :attr:`ScoreFacts.sensitivity`, how far one label may move it. That has two parts, because stages
+further out enlarge them differently: the label's own cost, ``magnification * L / N``, and a ``jump``, which is there
+because an answer that is rounded, or moved by whoever looks at the labels, can move by a whole step when its score
+moves by next to nothing.
+
+What a stage *claims* is checked where it can be computed: a :class:`Private` mechanism that was calibrated to less than
+one label moves the score, or a :class:`Budgeted` epsilon that the noise does not pay for, counts for nothing.
+
+Example: a stage that rounds lets one label move the answer by a step more than its cost. Unknown undoes what was known.
+    >>> from labelinf_core.contracts.effects import Unknown, fold
+    >>> from labelinf_scores.metrics.log_loss import LogLoss
+    >>> start = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
+    >>> facts = fold([Clipped(epsilon=0.01), Rounded(step=0.5)], start)
+    >>> round(facts.sensitivity, 4), facts.noise_bound
+    (0.546, 0.25)
+    >>> fold([Clipped(epsilon=0.01), Unknown(stage="mine")], start).sensitivity
+    inf
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Self
+
+import attrs
+
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.effects import Effect
+from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.profiles import gaussian_mu
+from labelinf_privacy.randomised_response import keep_probability
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = [
+    "EFFECTS",
+    "Added",
+    "AddedNoise",
+    "Budgeted",
+    "Clipped",
+    "Hidden",
+    "Laddered",
+    "Moved",
+    "Perturbed",
+    "Private",
+    "Refusing",
+    "Reordered",
+    "Rounded",
+    "RowSums",
+    "Sampled",
+    "Scaled",
+    "ScoreEffect",
+    "ScoreFacts",
+    "Supposed",
+]
+
+_SLACK = 1 + 2.0**-40  # for numbers that were computed along two roads
+
+
+@attrs.frozen(kw_only=True)
+class AddedNoise:
+    """Noise that was added to the score, and what stood nearer to the scorer.
+
+    Attributes:
+        model: What is drawn.
+        magnification: Factor on every difference of the score that the noise is added to.
+        jump: How much further than by its cost one label can move that score.
+    """
+
+    model: NoiseModel
+    magnification: float = 1.0
+    jump: float = 0.0
+
+
+@attrs.frozen(kw_only=True)
+class ScoreFacts:
+    """What is known of a released score. Only effects change it.
+
+    Attributes:
+        n_records: N.
+        n_classes: K.
+        loss: What the score averages.
+        known: Whether every stage has said what it does; otherwise nothing is promised and nothing certified.
+        clip: Probabilities are clipped to ``[clip, 1 - clip]`` before scoring; 0 when they are not.
+        normalised: Whether rows of probabilities must sum to one.
+        step: Of the coarsest rounding, 0 without any.
+        grid: Step that every answer is a multiple of, 0 when that is not known.
+        noise_bound: Largest absolute difference between the computed and the released score; infinity: unbounded.
+        noise_std: Standard deviation of that difference, 0 without noise.
+        noise_fresh: Whether asking again draws new noise.
+        noise_factor: Largest relative difference (multiplicative noise), 0 without.
+        noise: Additive models, from the curator outward; every query, or every distinct one, has its own draw.
+        jump: How much further than by its cost one label can move the answer.
+        magnification: Factor by which every difference of the score is enlarged.
+        label_keep: Probability that the label scored for a record is its true one.
+        label_fresh: Whether labels are perturbed anew for every query.
+        debiased: Whether the score is corrected for the perturbation.
+        answer_epsilon: Pure label-DP of one answer that comes from neither ``noise`` nor a release once for all.
+        label_epsilon: Label-DP of everything released; infinity: none.
+        label_delta: The delta that goes with it.
+        scored: Expected share of the records that the score depends on.
+        scored_fresh: Whether every query is scored on records drawn anew.
+        averaged: Records that one score averages over; None: all.
+        ladder_step: Least improvement that the Ladder answers; 0 without it.
+        ladders: How many of them there are.
+        ordered: Whether row i of the predictions is compared with record i in an order that never changes.
+        query_budget: Queries the adversary may ask; None: unlimited.
+        shared_budget: Answers granted to all participants together; None: unlimited.
+        refuses: Whether a query may be declined for what it looks like.
+    """
+
+    n_records: int
+    n_classes: int
+    loss: AdditiveLoss
+    known: bool = True
+    clip: float = 0.0
+    normalised: bool = False
+    step: float = 0.0
+    grid: float = 0.0
+    noise_bound: float = 0.0
+    noise_std: float = 0.0
+    noise_fresh: bool = False
+    noise_factor: float = 0.0
+    noise: tuple[AddedNoise, ...] = ()
+    jump: float = 0.0
+    magnification: float = 1.0
+    label_keep: float = 1.0
+    label_fresh: bool = False
+    debiased: bool = False
+    answer_epsilon: float = math.inf
+    label_epsilon: float = math.inf
+    label_delta: float = 0.0
+    scored: float = 1.0
+    scored_fresh: bool = False
+    averaged: int | None = None
+    ladder_step: float = 0.0
+    ladders: int = 0
+    ordered: bool = True
+    query_budget: int | None = None
+    shared_budget: int | None = None
+    refuses: bool = False
+
+    def unknown(self) -> Self:
+        """Return these facts at their worst: only budgets, which the oracle keeps itself, survive."""
+        return type(self)(
+            n_records=self.n_records,
+            n_classes=self.n_classes,
+            loss=self.loss,
+            known=False,
+            query_budget=self.query_budget,
+            shared_budget=self.shared_budget,
+            noise_bound=math.inf,
+            noise_std=math.inf,
+            noise_fresh=True,
+            jump=math.inf,
+            magnification=math.inf,
+            refuses=True,
+        )
+
+    @property
+    def span(self) -> float:
+        """L, the most by which one record's label can move N times the score."""
+        return self.loss.span(self.clip)
+
+    @property
+    def shift(self) -> float:
+        """L / N, magnified: the most by which one label can move the score before it is rounded."""
+        return self.moved(self.magnification, 0.0)
+
+    @property
+    def sensitivity(self) -> float:
+        """The most by which one label can move the score as released, whatever noise is in it: L / N and the jump."""
+        return self.moved(self.magnification, self.jump)
+
+    def moved(self, magnification: float, jump: float) -> float:
+        """Return how far one label moves a score whose differences are magnified and which jumps."""
+        return math.inf if math.isinf(magnification) else magnification * self.span / self.size + jump
+
+    @property
+    def size(self) -> int:
+        """Records that one score averages over."""
+        return self.averaged or self.n_records
+
+    @property
+    def decimals(self) -> int | None:
+        """Decimals of the coarsest rounding; None without any, or when its step is no power of ten."""
+        if not self.step:
+            return None
+        decimals = round(-math.log10(self.step))
+        return decimals if 10.0**-decimals == self.step else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every score is about all records, in an order that never changes."""
+        return self.ordered and self.scored == 1 and self.size == self.n_records
+
+    @property
+    def silent(self) -> bool:
+        """Whether an answer is a function of one score: nothing random in it, and nothing of earlier answers."""
+        return not (self.noise_std or self.noise_factor or self.ladder_step) and self.magnification == 1
+
+    @property
+    def intact(self) -> bool:
+        """Whether every query is answered, on the true labels of all records, in order: what every promise rests on."""
+        return self.known and self.whole and self.label_keep == self.magnification == 1 and not self.refuses
+
+    @property
+    def plain(self) -> bool:
+        """Whether an answer is the score itself: what stages that ask several times, or about others, must stand on."""
+        exact = self.silent and self.noise_bound == 0 and not self.step
+        return self.known and exact and self.whole and self.label_keep == 1 and math.isinf(self.answer_epsilon)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the released score is a function of labels and query alone, but for rounding."""
+        return self.known and self.whole and self.noise_std == self.noise_factor == 0 and self.label_keep == 1
+
+    def private_noise(self) -> Iterator[tuple[PrivateNoise, float]]:
+        """Yield the models that have a guarantee here, and how far one label moves what they are added to."""
+        for noise in self.noise:
+            distance = self.moved(noise.magnification, noise.jump)
+            if isinstance(noise.model, PrivateNoise) and math.isfinite(distance):
+                yield noise.model, distance
+
+    @property
+    def answer_price(self) -> float:
+        """Pure label-DP of one answer; infinity: none."""
+        return min([self.answer_epsilon, *(model.pure_epsilon(moved) for model, moved in self.private_noise())])
+
+    def pays(self, queries: int, epsilon: float, delta: float) -> bool:
+        """Whether ``queries`` answers together are (``epsilon``, ``delta``)-label-DP, as far as that is computed."""
+        if delta == 0:
+            return queries * self.answer_price <= epsilon * _SLACK
+        mus = [model.gaussian_mu(moved) for model, moved in self.private_noise()]
+        return min(mus, default=math.inf) * math.sqrt(queries) <= gaussian_mu(epsilon, delta) * _SLACK
+
+
+class ScoreEffect(Effect[ScoreFacts]):
+    """Something that a stage does to a score. The list is closed: see :data:`EFFECTS`."""
+
+
+@attrs.frozen(kw_only=True)
+class Clipped(ScoreEffect):
+    """Probabilities are moved into ``[epsilon, 1 - epsilon]``."""
+
+    epsilon: float
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """The narrower of two clips counts."""
+        return attrs.evolve(facts, clip=max(facts.clip, self.epsilon))
+
+
+@attrs.frozen(kw_only=True)
+class RowSums(ScoreEffect):
+    """Rows of probabilities sum to one when they are scored."""
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Nothing else changes."""
+        return attrs.evolve(facts, normalised=True)
+
+
+@attrs.frozen(kw_only=True)
+class Rounded(ScoreEffect):
+    """Answers are rounded to the nearest multiple of ``step``."""
+
+    step: float
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Half a step more error; one label may move the answer by one step more; the coarsest rounding counts."""
+        return attrs.evolve(
+            facts,
+            step=max(facts.step, self.step),
+            grid=self.step,
+            noise_bound=facts.noise_bound + self.step / 2,
+            jump=facts.jump + self.step,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Added(ScoreEffect):
+    """A draw of ``model`` is added: for every query, or (``sticky``) for every distinct one.
+
+    A model with a grid puts the score on it as well, so that what is released is a multiple of its step.
+    """
+
+    model: NoiseModel
+    sticky: bool = False
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Bounds add up, and so do variances."""
+        step = self.model.grid if isinstance(self.model, PrivateNoise) else 0.0
+        coarse = 0.0 if _is_multiple(facts.grid, step) else step
+        jump = facts.jump + coarse
+        added = AddedNoise(model=self.model, magnification=facts.magnification, jump=jump)
+        return attrs.evolve(
+            facts,
+            noise=(*facts.noise, added),
+            noise_bound=facts.noise_bound + self.model.bound + coarse / 2,
+            noise_std=math.hypot(facts.noise_std, self.model.std),
+            noise_fresh=facts.noise_fresh or not self.sticky,
+            jump=jump,
+            grid=step,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Scaled(ScoreEffect):
+    """Answers are multiplied by a draw of ``model``, whose factors lie within ``1 ± bound``."""
+
+    model: NoiseModel
+    sticky: bool = False
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Every difference grows, noise and jumps too; how far the score itself is off depends on its size."""
+        factor = 1 + self.model.bound
+        return attrs.evolve(
+            facts,
+            noise_factor=(1 + facts.noise_factor) * factor - 1,
+            magnification=facts.magnification * factor,
+            noise_bound=_times(facts.noise_bound, factor),
+            noise_std=_times(facts.noise_std, factor),
+            noise_fresh=facts.noise_fresh or not self.sticky,
+            jump=_times(facts.jump, factor),
+            grid=0.0,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Moved(ScoreEffect):
+    """Answers are moved by at most ``bound``, in whatever way, with a look at the labels or without.
+
+    Attributes:
+        bound: Infinity: they may be any numbers.
+        std: Standard deviation of what is random in it.
+        fresh: Whether asking again draws anew.
+    """
+
+    bound: float
+    std: float = 0.0
+    fresh: bool = False
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """What looks at labels can move two answers apart by twice as much."""
+        return attrs.evolve(
+            facts,
+            noise_bound=facts.noise_bound + self.bound,
+            noise_std=math.hypot(facts.noise_std, self.std),
+            noise_fresh=facts.noise_fresh or self.fresh,
+            jump=facts.jump + 2 * self.bound,
+            grid=facts.grid if self.bound == 0 else 0.0,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Perturbed(ScoreEffect):
+    """Labels go through K-ary randomised response before they are scored.
+
+    Attributes:
+        epsilon: Of the response, whence the probability that a label is kept.
+        fresh: Whether they are perturbed anew for every query; otherwise once for all.
+        debiased: Whether the score is corrected to be right on average; only next to the scorer.
+    """
+
+    epsilon: float
+    fresh: bool = False
+    debiased: bool = False
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Labels survive with the probability of all perturbations together; the better guarantee counts."""
+        if self.debiased and not facts.plain:
+            return facts.unknown()
+        keep = keep_probability(self.epsilon, facts.n_classes)
+        lost = (1 - keep) / (facts.n_classes - 1)
+        told = attrs.evolve(
+            facts,
+            label_keep=facts.label_keep * keep + (1 - facts.label_keep) * lost,
+            label_fresh=facts.label_fresh or self.fresh,
+        )
+        if self.debiased:
+            # No score of any labels any more: its error has no small bound.
+            magnified = told.magnification / (keep - lost)
+            told = attrs.evolve(told, debiased=True, magnification=magnified, noise_bound=math.inf, grid=0.0)
+        return self._anew(told, keep) if self.fresh else self._once(told)
+
+    def _once(self, facts: ScoreFacts) -> ScoreFacts:
+        if self.epsilon > facts.label_epsilon:
+            return facts
+        return attrs.evolve(facts, label_epsilon=self.epsilon, label_delta=0.0)
+
+    def _anew(self, facts: ScoreFacts, keep: float) -> ScoreFacts:
+        """Fresh noise on the score: at most the span, and seldom nearly that much."""
+        span = facts.magnification * facts.span
+        return attrs.evolve(
+            facts,
+            answer_epsilon=min(facts.answer_epsilon, self.epsilon),
+            noise_fresh=True,
+            noise_bound=facts.noise_bound + span,
+            noise_std=math.hypot(facts.noise_std, span * math.sqrt(keep * (1 - keep) / facts.n_records)),
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Sampled(ScoreEffect):
+    """``size`` records, drawn at random, are scored: the same ones always, or new ones for every query.
+
+    Attributes:
+        size: How many; public.
+        fresh: Whether they are drawn anew for every query.
+        others: Whether the other records may show in answers, too.
+    """
+
+    size: int
+    fresh: bool = False
+    others: bool = False
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Each record counts for more; a fresh subset is fresh noise. Only next to the scorer."""
+        if not facts.plain:
+            return facts.unknown()
+        scored = 1.0 if self.others else self.size / facts.n_records
+        told = attrs.evolve(facts, scored=scored, averaged=self.size, scored_fresh=self.fresh)
+        if not self.fresh or self.size == facts.n_records:
+            return told
+        spread = facts.span / (2 * math.sqrt(self.size))
+        return attrs.evolve(told, noise_fresh=True, noise_bound=facts.span, noise_std=spread)
+
+
+@attrs.frozen(kw_only=True)
+class Hidden(ScoreEffect):
+    """The labels of ``count`` secret records, drawn at random once, never enter an answer. Only next to the scorer."""
+
+    count: int
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Fewer records are seen; what that does to the error is told apart."""
+        if not facts.plain:
+            return facts.unknown()
+        return attrs.evolve(facts, scored=1 - self.count / facts.n_records)
+
+
+@attrs.frozen(kw_only=True)
+class Laddered(ScoreEffect):
+    """Only improvements by more than ``step`` are answered, everything else by the last answer."""
+
+    step: float
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """An answer may be any earlier one: its error has no bound, and neither has what one label does to it."""
+        return attrs.evolve(
+            facts,
+            ladder_step=max(self.step, facts.ladder_step),
+            ladders=facts.ladders + 1,
+            noise_bound=math.inf,
+            jump=math.inf,
+            grid=self.step,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Reordered(ScoreEffect):
+    """Records are compared in a secret random order."""
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Nobody knows which row is whose."""
+        return attrs.evolve(facts, ordered=False)
+
+
+@attrs.frozen(kw_only=True)
+class Refusing(ScoreEffect):
+    """A query may be declined for what it looks like."""
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """No attack can promise anything."""
+        return attrs.evolve(facts, refuses=True)
+
+
+@attrs.frozen(kw_only=True)
+class Private(ScoreEffect):
+    """Every answer goes through a mechanism with pure label-DP.
+
+    Attributes:
+        epsilon: Of one answer, for scores that one label moves by at most ``sensitivity``.
+        sensitivity: What it was calibrated to; where one label moves the score further, nothing is private.
+        std: Standard deviation of its noise.
+        jump: The most by which it rounds two answers apart.
+    """
+
+    epsilon: float
+    sensitivity: float
+    std: float
+    jump: float = 0.0
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Unbounded fresh noise."""
+        holds = facts.sensitivity <= self.sensitivity * _SLACK
+        return attrs.evolve(
+            facts,
+            answer_epsilon=min(facts.answer_epsilon, self.epsilon) if holds else facts.answer_epsilon,
+            noise_bound=math.inf,
+            noise_std=math.hypot(facts.noise_std, self.std),
+            noise_fresh=True,
+            jump=facts.jump + self.jump,
+            grid=0.0,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Budgeted(ScoreEffect):
+    """At most ``queries`` answers are granted.
+
+    Attributes:
+        queries: How many.
+        shared: Whether all participants together have no more.
+        epsilon: Label-DP that they are meant to have together; counts where the noise nearer to the scorer pays for it.
+        delta: The delta that goes with it.
+    """
+
+    queries: int
+    shared: bool = False
+    epsilon: float = math.inf
+    delta: float = 0.0
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """The smaller of two budgets counts."""
+        told = attrs.evolve(facts, query_budget=_fewer(facts.query_budget, self.queries))
+        if self.shared:
+            told = attrs.evolve(told, shared_budget=_fewer(facts.shared_budget, self.queries))
+        if self.epsilon > facts.label_epsilon or not facts.pays(self.queries, self.epsilon, self.delta):
+            return told
+        return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=self.delta)
+
+
+@attrs.frozen(kw_only=True)
+class Supposed(ScoreEffect):
+    """What an attack plans with where it knows no better: nothing is certain of it.
+
+    Attributes:
+        bound: Largest error supposed; None: as it is told.
+        std: Its standard deviation supposed; None: as it is told.
+    """
+
+    bound: float | None = None
+    std: float | None = None
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """Noise that is supposed stands for all that was told."""
+        told = attrs.evolve(facts, known=False)
+        if self.bound is not None:
+            told = attrs.evolve(told, noise_bound=self.bound, noise_factor=0.0)
+        return told if self.std is None else attrs.evolve(told, noise_std=self.std)
+
+
+EFFECTS: tuple[type[ScoreEffect], ...] = (
+    Clipped,
+    RowSums,
+    Rounded,
+    Added,
+    Scaled,
+    Moved,
+    Perturbed,
+    Sampled,
+    Hidden,
+    Laddered,
+    Reordered,
+    Refusing,
+    Private,
+    Budgeted,
+    Supposed,
+)  #: what a stage can say; a subclass or an effect of somebody else's making is unknown
+
+
+def _fewer(granted: int | None, queries: int) -> int:
+    return queries if granted is None else min(granted, queries)
+
+
+def _times(value: float, factor: float) -> float:
+    """Return the product, 0 for no value whatever the factor."""
+    return value * factor if value else 0.0
+
+
+def _is_multiple(grid: float, step: float) -> bool:
+    """Whether every multiple of ``grid`` is one of ``step``; so it is when ``step`` is 0, any number."""
+    if not grid or not step:
+        return step == 0
+    ratio = grid / step
+    return ratio > 0.5 and abs(ratio - round(ratio)) <= 1e-9 * ratio

@@ -1,0 +1,111 @@
+"""The adversary's side of the score channel: an oracle to ask, and attacks that ask it."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import Attack, Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.scoring import Answer, Query
+from labelinf_scores.game.threat import ScoreThreat, score_threat
+
+__all__ = ["ScoreAttack", "ScoreOracle", "blocks", "needed_queries"]
+
+
+class ScoreOracle:
+    """The adversary's whole view of the curator. What is public of it cannot be changed."""
+
+    __slots__ = ("_answer", "_spent", "_threat")
+
+    def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer]) -> None:
+        self._threat = threat.supposed
+        self._answer = answer
+        self._spent = 0
+
+    @property
+    def threat(self) -> ScoreThreat:
+        """What is public; of stages that have not said what they do, what an attack supposes."""
+        return self._threat
+
+    @property
+    def spent(self) -> int:
+        """Queries asked so far, refused ones included."""
+        return self._spent
+
+    @property
+    def remaining(self) -> float:
+        """Queries left; infinity when they are not limited."""
+        budget = self.threat.query_budget
+        return float("inf") if budget is None else budget - self._spent
+
+    def query(self, predictions: NDArray[Any], *, precision: int | None = None) -> Answer:
+        """Ask for the score of ``predictions``.
+
+        Args:
+            predictions: See :class:`Query`.
+            precision: Bits of the answer; only an exact curator heeds it.
+
+        Raises:
+            QueriesExhaustedError: The budget is spent.
+            QueryRefusedError: The predictions are malformed, or a defence declines.
+        """
+        if self.remaining < 1:
+            raise QueriesExhaustedError(f"all {self.threat.query_budget} queries are spent.")
+        self._spent += 1
+        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
+        return self._answer(Query(predictions=np.array(predictions, subok=False), precision=precision))
+
+
+class ScoreAttack(Attack, abc.ABC):
+    """An attack of the score channel. Says in :meth:`lacks` and :meth:`promised` what it can do."""
+
+    @abc.abstractmethod
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Guess all labels from what the oracle answers.
+
+        Args:
+            oracle: The only way to the curator; ``oracle.threat`` is what is public.
+            rng: The attack's own randomness.
+        """
+
+    def refusal(self, threat: ThreatModel) -> str:
+        """Why this attack cannot be played; see :meth:`lacks`.
+
+        Raises:
+            InputError: ``threat`` is of another channel.
+        """
+        return self.lacks(score_threat(threat).supposed)
+
+    def promise(self, threat: ThreatModel) -> Promise | None:
+        """What is certain before playing, see :meth:`promised`; nothing where not every stage is known.
+
+        Raises:
+            InputError: ``threat`` is of another channel.
+        """
+        told = score_threat(threat)
+        return self.promised(told) if told.known else None
+
+    def lacks(self, threat: ScoreThreat) -> str:
+        """Return what this attack lacks under ``threat``, as a short clause; empty when it can be played."""
+        return ""
+
+    def promised(self, threat: ScoreThreat) -> Promise | None:
+        """Return what is certain under ``threat``; None when this attack never promises anything."""
+        return None
+
+
+def needed_queries(n_records: int, labels_per_query: int) -> int:
+    """Queries that ``n_records`` labels take at ``labels_per_query`` each."""
+    return -(-n_records // labels_per_query)
+
+
+def blocks(n_records: int, labels_per_query: int) -> Sequence[slice]:
+    """Slices of consecutive records, ``labels_per_query`` in each but the last."""
+    return [slice(start, min(start + labels_per_query, n_records)) for start in range(0, n_records, labels_per_query)]

@@ -1,0 +1,163 @@
+"""What the adversary of the score channel knows: facts of the scorer, and the fold of what the defences do."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import attrs
+
+from labelinf_core.contracts.components import Defence, of_channel
+from labelinf_core.contracts.effects import Effect, Unknown, fold
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.effects import EFFECTS, AddedNoise, Laddered, ScoreFacts, Supposed
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["ScoreThreat"]
+
+
+def _folded(name: str) -> Any:
+    """A field that the fold of the effects computes: nobody can set it."""
+    computed = attrs.Factory(lambda threat: getattr(threat.facts, name), takes_self=True)
+    return attrs.field(init=False, eq=False, repr=False, default=computed)
+
+
+def _fold(threat: ScoreThreat) -> ScoreFacts:
+    start = ScoreFacts(
+        n_records=threat.n_records,
+        n_classes=threat.n_classes,
+        loss=threat.loss,
+        clip=threat.scorer_clip,
+        query_budget=threat.granted,
+    )
+    return fold((*threat.scorer_effects, *threat.effects), start)
+
+
+@attrs.frozen(kw_only=True)
+class ScoreThreat(ThreatModel):
+    """What the adversary of the score channel knows and may spend.
+
+    What is given is the scorer and the effects of the stages; everything below ``facts`` is computed from them, and
+    explained at :class:`~labelinf_scores.game.effects.ScoreFacts`.
+
+    Attributes:
+        loss: The loss that the score averages over the records.
+        arithmetic: What the curator computes in: ``"exact"``, ``"float64"``, ``"float32"``, ``"fpa:PHI"``, ...
+        summation: ``"numpy"`` when the mean is NumPy's pairwise one, ``"exact"``, or ``"unknown"``.
+        input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
+        scorer_clip: The scorer itself clips probabilities to ``[scorer_clip, 1 - scorer_clip]``; 0: it does not.
+        scorer_effects: What else the scorer itself does; :class:`Unknown` when all of the above is assumed.
+        granted: Queries that the channel grants; None: any number.
+        effects: What the defences do, from the curator outward.
+        defences: The defences themselves, with their parameters and without their random draws.
+        facts: What is known of a released score.
+    """
+
+    loss: AdditiveLoss
+    arithmetic: str
+    summation: str
+    input_format: str | None = None
+    scorer_clip: float = 0.0
+    scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
+    granted: int | None = None
+    effects: tuple[Effect[ScoreFacts], ...] = ()
+    defences: tuple[Defence, ...] = ()
+    facts: ScoreFacts = attrs.field(init=False, eq=False, repr=False, default=attrs.Factory(_fold, takes_self=True))
+    known: bool = _folded("known")
+    clip: float = _folded("clip")
+    normalised: bool = _folded("normalised")
+    decimals: int | None = _folded("decimals")
+    step: float = _folded("step")
+    noise_bound: float = _folded("noise_bound")
+    noise_std: float = _folded("noise_std")
+    noise_fresh: bool = _folded("noise_fresh")
+    noise_factor: float = _folded("noise_factor")
+    noise: tuple[AddedNoise, ...] = _folded("noise")
+    jump: float = _folded("jump")
+    magnification: float = _folded("magnification")
+    label_keep: float = _folded("label_keep")
+    answer_epsilon: float = _folded("answer_epsilon")
+    label_epsilon: float = _folded("label_epsilon")
+    label_delta: float = _folded("label_delta")
+    scored: float = _folded("scored")
+    scored_fresh: bool = _folded("scored_fresh")
+    averaged: int | None = _folded("averaged")
+    ladder_step: float = _folded("ladder_step")
+    ordered: bool = _folded("ordered")
+    query_budget: int | None = _folded("query_budget")
+    shared_budget: int | None = _folded("shared_budget")
+    refuses: bool = _folded("refuses")
+    span: float = _folded("span")
+    shift: float = _folded("shift")
+    sensitivity: float = _folded("sensitivity")
+
+    def allows(self, queries: int) -> bool:
+        """Whether ``queries`` fit into the budget."""
+        return self.query_budget is None or queries <= self.query_budget
+
+    @property
+    def bare(self) -> ScoreThreat:
+        """What would be known if nothing stood between."""
+        return attrs.evolve(self, effects=(), defences=()) if self.effects or self.defences else self
+
+    def behind(self, defence: Defence) -> ScoreThreat:
+        """Return what is known behind one more stage.
+
+        Raises:
+            InputError: The stage does not fit behind the others.
+            TypeError: It does not say what it does as a tuple of effects.
+        """
+        said = defence.effects(self)
+        name = type(defence).__name__
+        if not isinstance(said, tuple) or not all(isinstance(effect, Effect) for effect in said):
+            raise TypeError(f"effects of {name} must be a tuple of effects, got {type(said).__name__}")
+        own = tuple(effect if type(effect) in (*EFFECTS, Unknown) else Unknown(stage=name) for effect in said)
+        return attrs.evolve(self, effects=(*self.effects, *own), defences=(*self.defences, defence))
+
+    def through(self, pipeline: Iterable[Defence]) -> ScoreThreat:
+        """Return what is known behind all stages of ``pipeline``, the first of which stands nearest to the scorer."""
+        return functools.reduce(ScoreThreat.behind, pipeline, self)
+
+    @property
+    def supposed(self) -> ScoreThreat:
+        """What an attack plans with: as though stages of which nothing is known did nothing. Nothing is certain of it.
+
+        The same where everything is known.
+        """
+        return self if self.known else self.supposing(Supposed())
+
+    def supposing(self, error: Supposed) -> ScoreThreat:
+        """Return this with ``error`` in the place of what is unknown."""
+        return attrs.evolve(
+            self,
+            scorer_effects=_without(Unknown, self.scorer_effects),
+            effects=(*_without(Unknown, self.effects), error),
+        )
+
+    @property
+    def beside_ladder(self) -> ScoreThreat:
+        """What the adversary would know if the Ladder answered every score.
+
+        A Ladder may answer with any earlier score, so that its own error has no bound; who relies on its rungs, to read
+        labels or to count transcripts, needs how far off the score is that it compares. That has no bound unless there
+        is exactly one Ladder: what one has rounded, or not answered, the next one takes for the score.
+        """
+        if self.facts.ladders == 0:
+            return self
+        others = _without(Laddered, self.effects)
+        return attrs.evolve(self, effects=others if self.facts.ladders == 1 else (*others, Supposed(bound=math.inf)))
+
+
+def _without(kind: type[Effect[Any]], effects: tuple[Effect[ScoreFacts], ...]) -> tuple[Effect[ScoreFacts], ...]:
+    return tuple(effect for effect in effects if not isinstance(effect, kind))
+
+
+def score_threat(threat: ThreatModel) -> ScoreThreat:
+    """Return ``threat`` as the score channel's.
+
+    Raises:
+        InputError: It belongs to another channel.
+    """
+    return of_channel(threat, ScoreThreat, "threat model", "score")

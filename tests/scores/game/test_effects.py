@@ -1,0 +1,197 @@
+"""What is known of a score is the fold of what its stages say; who says nothing, or half of it, is not trusted."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.effects import Unknown
+from labelinf_core.evaluator.play import theory
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_scores.audit.scorer import strongest
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.laplace_dp import LaplaceDp
+from labelinf_scores.defences.permute_labels import PermuteLabels
+from labelinf_scores.defences.query_limit import QueryLimit
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.subset import Subset
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.effects import Budgeted, Clipped, Private, Rounded, ScoreEffect, ScoreFacts, Supposed
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
+
+BUILDER = Builder(Host.load())
+LABELS = LabelSet(labels=np.arange(100) % 2, class_names=("a", "b"), title="made", provenance="made")
+
+
+@attrs.frozen(kw_only=True)
+class Coarse(ScoreDefence):
+    """Rounds to multiples of ``step``, and says so or not."""
+
+    step: float = 1.0
+    told: bool = True
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Rounded(step=self.step),) if self.told else super().does(threat)
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        return Rounding(self.step)
+
+
+@attrs.frozen
+class Rounding(Guard):
+    step: float
+
+    def answer(self, labels: Any, query: Any, ask: Any) -> float:
+        return round(float(ask(labels, query)) / self.step) * self.step
+
+
+@attrs.frozen(kw_only=True)
+class Custom(Rounded):
+    """An effect of somebody else's making, which claims that rounding moves nothing."""
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        return facts
+
+
+@attrs.frozen(kw_only=True)
+class Claiming(Coarse):
+    effect: Any = ()
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return self.effect
+
+
+def told(*defences: ScoreDefence, scorer: str = "float64", queries: int = 0) -> ScoreThreat:
+    channel = ScoreChannel(loss=LogLoss(), scorer=scorer, queries=queries)
+    return channel.threat(Setting(data=LABELS, defences=defences))
+
+
+def ceilings(threat: ScoreThreat) -> list[float]:
+    return [ceiling.accuracy for ceiling in theory(BUILDER, "score", threat.defences, threat).ceilings]
+
+
+def test_noise_behind_a_declared_rounding_is_calibrated_to_its_jump() -> None:
+    """One label moves a score of 100 records by .046, and its multiple of one by a whole step."""
+    threat = told(Clip(epsilon=0.01), Coarse(step=1.0), LaplaceDp(epsilon=1.0, queries=1))
+    assert threat.sensitivity == pytest.approx(1 + math.log(99) / 100)
+    assert threat.noise[0].model.std == pytest.approx(math.sqrt(2) * threat.sensitivity)
+
+
+def test_behind_a_stage_that_says_nothing_there_is_no_ceiling() -> None:
+    threat = told(Clip(epsilon=0.01), Coarse(step=1.0, told=False), LaplaceDp(epsilon=1.0, queries=1))
+    assert (threat.known, threat.label_epsilon, threat.query_budget) == (False, math.inf, 1)
+    assert ceilings(threat) == []
+    assert ceilings(told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1))) != []
+
+
+@pytest.mark.parametrize("nearer", [True, False])
+@pytest.mark.parametrize(
+    "stage",
+    [QueryLimit(queries=2), Subset(share=0.3), PermuteLabels(), Round(decimals=2)],
+    ids=str,
+)
+def test_nothing_is_bounded_or_promised_beside_an_unknown_stage(stage: ScoreDefence, nearer: bool) -> None:
+    silent = Coarse(told=False)
+    threat = told(*((silent, stage) if nearer else (stage, silent)), queries=3)
+    implied = theory(BUILDER, "score", threat.defences, threat)
+    assert not [ceiling for ceiling in implied.ceilings if ceiling.accuracy < 1]
+    assert implied.bounds == ()
+    assert math.isinf(threat.noise_bound)
+    assert math.isinf(threat.sensitivity)
+
+
+@pytest.mark.parametrize("attack", ["majority", *strongest()["attacks"], "powers-blocks", "prime-blocks", "doubling"])
+def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -> None:
+    played = BUILDER.build(Kind.ATTACK, attack, "test")
+    data = attrs.evolve(LABELS, labels=np.arange(12) % 2)
+    setting = Setting(data=data, attack=played, defences=(Coarse(step=1e-4, told=False),))
+    channel = ScoreChannel(loss=LogLoss(), scorer="sklearn", queries=20)
+    threat = channel.threat(setting)
+    assert played.promise(threat) is None
+    if played.refusal(threat):
+        return
+    rngs = np.random.default_rng(0).spawn(2)
+    outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+    assert outcome.n_records == 12
+    assert "certified" not in outcome.evidence.values()
+
+
+def test_nobody_sets_a_fact() -> None:
+    for fact in ("noise_bound", "jump", "clip", "label_epsilon", "known", "facts", "query_budget"):
+        with pytest.raises(TypeError, match=fact):
+            attrs.evolve(told(), **{fact: 0})
+
+
+@pytest.mark.parametrize(
+    ("effect", "error"),
+    [(None, "must be a tuple of effects, got NoneType"), ([Rounded(step=1.0)], "got list"), ((0.5,), "got tuple")],
+)
+def test_what_is_no_tuple_of_effects_is_the_stages_own_failure(effect: Any, error: str) -> None:
+    with pytest.raises(TypeError, match=error):
+        told(Claiming(effect=effect))
+
+
+def test_an_effect_of_somebody_elses_making_is_unknown() -> None:
+    assert told(Claiming(effect=(Custom(step=1.0),))).effects == (Unknown(stage="Claiming"),)
+
+
+def test_a_claim_that_the_noise_does_not_pay_for_counts_for_nothing() -> None:
+    boasting = Claiming(effect=(Budgeted(queries=5, shared=True, epsilon=0.1),))
+    assert math.isinf(told(Clip(epsilon=0.01), boasting).label_epsilon)
+    assert math.isinf(told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=5), boasting).label_epsilon) is False
+    assert told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=5), boasting).label_epsilon == 1.0
+
+
+def test_a_mechanism_calibrated_to_less_than_one_label_is_not_private() -> None:
+    private = functools.partial(Private, epsilon=1.0, std=1.0)
+    enough, short = (Claiming(effect=(private(sensitivity=scale),)) for scale in (math.log(99) / 100, 0.04))
+    assert told(Clip(epsilon=0.01), enough).answer_epsilon == 1.0
+    assert math.isinf(told(Clip(epsilon=0.01), short).answer_epsilon)
+
+
+@pytest.mark.parametrize("scorer", ["sklearn.metrics:log_loss", "cmd:cat"])
+def test_a_scorer_that_declares_nothing_is_unknown(scorer: str) -> None:
+    threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
+    assert (threat.known, ceilings(threat)) == (False, [])
+
+
+def test_what_is_supposed_leaves_the_unknown_out_and_stays_uncertain() -> None:
+    threat = told(Round(decimals=2), Coarse(told=False))
+    assert threat.supposed.noise_bound == 0.005
+    assert not threat.supposed.known
+    assert told().supposed.known
+    assert threat.supposing(Supposed(bound=0.25, std=0.1)).noise_std == 0.1
+
+
+def test_a_stage_is_told_of_the_stages_nearer_to_the_scorer_only() -> None:
+    heard: list[tuple[ScoreEffect, ...]] = []
+
+    @attrs.frozen(kw_only=True)
+    class Listening(Coarse):
+        def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+            heard.append(threat.effects)
+            return Guard()
+
+    pipeline = (Clip(epsilon=0.1), Listening(step=1.0), Round(decimals=3))
+    ScoreChannel(loss=LogLoss(), scorer="float64").curator(LABELS.labels, told(*pipeline), np.random.default_rng(0))
+    assert heard == [(Clipped(epsilon=0.1),)]
+
+
+def test_the_ladder_is_told_apart_whatever_stands_beside_it() -> None:
+    ladder = BUILDER.build(Kind.DEFENCE, "ladder(step=0.01)", "test")
+    for order in itertools.permutations((ladder, Round(decimals=2))):
+        threat = told(*order)
+        assert (threat.noise_bound, threat.beside_ladder.noise_bound) == (math.inf, 0.005)
+    assert math.isinf(told(ladder, ladder).beside_ladder.noise_bound)
+    assert told().beside_ladder.noise_bound == 0
