@@ -20,7 +20,7 @@ from labelinf_core.contracts.components import Defence
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.effects import ScoreFacts
+from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.scoring import Answer, Query, Scorer, as_numbers
 from labelinf_scores.game.threat import ScoreThreat, score_threat
 

@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import QueryRefusedError
 
 if TYPE_CHECKING:
     from labelinf_core.contracts.effects import Effect
-    from labelinf_scores.game.effects import ScoreFacts
+    from labelinf_scores.game.facts import ScoreFacts
 
 __all__ = ["Answer", "Query", "Scorer", "ScorerFacts", "as_numbers"]
 

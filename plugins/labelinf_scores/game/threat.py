@@ -12,7 +12,8 @@ import attrs
 from labelinf_core.contracts.components import Defence, of_channel
 from labelinf_core.contracts.effects import Effect, Unknown, fold
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.effects import EFFECTS, AddedNoise, Laddered, ScoreFacts, Supposed
+from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
+from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["ScoreThreat"]
@@ -40,7 +41,7 @@ class ScoreThreat(ThreatModel):
     """What the adversary of the score channel knows and may spend.
 
     What is given is the scorer and the effects of the stages; everything below ``facts`` is computed from them, and
-    explained at :class:`~labelinf_scores.game.effects.ScoreFacts`.
+    explained at :class:`~labelinf_scores.game.facts.ScoreFacts`.
 
     Attributes:
         loss: The loss that the score averages over the records.

@@ -26,7 +26,8 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Guard, ScoreDefence
-from labelinf_scores.game.effects import Budgeted, Clipped, Private, Rounded, ScoreEffect, ScoreFacts, Supposed
+from labelinf_scores.game.effects import Budgeted, Clipped, Private, Rounded, ScoreEffect, Supposed
+from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
-from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import ComponentError, InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Answer, Ask, Curator, Guard, Query, ScoreDefence
@@ -229,7 +229,7 @@ def test_a_curator_does_not_print_its_labels() -> None:
 
 
 def test_a_guess_of_the_wrong_shape_is_an_error() -> None:
-    with pytest.raises(InputError, match=r"guessed an array of shape \(3,\), expected \(7,\)"):
+    with pytest.raises(ComponentError, match=r"guessed an array of shape \(3,\), expected \(7,\)"):
         play(ScoreChannel(loss=LogLoss()), Misshapen())
 
 

@@ -1,0 +1,203 @@
+"""What is known of a score as it is released: the numbers that attacks and bounds ask for.
+
+Nobody sets them: they are the fold of what the stages say they do (:mod:`labelinf_scores.game.effects`). Two numbers
+carry most of it: ``noise_bound``, how far an answer may be off, and :attr:`ScoreFacts.sensitivity`, how far one label
+may move it. That has two parts, because stages further out enlarge them differently: the label's own cost,
+``magnification * L / N``, and a ``jump``, which is there because an answer that is rounded, or moved by whoever looks
+at the labels, can move by a whole step when its score moves by next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Self
+
+import attrs
+
+from labelinf_core.contracts.components import NoiseModel
+from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.profiles import gaussian_mu
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["SLACK", "AddedNoise", "ScoreFacts"]
+
+SLACK = 1 + 2.0**-40  #: for numbers that were computed along two roads
+
+
+@attrs.frozen(kw_only=True)
+class AddedNoise:
+    """Noise that was added to the score, and what stood nearer to the scorer.
+
+    Attributes:
+        model: What is drawn.
+        magnification: Factor on every difference of the score that the noise is added to.
+        jump: How much further than by its cost one label can move that score.
+    """
+
+    model: NoiseModel
+    magnification: float = 1.0
+    jump: float = 0.0
+
+
+@attrs.frozen(kw_only=True)
+class ScoreFacts:
+    """What is known of a released score. Only effects change it.
+
+    Attributes:
+        n_records: N.
+        n_classes: K.
+        loss: What the score averages.
+        known: Whether every stage has said what it does; otherwise nothing is promised and nothing certified.
+        clip: Probabilities are clipped to ``[clip, 1 - clip]`` before scoring; 0 when they are not.
+        normalised: Whether rows of probabilities must sum to one.
+        step: Of the coarsest rounding, 0 without any.
+        grid: Step that every answer is a multiple of, 0 when that is not known.
+        noise_bound: Largest absolute difference between the computed and the released score; infinity: unbounded.
+        noise_std: Standard deviation of that difference, 0 without noise.
+        noise_fresh: Whether asking again draws new noise.
+        noise_factor: Largest relative difference (multiplicative noise), 0 without.
+        noise: Additive models, from the curator outward; every query, or every distinct one, has its own draw.
+        jump: How much further than by its cost one label can move the answer.
+        magnification: Factor by which every difference of the score is enlarged.
+        label_keep: Probability that the label scored for a record is its true one.
+        label_fresh: Whether labels are perturbed anew for every query.
+        debiased: Whether the score is corrected for the perturbation.
+        answer_epsilon: Pure label-DP of one answer that comes from neither ``noise`` nor a release once for all.
+        label_epsilon: Label-DP of everything released; infinity: none.
+        label_delta: The delta that goes with it.
+        scored: Expected share of the records that the score depends on.
+        scored_fresh: Whether every query is scored on records drawn anew.
+        averaged: Records that one score averages over; None: all.
+        ladder_step: Least improvement that the Ladder answers; 0 without it.
+        ladders: How many of them there are.
+        ordered: Whether row i of the predictions is compared with record i in an order that never changes.
+        query_budget: Queries the adversary may ask; None: unlimited.
+        shared_budget: Answers granted to all participants together; None: unlimited.
+        refuses: Whether a query may be declined for what it looks like.
+    """
+
+    n_records: int
+    n_classes: int
+    loss: AdditiveLoss
+    known: bool = True
+    clip: float = 0.0
+    normalised: bool = False
+    step: float = 0.0
+    grid: float = 0.0
+    noise_bound: float = 0.0
+    noise_std: float = 0.0
+    noise_fresh: bool = False
+    noise_factor: float = 0.0
+    noise: tuple[AddedNoise, ...] = ()
+    jump: float = 0.0
+    magnification: float = 1.0
+    label_keep: float = 1.0
+    label_fresh: bool = False
+    debiased: bool = False
+    answer_epsilon: float = math.inf
+    label_epsilon: float = math.inf
+    label_delta: float = 0.0
+    scored: float = 1.0
+    scored_fresh: bool = False
+    averaged: int | None = None
+    ladder_step: float = 0.0
+    ladders: int = 0
+    ordered: bool = True
+    query_budget: int | None = None
+    shared_budget: int | None = None
+    refuses: bool = False
+
+    def unknown(self) -> Self:
+        """Return these facts at their worst: only budgets, which the oracle keeps itself, survive."""
+        return type(self)(
+            n_records=self.n_records,
+            n_classes=self.n_classes,
+            loss=self.loss,
+            known=False,
+            query_budget=self.query_budget,
+            shared_budget=self.shared_budget,
+            noise_bound=math.inf,
+            noise_std=math.inf,
+            noise_fresh=True,
+            jump=math.inf,
+            magnification=math.inf,
+            refuses=True,
+        )
+
+    @property
+    def span(self) -> float:
+        """L, the most by which one record's label can move N times the score."""
+        return self.loss.span(self.clip)
+
+    @property
+    def shift(self) -> float:
+        """L / N, magnified: the most by which one label can move the score before it is rounded."""
+        return self.moved(self.magnification, 0.0)
+
+    @property
+    def sensitivity(self) -> float:
+        """The most by which one label can move the score as released, whatever noise is in it: L / N and the jump."""
+        return self.moved(self.magnification, self.jump)
+
+    def moved(self, magnification: float, jump: float) -> float:
+        """Return how far one label moves a score whose differences are magnified and which jumps."""
+        return math.inf if math.isinf(magnification) else magnification * self.span / self.size + jump
+
+    @property
+    def size(self) -> int:
+        """Records that one score averages over."""
+        return self.averaged or self.n_records
+
+    @property
+    def decimals(self) -> int | None:
+        """Decimals of the coarsest rounding; None without any, or when its step is no power of ten."""
+        if not self.step:
+            return None
+        decimals = round(-math.log10(self.step))
+        return decimals if 10.0**-decimals == self.step else None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every score is about all records, in an order that never changes."""
+        return self.ordered and self.scored == 1 and self.size == self.n_records
+
+    @property
+    def silent(self) -> bool:
+        """Whether an answer is a function of one score: nothing random in it, and nothing of earlier answers."""
+        return not (self.noise_std or self.noise_factor or self.ladder_step) and self.magnification == 1
+
+    @property
+    def intact(self) -> bool:
+        """Whether every query is answered, on the true labels of all records, in order: what every promise rests on."""
+        return self.known and self.whole and self.label_keep == self.magnification == 1 and not self.refuses
+
+    @property
+    def plain(self) -> bool:
+        """Whether an answer is the score itself: what stages that ask several times, or about others, must stand on."""
+        exact = self.silent and self.noise_bound == 0 and not self.step
+        return self.known and exact and self.whole and self.label_keep == 1 and math.isinf(self.answer_epsilon)
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether the released score is a function of labels and query alone, but for rounding."""
+        return self.known and self.whole and self.noise_std == self.noise_factor == 0 and self.label_keep == 1
+
+    def private_noise(self) -> Iterator[tuple[PrivateNoise, float]]:
+        """Yield the models that have a guarantee here, and how far one label moves what they are added to."""
+        for noise in self.noise:
+            distance = self.moved(noise.magnification, noise.jump)
+            if isinstance(noise.model, PrivateNoise) and math.isfinite(distance):
+                yield noise.model, distance
+
+    @property
+    def answer_price(self) -> float:
+        """Pure label-DP of one answer; infinity: none."""
+        return min([self.answer_epsilon, *(model.pure_epsilon(moved) for model, moved in self.private_noise())])
+
+    def pays(self, queries: int, epsilon: float, delta: float) -> bool:
+        """Whether ``queries`` answers together are (``epsilon``, ``delta``)-label-DP, as far as that is computed."""
+        if delta == 0:
+            return queries * self.answer_price <= epsilon * SLACK
+        mus = [model.gaussian_mu(moved) for model, moved in self.private_noise()]
+        return min(mus, default=math.inf) * math.sqrt(queries) <= gaussian_mu(epsilon, delta) * SLACK
