@@ -13,6 +13,7 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
 
 if TYPE_CHECKING:
+    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host, Registered
 
 __all__ = ["plugins"]
@@ -73,17 +74,22 @@ def check(ctx: click.Context, host: Host, plugin: str) -> None:
 @plugins.command()
 @click.argument("distribution")
 @click.option(
-    "--kind", type=click.Choice(["attack", "defence", "loss", "noise"]), required=True, help="What it will provide."
+    "--kind",
+    type=click.Choice(["attack", "defence", "loss", "noise", "bound", "channel"]),
+    required=True,
+    help="What it will provide.",
 )
+@click.option("--channel", metavar="NAME", help="Which channel it belongs to  [default: the first that has such]")
 @click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
 @click.pass_obj
-def new(host: Host, distribution: str, kind: str, into: Path | None) -> None:
+def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.scaffold import Project, write_project
 
-    project = Project(distribution=distribution, kind=Kind(kind))
+    home, template = _template(host, Kind(kind), channel)
+    project = Project(distribution=distribution, kind=Kind(kind), channel=home, template=template)
     taken = [*host.records, *(item.descriptor.name for item in host.catalogue(project.kind))]
     if project.name in taken:
         raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")
@@ -91,6 +97,27 @@ def new(host: Host, distribution: str, kind: str, into: Path | None) -> None:
     write_project(project, directory)
     click.echo(f"written: {directory}, with the {kind} in {project.package}/{kind}.py")
     click.echo(f"next: pip install -e {directory} && labelinf plugins check {project.name}")
+
+
+def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, str]:
+    """Return the channel of a new component and the template it is begun from."""
+    from labelinf_core.cli.game import channels
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.scaffold import SHARED
+
+    if kind in SHARED:
+        if channel is not None and kind is not Kind.BOUND:
+            raise InputError(f"--channel {channel}: a {kind.noun} belongs to none.")
+        return channel, SHARED[kind]
+    if channel is not None:
+        host.find(Kind.CHANNEL, channel)
+    offered = {name: cls.templates()[kind] for name, cls in channels(host) if kind in cls.templates()}
+    name = channel or next(iter(offered), "")
+    if name not in offered:
+        known = f"; {', '.join(offered)} can" if offered else ""
+        raise InputError(f"the {channel or 'loaded'} channel cannot begin a {kind.noun} from a template{known}.")
+    return name, offered[name]
 
 
 def _print_list(host: Host, as_json: bool) -> None:

@@ -377,6 +377,11 @@ class Channel(abc.ABC):
         """Return the contract of this channel's components, rule by rule, for ``labelinf plugins check``."""
         return {}
 
+    @classmethod
+    def templates(cls) -> Mapping[Kind, str]:
+        """Return the template of each kind of component that can be begun for this channel: ``package:path``, Jinja."""
+        return {}
+
     @abc.abstractmethod
     def threat(self, setting: Setting) -> ThreatModel:
         """Return what the adversary of ``setting`` knows and may spend.

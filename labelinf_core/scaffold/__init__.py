@@ -3,6 +3,6 @@
 Each template is a whole, working component that keeps the contract; ``plugin.py`` announces it.
 """
 
-from labelinf_core.scaffold.project import Project, write_project
+from labelinf_core.scaffold.project import SHARED, Project, write_project
 
-__all__ = ["Project", "write_project"]
+__all__ = ["SHARED", "Project", "write_project"]

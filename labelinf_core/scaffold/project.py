@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 
 import attrs
 import jinja2
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.markers import CONTRACT
 
-__all__ = ["KINDS", "Project", "write_project"]
+__all__ = ["SHARED", "Project", "write_project"]
 
-KINDS: Mapping[Kind, str | None] = MappingProxyType(
-    {Kind.ATTACK: "score", Kind.DEFENCE: "score", Kind.LOSS: "score", Kind.NOISE: None}
-)  #: kinds that can be begun from a template, each with the channel it plays on
+_HERE = "labelinf_core.scaffold:templates"
+SHARED: Mapping[Kind, str] = {
+    kind: f"{_HERE}/{kind.value}.py.jinja" for kind in (Kind.NOISE, Kind.BOUND, Kind.CHANNEL)
+}  #: templates of the kinds that need no channel; the others are in the rooms of the channels
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _PREFIX = "labelinf-"
 
@@ -36,11 +37,15 @@ class Project:
 
     Attributes:
         distribution: What pip calls it: small letters, digits and hyphens.
-        kind: Of its component; one of :data:`KINDS`.
+        kind: Of its component.
+        template: ``package:path`` of its Jinja template.
+        channel: Name of the channel that the component belongs to, if it belongs to one.
     """
 
     distribution: str = attrs.field(validator=_is_a_name)
-    kind: Kind = attrs.field(validator=attrs.validators.in_(KINDS))
+    kind: Kind
+    template: str
+    channel: str | None = None
 
     @property
     def name(self) -> str:
@@ -65,7 +70,6 @@ class Project:
             f"{self.package}/__init__.py": "init.py.jinja",
             f"{self.package}/py.typed": "py.typed.jinja",
             f"{self.package}/plugin.py": "plugin.py.jinja",
-            f"{self.package}/{self.kind.value}.py": f"{self.kind.value}.py.jinja",
             f"tests/test_{self.package}.py": "test.py.jinja",
         }
         templates = jinja2.Environment(
@@ -75,8 +79,19 @@ class Project:
             undefined=jinja2.StrictUndefined,
             autoescape=False,  # Python and TOML, not markup
         )
-        facts = {"project": self, "contract": CONTRACT, "channel": KINDS[self.kind], "hook": self.kind.hook}
-        return {path: templates.get_template(name).render(facts) for path, name in places.items()}
+        home = self.name if self.kind is Kind.CHANNEL else self.channel
+        facts = {"project": self, "contract": CONTRACT, "channel": home, "hook": self.kind.hook}
+        component = templates.from_string(_text(self.template)).render(facts)
+        written = {path: templates.get_template(name).render(facts) for path, name in places.items()}
+        return {**written, f"{self.package}/{self.kind.value}.py": component}
+
+
+def _text(template: str) -> str:
+    package, _, path = template.partition(":")
+    try:
+        return resources.files(package).joinpath(path).read_text(encoding="utf-8")
+    except (ModuleNotFoundError, OSError) as error:
+        raise PluginError(f"the template {template!r} cannot be read ({type(error).__name__}).") from error
 
 
 def write_project(project: Project, directory: Path) -> None:

@@ -33,20 +33,33 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("kind", ["attack", "defence", "loss", "noise"])
+KINDS = [
+    *("attack", "defence", "loss", "noise", "bound", "channel"),
+    *("attack --channel output", "defence --channel output", "attack --channel gradient", "defence --channel gradient"),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_it_keeps_the_contract_as_it_stands(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
-    written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
+    written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", *kind.split())
     assert written.exit_code == 0, written.stderr
     assert "labelinf plugins check my-idea" in written.stdout
     environment = installed(tmp_path / "labelinf-my-idea")
 
     checked = run(environment, "labelinf_core", "plugins", "check", "my-idea")
-    tests = tmp_path / "labelinf-my-idea" / "tests"
-    tested = run(environment, "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", str(tests))
 
     assert checked.returncode == 0, checked.stdout + checked.stderr
     assert "0 failed" in checked.stdout
     assert " 0 passed" not in checked.stdout
+
+
+def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
+    labelinf("plugins", "new", "labelinf-my-idea", "--kind", "noise")
+    environment = installed(tmp_path / "labelinf-my-idea")
+
+    tests = tmp_path / "labelinf-my-idea" / "tests"
+    tested = run(environment, "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", str(tests))
+
     assert tested.returncode == 0, tested.stdout
 
 
@@ -69,6 +82,9 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
         (["labelinf-2x", "--kind", "attack"], "cannot name a plugin"),
         (["labelinf-round", "--kind", "defence"], "'round' is taken"),
         (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),
+        (["labelinf-mine", "--kind", "loss", "--channel", "output"], "output channel cannot begin a loss from a templ"),
+        (["labelinf-mine", "--kind", "attack", "--channel", "outptu"], "no channel is called 'outptu'"),
+        (["labelinf-mine", "--kind", "noise", "--channel", "output"], "a noise model belongs to none"),
         (["labelinf-mine", "--kind", "attack", "--into", "full"], "full is there already and not empty"),
     ],
 )

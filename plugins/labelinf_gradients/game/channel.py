@@ -105,6 +105,12 @@ class GradientChannel(Channel):
         return (Measure(key="gradient cosine", title="gradient cosine"),)
 
     @classmethod
+    def templates(cls) -> Mapping[Kind, str]:
+        """Return what new components of this channel are begun from."""
+        kinds = (Kind.ATTACK, Kind.DEFENCE)
+        return {kind: f"labelinf_gradients:templates/{kind.value}.py.jinja" for kind in kinds}
+
+    @classmethod
     def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
         """Return the contract of this channel's components."""
         from labelinf_gradients.rules import RULES

@@ -84,6 +84,12 @@ class OutputChannel(Channel):
         )
 
     @classmethod
+    def templates(cls) -> Mapping[Kind, str]:
+        """Return what new components of this channel are begun from."""
+        kinds = (Kind.ATTACK, Kind.DEFENCE)
+        return {kind: f"labelinf_outputs:templates/{kind.value}.py.jinja" for kind in kinds}
+
+    @classmethod
     def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
         """Return the contract of this channel's components."""
         from labelinf_outputs.rules import RULES

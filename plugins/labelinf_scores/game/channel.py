@@ -79,6 +79,12 @@ class ScoreChannel(Channel):
         )
 
     @classmethod
+    def templates(cls) -> Mapping[Kind, str]:
+        """Return what new components of this channel are begun from."""
+        kinds = (Kind.ATTACK, Kind.DEFENCE, Kind.LOSS)
+        return {kind: f"labelinf_scores:templates/{kind.value}.py.jinja" for kind in kinds}
+
+    @classmethod
     def rules(cls) -> Mapping[Kind, Sequence[Rule]]:
         """Return the contract of this channel's components."""
         from labelinf_scores.rules import RULES
