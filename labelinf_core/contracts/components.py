@@ -37,15 +37,18 @@ __all__ = [
     "Defence",
     "Guess",
     "Knob",
+    "LabelNoise",
     "LabelSet",
     "LabelSource",
     "Loss",
     "Measure",
+    "Noise",
     "NoiseModel",
     "Outcome",
     "Placebo",
     "Rule",
     "Setting",
+    "Weights",
     "of_channel",
 ]
 
@@ -170,7 +173,34 @@ class Loss:
     """What a curator's score adds up. Refined by :class:`labelinf_scores.metrics.additive.AdditiveLoss`."""
 
 
-class NoiseModel(abc.ABC):
+Weights = tuple[tuple[int, ...], ...]  #: row k: how many of the 2**64 words lead from label k to each answer
+
+
+class Noise:
+    """Randomness between private labels and what is released: :class:`NoiseModel`, or :class:`LabelNoise`."""
+
+
+class LabelNoise(Noise, abc.ABC):
+    """Noise on labels: an answer for every label, by a public law."""
+
+    @abc.abstractmethod
+    def weights(self, n_classes: int) -> Weights:
+        """Return the law, exactly: K rows of K whole numbers, each row summing to ``2**64``.
+
+        Raises:
+            InputError: The parameters are not for K classes.
+        """
+
+    @abc.abstractmethod
+    def label_epsilon(self, n_classes: int) -> float:
+        """Return the epsilon of pure label-DP that it has, no less than what :meth:`weights` shows; infinity: none."""
+
+    @abc.abstractmethod
+    def sample(self, labels: NDArray[np.intp], n_classes: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return an answer for every label in 0..K-1, shape ``(n,)``, drawn by the law."""
+
+
+class NoiseModel(Noise, abc.ABC):
     """A distribution of noise, with what the adversary may know of it.
 
     Additive by default. A multiplicative model (``multiplicative = True``) draws factors instead of terms.
@@ -435,7 +465,7 @@ def of_channel(value: object, expected: type[T], role: str, channel: str) -> T:
 BASES: dict[Kind, type[Any]] = {
     Kind.LOSS: Loss,
     Kind.ATTACK: Attack,
-    Kind.NOISE: NoiseModel,
+    Kind.NOISE: Noise,
     Kind.DEFENCE: Defence,
     Kind.BOUND: Bound,
     Kind.LABELS: LabelSource,

@@ -53,7 +53,10 @@ class Specs:
 
     @hookspec
     def labelinf_noise_models(self) -> Iterable[Descriptor]:
-        """Yield noise models (:class:`labelinf_core.contracts.components.NoiseModel`)."""
+        """Yield noise models, of scores (:class:`labelinf_core.contracts.components.NoiseModel`) and of labels.
+
+        Those of labels derive from :class:`labelinf_core.contracts.components.LabelNoise`.
+        """
         return ()
 
     @hookspec

@@ -7,16 +7,29 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from labelinf_core.contracts.components import LabelSource, NoiseModel, Rule
+from labelinf_core.contracts.components import LabelNoise, LabelSource, Noise, NoiseModel, Rule
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.testing.rules import require
+from labelinf_core.testing.rules import NotApplicableError, require
 
 __all__ = ["RULES"]
 
 _HEAVY = 60  # kurtosis
 
 
-def _stays_within_its_bounds(noise: NoiseModel) -> None:
+def _of_numbers(component: Noise) -> NoiseModel:
+    if not isinstance(component, NoiseModel):
+        raise NotApplicableError("it is noise on labels")
+    return component
+
+
+def _of_labels(component: Noise) -> LabelNoise:
+    if not isinstance(component, LabelNoise):
+        raise NotApplicableError("it is noise on numbers")
+    return component
+
+
+def _stays_within_its_bounds(component: Noise) -> None:
+    noise = _of_numbers(component)
     drawn = np.asarray(noise.sample(np.random.default_rng(5), 20_000), dtype=float)
     require(drawn.shape == (20_000,), f"sample(rng, 20000) has shape {drawn.shape}")
     size = np.abs(drawn - 1 if noise.multiplicative else drawn)
@@ -26,7 +39,8 @@ def _stays_within_its_bounds(noise: NoiseModel) -> None:
     require(beyond <= 300, f"{beyond} of 20000 draws lie beyond tail(0.01) = {noise.tail(0.01)}")
 
 
-def _has_its_standard_deviation(noise: NoiseModel) -> None:
+def _has_its_standard_deviation(component: Noise) -> None:
+    noise = _of_numbers(component)
     drawn = np.asarray(noise.sample(np.random.default_rng(6), 20_000), dtype=float)
     kurtosis = float(np.mean((drawn - drawn.mean()) ** 4)) / max(float(drawn.var()), 1e-300) ** 2
     if not math.isfinite(noise.std) or kurtosis > _HEAVY:
@@ -35,12 +49,41 @@ def _has_its_standard_deviation(noise: NoiseModel) -> None:
     require(abs(float(drawn.std()) - noise.std) <= slack, f"its draws deviate by {drawn.std()}, not by {noise.std}")
 
 
-def _stays_on_its_grid(noise: NoiseModel) -> None:
+def _stays_on_its_grid(component: Noise) -> None:
+    noise = _of_numbers(component)
     if noise.grid == 0:
-        return
+        raise NotApplicableError("it has no grid")
     steps = np.asarray(noise.sample(np.random.default_rng(7), 5_000), dtype=float) / noise.grid
     require(bool(np.all(np.abs(steps - np.rint(steps)) <= 1e-9 * (1 + np.abs(steps)))), "it drew off its grid")
     require(len(np.unique(np.rint(steps))) > 1, "it drew one value only: that is no noise")
+
+
+def _has_the_epsilon_of_its_law(component: Noise) -> None:
+    noise = _of_labels(component)
+    for n_classes in (2, 3, 10):
+        rows = noise.weights(n_classes)
+        square = len(rows) == n_classes and all(len(row) == n_classes for row in rows)
+        require(square, f"weights({n_classes}) are not {n_classes} rows of {n_classes}")
+        whole = all(type(weight) is int and weight >= 0 for row in rows for weight in row)
+        require(whole and all(sum(row) == 2**64 for row in rows), "every row must be whole numbers that sum to 2**64")
+        claimed = noise.label_epsilon(n_classes)
+        for column in zip(*rows, strict=True):
+            if max(column) and math.isfinite(claimed):
+                shown = math.log(max(column)) - math.log(min(column)) if min(column) else math.inf
+                require(shown <= claimed + 1e-12, f"it claims epsilon {claimed}, and its law shows {shown}")
+
+
+def _draws_by_its_law(component: Noise) -> None:
+    noise = _of_labels(component)
+    for label in range(3):
+        answers = noise.sample(np.full(20_000, label, dtype=np.intp), 3, np.random.default_rng(8 + label))
+        counts = np.bincount(np.asarray(answers), minlength=3)
+        require(counts.shape == (3,) and counts.sum() == 20_000, "it answered something that is no class")
+        for count, weight in zip(counts, noise.weights(3)[label], strict=True):
+            share = weight / 2**64
+            # Six standard errors, and for rare answers a count that chance exceeds with probability below 1e-9.
+            slack = 6 * math.sqrt(20_000 * share * (1 - share)) + (10 if share else 0)
+            require(abs(count - 20_000 * share) <= slack, f"it drew {count} of 20000 where its law says {share}")
 
 
 def _loads_labels_in_range(source: LabelSource) -> None:
@@ -55,6 +98,8 @@ RULES: Mapping[Kind, Sequence[Rule]] = {
         ("stays-within-its-bounds", _stays_within_its_bounds),
         ("has-its-standard-deviation", _has_its_standard_deviation),
         ("stays-on-its-grid", _stays_on_its_grid),
+        ("has-the-epsilon-of-its-law", _has_the_epsilon_of_its_law),
+        ("draws-by-its-law", _draws_by_its_law),
     ),
     Kind.LABELS: (("loads-labels-in-range", _loads_labels_in_range),),
 }  #: the rules for kinds that belong to no channel

@@ -14,10 +14,11 @@ from scipy import special
 
 from labelinf_outputs.defences.alibi import STEPS, noise_of, observe, posterior
 from labelinf_outputs.defences.pate import vote_noise
-from labelinf_outputs.defences.resampling_rr import effective_epsilon
-from labelinf_outputs.defences.rr_with_prior import best_k, perturb_within_top
 from labelinf_outputs.defences.temperature import tempered
+from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
+from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.profiles import GaussianProfile
+from labelinf_privacy.words import SeededWords
 
 DRAWS = 60_000
 
@@ -30,7 +31,7 @@ def transitions(prior: list[float], k: int, epsilon: float) -> np.ndarray:
     for label in range(n_classes):
         labels = np.full(DRAWS, label)
         priors = np.broadcast_to(np.array(prior), (DRAWS, n_classes))
-        answers = perturb_within_top(labels, priors, np.full(DRAWS, k), epsilon, rng)
+        answers = respond_within_top(labels, priors, np.full(DRAWS, k), epsilon, SeededWords(rng))
         rows.append(np.bincount(answers, minlength=n_classes) / DRAWS)
     return np.array(rows)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from labelinf_outputs.defences.resampling_rr import effective_epsilon
 from labelinf_privacy.auditing import label_dp_ceiling
+from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.randomised_response import keep_probability
 
 

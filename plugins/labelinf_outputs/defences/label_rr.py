@@ -17,7 +17,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
-from labelinf_privacy.randomised_response import perturb
+from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 
 __all__ = ["LabelRr"]
 
@@ -34,7 +34,8 @@ class LabelRr(OutputDefence):
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         """Train on perturbed labels."""
-        labels = perturb(task.hard_labels("label-rr"), self.epsilon, task.n_classes, rng)
+        law = RandomisedResponse(epsilon=self.epsilon)
+        labels = law.sample(task.hard_labels("label-rr"), task.n_classes, rng)
         return train(task.with_labels(labels), rng)
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:

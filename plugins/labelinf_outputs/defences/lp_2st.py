@@ -16,12 +16,13 @@ import numpy as np
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_outputs.defences.rr_with_prior import best_k, perturb_within_top
 from labelinf_outputs.defences.temperature import tempered
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
-from labelinf_privacy.randomised_response import perturb
+from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
+from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
+from labelinf_privacy.words import SeededWords
 
 __all__ = ["Lp2st"]
 
@@ -42,11 +43,11 @@ class Lp2st(OutputDefence):
         """Train twice."""
         labels = task.hard_labels("lp-2st")
         first, second = np.array_split(rng.permutation(labels.size), 2)
-        labels[first] = perturb(labels[first], self.epsilon, task.n_classes, rng)
+        labels[first] = RandomisedResponse(epsilon=self.epsilon).sample(labels[first], task.n_classes, rng)
         teacher = train(task.with_labels(labels).take(first), rng)
         priors = tempered(teacher.model.log_probabilities(task.features[second]), self.temperature)
         k = best_k(priors, self.epsilon)
-        labels[second] = perturb_within_top(labels[second], priors, k, self.epsilon, rng)
+        labels[second] = respond_within_top(labels[second], priors, k, self.epsilon, SeededWords(rng))
         return train(task.with_labels(labels), rng)
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:

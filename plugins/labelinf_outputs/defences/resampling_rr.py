@@ -1,21 +1,12 @@
-"""A common mistake: randomised response that *resamples* a label instead of *replacing* it.
+"""A common mistake, trained with: randomised response that *resamples* a label instead of *replacing* it.
 
-Each label is kept with probability ``p = e^eps / (e^eps + K - 1)`` and otherwise drawn uniformly from all K classes,
-the true one included. Then ``P(y -> y) / P(y -> k) = 1 + K e^eps / (K - 1)``: the mechanism is private with
-
-    eps_eff = ln(1 + K e^eps / (K - 1)),        ln(1 + 2 e^eps) for two classes,
-
-and not with the nominal epsilon: 0.3 becomes 1.31. The published BLIA tables are consistent with this mistake. The
-certificate stated here is the true one; the audit finds the difference to the nominal one from a single model.
-
-Example:
-    >>> round(effective_epsilon(0.3, n_classes=2), 5)
-    1.30826
+The published BLIA tables are consistent with this mistake. The certificate stated here is the true one
+(:mod:`labelinf_privacy.label_noise.resampled_response`); the audit finds the difference to the nominal one from a
+single model.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import attrs
@@ -26,14 +17,9 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
-from labelinf_privacy.randomised_response import keep_probability
+from labelinf_privacy.label_noise.resampled_response import ResampledResponse
 
-__all__ = ["ResamplingRr", "effective_epsilon"]
-
-
-def effective_epsilon(epsilon: float, n_classes: int) -> float:
-    """Return the epsilon that resampling with a nominal ``epsilon`` really has."""
-    return math.log1p(n_classes * math.exp(epsilon) / (n_classes - 1))
+__all__ = ["ResamplingRr"]
 
 
 @attrs.frozen(kw_only=True)
@@ -48,11 +34,9 @@ class ResamplingRr(OutputDefence):
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
         """Train on resampled labels."""
-        labels = task.hard_labels("resampling-rr")
-        kept = rng.random(labels.size) < keep_probability(self.epsilon, task.n_classes)
-        drawn = rng.integers(0, task.n_classes, labels.size)
-        return train(task.with_labels(np.where(kept, labels, drawn)), rng)
+        law = ResampledResponse(epsilon=self.epsilon)
+        return train(task.with_labels(law.sample(task.hard_labels("resampling-rr"), task.n_classes, rng)), rng)
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP, with the epsilon it really has."""
-        return (Randomised(epsilon=effective_epsilon(self.epsilon, threat.n_classes)),)
+        return (Randomised(epsilon=ResampledResponse(epsilon=self.epsilon).label_epsilon(threat.n_classes)),)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 
 from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
-from labelinf_outputs.defences.resampling_rr import effective_epsilon
 from labelinf_outputs.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
+from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 __all__ = ["LEVEL", "blia_tables"]
 
