@@ -51,7 +51,7 @@ def test_randomised_response_has_its_epsilon_exactly_and_all_of_it(epsilon: floa
     weights = model.weights(n_classes)
     assert all(sum(row) == WORDS and min(row) > 0 for row in weights)
     assert _at_most(_ratio(weights), model.label_epsilon(n_classes))
-    assert model.label_epsilon(n_classes) <= max(epsilon, 2e-18)
+    assert model.label_epsilon(n_classes) <= max(epsilon, 2e-17)
     if epsilon < 30:
         assert enumerated_epsilon(weights) == pytest.approx(epsilon, abs=1e-5)
         assert weights[0][0] / WORDS == pytest.approx(keep_probability(epsilon, n_classes), rel=1e-14)
@@ -71,7 +71,7 @@ def test_a_prior_never_costs_more_epsilon(epsilon: float, prior: list[float], to
     assert all(sum(row) == WORDS for row in weights)
     answered = sum(1 for column in zip(*weights, strict=True) if any(column))
     assert answered == min(top, len(prior)) or top == 0
-    assert enumerated_epsilon(weights) <= model.label_epsilon(len(prior)) <= max(epsilon, 2e-18)
+    assert enumerated_epsilon(weights) <= model.label_epsilon(len(prior)) <= max(epsilon, 2e-17)
 
 
 def test_without_a_prior_it_is_randomised_response() -> None:

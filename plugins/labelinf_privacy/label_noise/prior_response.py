@@ -51,7 +51,7 @@ class PriorResponse(ExactLabelNoise):
     top: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
     def label_epsilon(self, n_classes: int) -> float:
-        """``epsilon``; 2e-18 at most where that is 0 and the words do not divide evenly."""
+        """``epsilon``; ``K**2 2**-63`` at most where that is 0 and the words do not divide evenly."""
         return max(self.epsilon, enumerated_epsilon(self.weights(n_classes)))
 
     def weights(self, n_classes: int) -> Weights:
