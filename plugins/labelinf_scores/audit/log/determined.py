@@ -15,6 +15,8 @@ from labelinf_scores.audit.log.witness import other_labelling
 
 __all__ = ["Answer", "Given", "Known", "determine", "given_away"]
 
+_LITTLE = 3.0  # labels in all: below it a joint proof is near
+_VISIBLE = 0.01  # of a label
 _LEFT = 0.5  # of a label: what may still move before a joint proof is tried again
 
 
@@ -54,7 +56,9 @@ class _Clock:
         return self.end - time.monotonic()
 
 
-def determine(log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: bool = True) -> Answer:
+def determine(
+    log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: bool = True, singly: bool = True
+) -> Answer:
     """Say of every label whether the log determines it.
 
     Args:
@@ -63,6 +67,7 @@ def determine(log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: boo
             the outsider's, "determined" means that no other labelling fits, so that they are the true ones.
         seconds: Time to spend; what is not settled by then stays unknown.
         witnesses: Look for other labellings of what is not proved.
+        singly: Try to prove one by one what the joint certificate has set aside.
     """
     clock = _Clock(time.monotonic() + seconds)
     known = np.zeros(log.n_records, dtype=np.int8)
@@ -72,7 +77,7 @@ def determine(log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: boo
     if witnesses:
         _search(log, labels, known, clock)
     for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
-        if clock.left <= 0:
+        if clock.left <= 0 or not singly:
             break
         alone = np.arange(log.n_records) == record
         if _proved(log, labels, alone, clock):
@@ -94,8 +99,10 @@ def _joint(log: Log, labels: Labels, clock: _Clock) -> Mask:
 
 
 def _set_aside(moved: NDArray[np.float64], wanted: Mask) -> NDArray[np.intp]:
-    """Return the fewest records whose moves leave less than :data:`_LEFT` when they are taken out; at least one."""
+    """Return the records to take out: all that moved, or where little did the fewest that leave next to nothing."""
     order = np.argsort(-np.where(wanted, moved, -1.0))
+    if moved.sum() > _LITTLE:
+        return order[: max(np.count_nonzero(wanted & (moved > _VISIBLE)), 1 + moved.size // 50)]
     rest = moved[order][::-1].cumsum()[::-1]  # what would be left when all before are taken out
     return order[: max(1, int(np.count_nonzero(rest > _LEFT)))]
 
