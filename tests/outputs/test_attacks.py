@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import optimize, special
 
 from labelinf_core.contracts.components import ABSTAIN
 from labelinf_outputs.attacks.answering import best_class, lead
 from labelinf_outputs.attacks.blind import BlindGuess
 from labelinf_outputs.attacks.calibrated import Calibrated, balanced_base
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
+from labelinf_outputs.attacks.learned import Learned, evidence, fit
 from labelinf_outputs.attacks.lira import Lira, log_odds
 from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
@@ -148,6 +151,61 @@ def test_lira_answers_whatever_labels_its_references_had(trained: list[list[int]
     assert np.isfinite(guess.confidence).all()
 
 
+def test_the_learned_weights_are_the_likeliest_of_a_conditional_logit() -> None:
+    """An independent optimiser finds nothing better; and the weights that made the labels are found again."""
+    rng = np.random.default_rng(4)
+    found, true = rng.standard_normal((4_000, 5, 3)), np.array([1.0, -0.5, 0.0])
+    gumbel = rng.gumbel(size=(4_000, 5))
+    labels = (found @ true + gumbel).argmax(axis=1)
+
+    def loss(weights: Floats) -> float:
+        scores = found @ weights
+        own = scores[np.arange(labels.size), labels]
+        return float((special.logsumexp(scores, axis=1) - own).mean() + 0.5e-3 * (weights**2).sum())
+
+    weights = fit(found, labels)
+
+    np.testing.assert_allclose(weights, optimize.minimize(loss, np.zeros(3), tol=1e-10).x, atol=1e-3)
+    np.testing.assert_allclose(weights, true, atol=0.1)
+
+
+@pytest.mark.parametrize(("k", "shift"), [(2, 1.0), (10, 1.0), (10, 0.0)])
+def test_the_learned_attack_is_as_good_as_the_best_and_finds_nothing_where_nothing_is(k: int, shift: float) -> None:
+    """2 000 canaries: within three standard errors of the better of the two it learns from; chance without memory."""
+    victim, labels, references = memorising(2_000, k, 8, np.random.default_rng(5), shift=shift, noise=0.5)
+
+    def right(attack: OutputAttack) -> float:
+        return float((run(attack, victim, references).labels == labels).mean())
+
+    assert right(Learned()) >= max(right(Calibrated()), right(Lira())) - 3 * 0.5 / 2_000**0.5
+    if shift == 0:
+        assert abs(right(Learned()) - 1 / k) < 5 * math.sqrt((1 - 1 / k) / k / 2_000)
+
+
+@pytest.mark.parametrize("extreme", [0.0, 1.0])
+def test_the_learned_attack_survives_certainty(extreme: float) -> None:
+    logs = np.log(np.maximum(np.full((4, 6, 2), [1 - extreme, extreme]), 1e-300))
+    references = References(log_probabilities=logs, planted=np.zeros((4, 6), int), trained=np.zeros((4, 6), int))
+
+    assert np.isfinite(evidence(logs[0], references)).all()
+    assert set(run(Learned(), np.exp(logs[0]), references).labels) <= {0, 1}
+
+
+def naive_log_odds(logs: Floats) -> Floats:
+    """By leaving out one class after the other."""
+    others = [np.logaddexp.reduce(np.delete(logs, k, axis=-1), axis=-1) for k in range(logs.shape[-1])]
+    return np.asarray(logs - np.stack(others, axis=-1))
+
+
+@given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.floats(0.1, 300))
+@settings(max_examples=50, deadline=None)
+def test_log_odds_by_running_sums_are_those_of_the_definition(k: int, seed: int, spread: float) -> None:
+    logits = spread * np.random.default_rng(seed).standard_normal((3, 4, k))
+    logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+
+    np.testing.assert_allclose(log_odds(logs), naive_log_odds(logs), rtol=1e-9, atol=1e-9)
+
+
 def test_log_odds_do_not_saturate() -> None:
     logs = np.array([[-1e-30, -100.0]])
 
@@ -155,8 +213,9 @@ def test_log_odds_do_not_saturate() -> None:
     assert log_odds(np.log([[0.2, 0.3, 0.5]]))[0, 2] == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize("attack", [Threshold(abstain=0.3), Calibrated(abstain=0.3), Lira(abstain=0.3)])
-def test_it_declines_where_it_is_least_sure(attack: OutputAttack) -> None:
+@pytest.mark.parametrize("kind", [Threshold, Calibrated, Lira, Learned])
+def test_it_declines_where_it_is_least_sure(kind: Callable[..., OutputAttack]) -> None:
+    attack = kind(abstain=0.3)
     victim, _, references = memorising(100, 2, 4, np.random.default_rng(3), shift=1.0, noise=0.1)
     guess = run(attack, victim, references)
 
@@ -178,6 +237,7 @@ def test_the_baseline_looks_at_nothing() -> None:
         (LossInversion(), View(), 2, "needs losses, which the declared view does not show"),
         (Calibrated(), View(), 2, "needs 1 reference models, the declared view has 0"),
         (Lira(), View(references=3), 2, "needs 4 reference models, the declared view has 3"),
+        (Learned(), View(references=2), 2, "needs 3 reference models, the declared view has 2"),
     ],
 )
 def test_an_attack_says_what_it_lacks(attack: OutputAttack, view: View, classes: int, refusal: str) -> None:

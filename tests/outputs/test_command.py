@@ -35,7 +35,7 @@ def test_statements_are_shown_whole(key: str) -> None:
 def test_every_component_of_the_channel_is_listed() -> None:
     listed = run("plugins", "list")
 
-    attacks = {"lia-threshold", "lia-delta-margin", "loss-inversion", "calibrated", "lira", "blind-guess"}
+    attacks = {"lia-threshold", "lia-delta-margin", "loss-inversion", "calibrated", "lira", "learned", "blind-guess"}
     mechanisms = {"label-rr", "rr-with-prior", "lp-2st", "alibi", "pate", "resampling-rr"}
     training = {"soft-labels", "early-stopping", "weight-decay", "target-smoothing"}
     released = {"rounded-outputs", "top-1-only", "temperature", "output-noise"}

@@ -91,17 +91,7 @@ def _rehearsed(
 def _rehearsals(attack: OutputAttack, references: References, public: OutputThreat) -> Iterator[NDArray[np.bool_]]:
     """Yield whether each guess is correct, surest first, with each reference in turn as the victim."""
     for player in range(_players(references)):
-        others = np.flatnonzero(np.arange(len(references.planted)) != player)
         logs = references.log_probabilities[player]
         release = Release(probabilities=np.exp(logs), log_probabilities=logs)
-        rest = References(
-            log_probabilities=references.log_probabilities[others],
-            planted=references.planted[others],
-            trained=references.trained[others],
-        )
-        oracle = OutputOracle(public, release, functools.partial(_same, rest))
+        oracle = OutputOracle(public, release, functools.partial(references.without, player))
         yield ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player])
-
-
-def _same(references: References) -> References:
-    return references

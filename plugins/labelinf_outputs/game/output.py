@@ -146,6 +146,13 @@ class References:
     planted: NDArray[np.intp]
     trained: NDArray[np.intp]
 
+    def without(self, player: int) -> References:
+        """Return all but one, for which it can then play the victim."""
+        others = np.arange(len(self.planted)) != player
+        return References(
+            log_probabilities=self.log_probabilities[others], planted=self.planted[others], trained=self.trained[others]
+        )
+
 
 class OutputOracle:
     """The adversary's whole view. Its arrays cannot be written to: other attacks of the same trial are shown them."""
