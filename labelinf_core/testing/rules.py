@@ -10,7 +10,9 @@ from unittest import SkipTest
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import ABSTAIN, Attack
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Attack, Guess
+from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.statistics import p_value
 
@@ -67,16 +69,17 @@ def refusal_of(attack: Attack, threat: ThreatModel) -> str:
     return refusal
 
 
-def one_guess_each(labels: NDArray[Any], n_records: int, n_classes: int) -> None:
-    """Check the labels that an attack guessed.
+def one_guess_each(guess: Guess, n_records: int, n_classes: int) -> None:
+    """Check that what an attack guessed passes the gate, and its evidence.
 
     Raises:
-        AssertionError: They are not one class, or ``ABSTAIN``, per record.
+        AssertionError: The labels are not one class, or ``ABSTAIN``, per record, or the evidence is not plain data.
     """
-    guessed = np.asarray(labels)
-    require(guessed.shape == (n_records,), f"it guessed an array of shape {guessed.shape}, expected ({n_records},)")
-    allowed = (guessed == ABSTAIN) | ((guessed >= 0) & (guessed < n_classes))
-    require(allowed.all(), f"it guessed {guessed[~allowed][:1]}, which is neither a class nor ABSTAIN")
+    try:
+        gate.guessed(guess, Guess, n_records, n_classes)
+        gate.evidence(guess.evidence)
+    except ComponentError as error:
+        raise AssertionError(str(error)) from error
 
 
 @contextmanager

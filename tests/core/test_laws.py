@@ -15,7 +15,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing import discovery_imports
 from labelinf_scores.game.curator import ScoreDefence
-from labelinf_scores.rules import small_game
+from labelinf_scores.rules.games import small_game
 
 HOST = Host.load(strict=True)
 DEFENCES = [item for item in HOST.catalogue(Kind.DEFENCE) if item.descriptor.channel == "score"]

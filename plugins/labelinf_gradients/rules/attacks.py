@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.threat import ThreatModel
@@ -53,7 +54,7 @@ def _stage(situation: Mapping[str, Any], defences: tuple[GradientDefence, ...] =
     return Stage(threat=threat, set_up=functools.partial(_set_up, threat, stages))
 
 
-def _set_up(threat: GradientThreat, stages: Any) -> tuple[GradientOracle, Arrays]:
+def _set_up(threat: GradientThreat, stages: Any, truth: NDArray[np.intp]) -> tuple[GradientOracle, Arrays]:
     rng = np.random.default_rng(0)
     network = Perceptron.random((_INPUTS, _HIDDEN, _CLASSES), rng, bias=threat.has_bias)
     x = rng.uniform(0, 1, (_KNOWN + 2 * _SAMPLES, _INPUTS))

@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
@@ -32,7 +33,7 @@ def _threat(view: View, n_classes: int) -> OutputThreat:
     return OutputThreat(n_records=_N, n_classes=n_classes, prior=(1 / n_classes,) * n_classes, declared=view)
 
 
-def _set_up(threat: OutputThreat) -> tuple[OutputOracle, Arrays]:
+def _set_up(threat: OutputThreat, truth: NDArray[np.intp]) -> tuple[OutputOracle, Arrays]:
     rng = np.random.default_rng(0)
     n, k, view = threat.n_records, threat.n_classes, threat.view
     labels = rng.integers(0, k, (_REFERENCES + 1, n), dtype=np.intp)

@@ -1,0 +1,26 @@
+"""Rules for bounds of any channel: what they say is well formed, and said of their own channel only."""
+
+from __future__ import annotations
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Bound, Rule
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.testing.rules import belongs, require
+
+__all__ = ["RULES"]
+
+_ELSEWHERE = ThreatModel(n_records=6, n_classes=2, prior=(0.5, 0.5))
+
+
+def _leaves_other_channels_alone(component: Bound) -> None:
+    """Bounds are asked about every channel: one that needs the facts of its own has nothing to say of others."""
+    bound = belongs(component, Bound)
+    lines = gate.each(bound.evaluate(_ELSEWHERE), BoundValue, "answer")
+    ceilings = gate.each(bound.ceilings(_ELSEWHERE), Ceiling, "answer")
+    told = f"without a privacy budget and without any defence it denies attacks more than {ceilings[:1]}"
+    require(all(item.accuracy == 1 for item in ceilings), told)
+    require(all(line.conditions and line.statement for line in lines), "a bound needs its conditions and its source")
+
+
+RULES: tuple[Rule, ...] = (("leaves-other-channels-alone", _leaves_other_channels_alone),)
