@@ -233,7 +233,7 @@ class Guard:
 
 
 class GradientDefence(Defence):
-    """A defence of the gradient channel. Says in :meth:`effects` what it does (:mod:`labelinf_gradients.game.effects`).
+    """A defence of the gradient channel. Says in ``effects`` what it does (:mod:`labelinf_gradients.game.effects`).
 
     Orders that the client obeys are effects alone; who changes numbers overrides :meth:`start` as well. The run itself
     watches lengths: a guard that makes a clipped gradient longer, and does not say so, has failed.

@@ -49,7 +49,7 @@ class ScoreThreat(ThreatModel):
         summation: ``"numpy"`` when the mean is NumPy's pairwise one, ``"exact"``, or ``"unknown"``.
         input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
         scorer_clip: The scorer itself clips probabilities to ``[scorer_clip, 1 - scorer_clip]``; 0: it does not.
-        scorer_effects: What else the scorer itself does; :class:`Unknown` when all of the above is assumed.
+        scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         granted: Queries that the channel grants; None: any number.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
