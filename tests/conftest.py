@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -48,5 +49,5 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> Path:
     """Install the distribution of tests/site, whose components misbehave, for one test and its subprocesses."""
     site = Path(__file__).parent / "site"
     monkeypatch.syspath_prepend(site)
-    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")])))
     return site

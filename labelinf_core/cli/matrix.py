@@ -182,7 +182,9 @@ def _executor(host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
     if workers == 0:
         yield InProcess(Bench(builder=Builder(host)))
     else:
-        with Processes(workers=workers, blocked=host.blocked, timeout=chosen["timeout"]) as pool:
+        everybody = frozenset(record.distribution for record in host.records.values() if record.provides)
+        limit = chosen["timeout"]
+        with Processes(workers=workers, blocked=host.blocked, timeout=limit, everybody=everybody) as pool:
             yield pool
 
 

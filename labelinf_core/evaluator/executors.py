@@ -1,25 +1,31 @@
 """Where tasks are performed: in this process, or in worker processes.
 
 Workers are started fresh (``spawn``), so that they are the same on every platform, and build every component from its
-spec through a host of their own that blocks the same plugins. A worker that hangs past the time limit is killed and
-one that dies is replaced; the task says what happened and the run goes on.
+spec through a host of their own that blocks the same plugins. Each leads a process group of its own and has a limit of
+memory where the system knows one. A worker that hangs past the time limit is killed with its children, one that dies is
+noticed at once, and either is replaced: the task at which it was says what happened, the rest of its batch goes to
+another worker. A worker that ran a distribution's code plays no cell that does not need that distribution, so that what
+a component does to its process cannot touch its neighbours.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 import warnings
-from collections.abc import Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 import attrs
-from pebble import ProcessExpired, ProcessPool
 
 from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.play import Bench
@@ -29,22 +35,33 @@ from labelinf_core.specs import Builder
 
 __all__ = ["Executor", "Imply", "InProcess", "Play", "Processes", "Task"]
 
-_BENCH: Bench | None = None  # of this worker process
+_BATCH = 32  # tasks that travel together at most, and
+_SECONDS = 0.05  # how long a batch should take
+_START = 120.0  # seconds that a worker may take to start
 
 
 @attrs.frozen(kw_only=True)
 class Imply:
-    """Say what is known of a cell before it is played."""
+    """Say what is known of a cell before it is played.
+
+    Attributes:
+        cell: The cell.
+        without: Bounds that are not asked, and why.
+    """
 
     cell: Cell
+    without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def perform(self, bench: Bench) -> Implied:
         """Do it."""
+        bench.without = self.without
         return bench.imply(self.cell)
 
-    def failed(self, status: Status, message: str) -> Implied:
-        """Return what to keep when the worker hung or died."""
-        return Implied(status=status, message=message)
+    def failed(self, status: Status, message: str, doing: str = "") -> Implied:
+        """Return what to keep when the worker hung or died while it was ``doing`` something."""
+        kind, _, name = doing.partition(" ")
+        told = f"{doing}: {message}" if doing else message
+        return Implied(status=status, message=told, culprit=name if kind == "bound" else "")
 
 
 @attrs.frozen(kw_only=True)
@@ -54,14 +71,16 @@ class Play:
     cell: Cell
     seed: int
     trial: int
+    without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def perform(self, bench: Bench) -> Trial:
         """Do it."""
+        bench.without = self.without
         return bench.play(self.cell, self.seed, self.trial)
 
-    def failed(self, status: Status, message: str) -> Trial:
+    def failed(self, status: Status, message: str, doing: str = "") -> Trial:
         """Return what to keep when the worker hung or died."""
-        return Trial(status=status, message=message)
+        return Trial(status=status, message=f"{doing}: {message}" if doing else message)
 
 
 Task = Imply | Play
@@ -87,6 +106,39 @@ class InProcess:
 
 
 @attrs.define
+class _Worker:
+    """A worker process as its parent sees it."""
+
+    process: SpawnProcess
+    pipe: Connection
+    deadline: float
+    touched: frozenset[str] = frozenset()
+    job: deque[Task] = attrs.field(factory=deque)
+    ready: bool = False
+    doing: str = ""
+
+    def give(self, tasks: list[Task], needs: frozenset[str], limit: float | None) -> None:
+        """Send a batch."""
+        self.job.extend(tasks)
+        self.touched |= needs
+        if self.ready:
+            self.deadline = _deadline(limit)
+        with contextlib.suppress(OSError):  # it has died: noticed where results are read
+            self.pipe.send(tasks)
+
+    def end(self) -> int | None:
+        """Kill the process with its children, and return how it had ended, if it had."""
+        code = self.process.exitcode
+        if hasattr(os, "killpg") and self.process.pid:
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join(10)
+        self.pipe.close()
+        return code
+
+
+@attrs.define
 class Processes:
     """Performs tasks in worker processes. A context manager: leaving it ends the workers.
 
@@ -94,17 +146,15 @@ class Processes:
         workers: How many.
         blocked: Plugins that must not be imported.
         timeout: Seconds that one task may take; None for no limit.
+        everybody: Distributions of all plugins: their bounds are asked what they know of every cell.
     """
 
     workers: int
     blocked: frozenset[str] = frozenset()
     timeout: float | None = None
-    _pool: ProcessPool = attrs.field(init=False, repr=False)
-
-    @_pool.default
-    def _make_pool(self) -> ProcessPool:
-        context = multiprocessing.get_context("spawn")
-        return ProcessPool(self.workers, initializer=_start_worker, initargs=(self.blocked,), context=context)
+    everybody: frozenset[str] = frozenset()
+    _pool: list[_Worker] = attrs.field(factory=list, init=False, repr=False)
+    _mean: float = attrs.field(default=1.0, init=False, repr=False)
 
     def __enter__(self) -> Processes:
         return self
@@ -112,55 +162,175 @@ class Processes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pool.stop()  # type: ignore[no-untyped-call]
-        self._pool.join()
+        while self._pool:
+            self._pool.pop().end()
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
-        """Perform ``tasks``, keeping few in waiting so that a cell given up costs little."""
-        waiting: dict[Future[Implied | Trial], Task] = {}
-        for task in tasks:
-            waiting[self._pool.schedule(_perform, args=(task,), timeout=self.timeout)] = task
-            if len(waiting) > self.workers:
-                yield from self._ended(waiting)
-        while waiting:
-            yield from self._ended(waiting)
-
-    def _ended(self, waiting: dict[Future[Implied | Trial], Task]) -> Iterator[tuple[Task, Implied | Trial]]:
-        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
-            task = waiting.pop(future)
-            yield task, self._result(future, task)
-
-    def _result(self, future: Future[Implied | Trial], task: Task) -> Implied | Trial:
+        """Perform ``tasks``, drawing few ahead so that a cell given up costs little."""
+        source, again = iter(tasks), deque[Task]()
         try:
-            return future.result()
-        except TimeoutError:
-            return task.failed(Status.TIMEOUT, f"no result within {self.timeout:g} s")
-        except ProcessExpired as error:
-            return task.failed(Status.CRASHED, f"its process {_death(error.exitcode)}")
+            while True:
+                for worker in list(self._free()):
+                    if batch := self._batch(source, again):
+                        needs = self._needs(batch[0])
+                        self._fit(worker, needs).give(batch, needs, self.timeout)
+                if not any(worker.job for worker in self._pool):
+                    return
+                yield from self._collect(again)
+        finally:  # whoever asked may not want the rest
+            for worker in [worker for worker in self._pool if worker.job]:
+                self._drop(worker)
+
+    def _free(self) -> Iterator[_Worker | None]:
+        """Yield the workers that have nothing to do, and None for each that may still be started."""
+        idle = [worker for worker in self._pool if not worker.job]
+        yield from idle
+        yield from [None] * (self.workers - len(self._pool))
+
+    def _needs(self, task: Task) -> frozenset[str]:
+        """Return the distributions whose code a task runs."""
+        return frozenset(task.cell.versions) | (self.everybody if isinstance(task, Imply) else frozenset())
+
+    def _fit(self, worker: _Worker | None, needs: frozenset[str]) -> _Worker:
+        """Return a worker that has run nothing but what is needed."""
+        if worker is not None and worker.touched <= needs:
+            return worker
+        if worker is not None:
+            self._drop(worker)
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs, self.blocked, self.workers))
+        process.start()
+        theirs.close()
+        self._pool.append(_Worker(process=process, pipe=ours, deadline=time.monotonic() + _START))
+        return self._pool[-1]
+
+    def _drop(self, worker: _Worker) -> int | None:
+        self._pool.remove(worker)
+        return worker.end()
+
+    def _batch(self, source: Iterator[Task], again: deque[Task]) -> list[Task]:
+        """Draw as many tasks as take about as long as a batch should, of cells that need the same plugins."""
+        batch: list[Task] = []
+        for _ in range(max(1, min(_BATCH, int(_SECONDS / self._mean)))):
+            task = again.popleft() if again else next(source, None)
+            if task is None:
+                break
+            if batch and self._needs(task) != self._needs(batch[0]):
+                again.appendleft(task)
+                break
+            batch.append(task)
+        return batch
+
+    def _collect(self, again: deque[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+        """Wait for whatever comes first: a word from a worker, its end, or the end of its time."""
+        busy = [worker for worker in self._pool if worker.job]
+        left = min(worker.deadline for worker in busy) - time.monotonic()
+        waiting: list[Any] = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
+        multiprocessing.connection.wait(waiting, None if left == float("inf") else max(left, 0.0))
+        for worker in busy:
+            while worker.job:
+                try:
+                    if not worker.pipe.poll():
+                        break
+                    word, value = worker.pipe.recv()
+                except Exception:  # it died, or somebody wrote into its pipe
+                    yield self._lost(worker, again)
+                    break
+                if found := self._heard(worker, word, value):
+                    yield found
+            if not worker.job or worker not in self._pool:
+                continue
+            if worker.process.exitcode is not None:
+                yield self._lost(worker, again)
+            elif time.monotonic() >= worker.deadline:
+                yield self._late(worker, again)
+
+    def _heard(self, worker: _Worker, word: str, value: Any) -> tuple[Task, Implied | Trial] | None:
+        now = time.monotonic()
+        if word == "ready":
+            worker.ready, worker.deadline = True, _deadline(self.timeout)
+        elif word == "doing":
+            worker.doing, worker.deadline = value, _deadline(self.timeout)
+        elif word == "raised":
+            task = worker.job.popleft()
+            return task, task.failed(Status.ERROR, f"it raised {value}", worker.doing)
+        else:
+            result, seconds = value
+            self._mean = 0.8 * self._mean + 0.2 * seconds
+            worker.doing, worker.deadline = "", now + (self.timeout or float("inf"))
+            return worker.job.popleft(), result
+        return None
+
+    def _lost(self, worker: _Worker, again: deque[Task]) -> tuple[Task, Implied | Trial]:
+        worker.process.join(5)
+        return self._given_up(worker, again, Status.CRASHED, f"its process {_death(self._drop(worker))}")
+
+    def _late(self, worker: _Worker, again: deque[Task]) -> tuple[Task, Implied | Trial]:
+        self._drop(worker)
+        told = f"no result within {self.timeout:g} s" if worker.ready else f"its worker did not start in {_START:g} s"
+        return self._given_up(worker, again, Status.TIMEOUT, told)
+
+    def _given_up(self, worker: _Worker, again: deque[Task], status: Status, told: str) -> tuple[Task, Implied | Trial]:
+        task = worker.job.popleft()
+        again.extendleft(reversed(worker.job))
+        worker.job.clear()
+        self._mean = max(self._mean, _SECONDS)  # smaller batches: somebody is trouble
+        return task, task.failed(status, told, worker.doing)
 
 
-def _start_worker(blocked: frozenset[str]) -> None:
-    """Prepare a worker: its own host, no word on the report's standard output, no life after its parent."""
-    global _BENCH
+def _deadline(limit: float | None) -> float:
+    return time.monotonic() + (limit or float("inf"))
+
+
+def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
+    """Be a worker: perform what comes, one after another, and answer each."""
+    _start(workers)
+    bench = Bench(builder=Builder(Host.load(blocked=blocked)), doing=lambda text: pipe.send(("doing", text)))
+    pipe.send(("ready", None))
+    while True:
+        try:
+            tasks: list[Task] = pipe.recv()
+        except EOFError:
+            return
+        for task in tasks:
+            start = time.perf_counter()
+            try:
+                result = task.perform(bench)
+            except BaseException as error:  # KeyboardInterrupt and the like in anybody's code
+                pipe.send(("raised", type(error).__name__))
+            else:
+                pipe.send(("result", (result, time.perf_counter() - start)))
+
+
+def _start(workers: int) -> None:
+    """Prepare: a group of its own, no word on the report's standard output, no life after its parent."""
+    if hasattr(os, "setsid"):
+        os.setsid()
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _limit_memory(workers)
     import sklearn.metrics  # noqa: F401  # the slowest import must not count against a trial's time limit
 
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _BENCH = Bench(builder=Builder(Host.load(blocked=blocked)))
+
+def _limit_memory(workers: int) -> None:
+    """Let a component that asks for memory without end fail before the machine does."""
+    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = max(2 << 30, whole // workers)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         multiprocessing.connection.wait([parent.sentinel])
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)
         os._exit(1)
-
-
-def _perform(task: Task) -> Implied | Trial:
-    if _BENCH is None:
-        raise RuntimeError("this process was not prepared as a worker")
-    return task.perform(_BENCH)
 
 
 def _death(exitcode: int | None) -> str:

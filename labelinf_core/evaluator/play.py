@@ -17,7 +17,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import attrs
@@ -60,11 +61,16 @@ class Bench:
 
     Attributes:
         builder: Builds the components of a host's plugins.
+        without: Bounds that are not asked, by name, and why.
+        doing: Told which component is about to run, so that whoever watches can name one that never returns.
     """
 
     builder: Builder
+    without: Mapping[str, str] = attrs.field(factory=dict)
+    doing: Callable[[str], None] = attrs.field(default=lambda text: None, repr=False)
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
     _utility: dict[tuple[str, tuple[str, ...]], Mapping[str, float]] = attrs.field(factory=dict)
+    _theory: dict[tuple[object, ...], tuple[ThreatModel, Implied]] = attrs.field(factory=dict)
     _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
 
     def imply(self, cell: Cell) -> Implied:
@@ -118,8 +124,7 @@ class Bench:
             channel, setting = self._set_up(cell)
             full = channel.threat(setting)
             less = channel.spending(full, queries)
-            name = parse(cell.channel, "cell").name
-            known = [theory(self.builder, name, setting.defences, each).ceilings for each in (full, less) if each]
+            known = [self._known(cell, setting, each).ceilings for each in (full, less) if each]
             self._spent[key] = tuple(item for item in known[-1] if item not in known[0])
         return self._spent[key]
 
@@ -181,20 +186,45 @@ class Bench:
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one
+        self.doing(f"attack {cell.shown.attack}")
         with gate.blamed(attack):
             refusal = gate.sentence(attack.refusal(threat), "refusal")
             promise = None if refusal else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
         return attrs.evolve(
-            theory(self.builder, parse(cell.channel, "cell").name, setting.defences, threat),
+            self._known(cell, setting, threat),
             status=Status.REFUSED if refusal else Status.OK,
             message=refusal,
             promise=found[0] if found else None,
             blind=attack.blind is True,
         )
 
+    def _known(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
+        """Return what theory says of a pipeline: asked once for all attacks that face the same threat model."""
+        key = (cell.channel, cell.digest, cell.defences, *self.without)
+        before = self._theory.get(key)
+        if before is None or not _same(before[0], threat):
+            name = parse(cell.channel, "cell").name
+            found = theory(self.builder, name, setting.defences, threat, self.without, self.doing)
+            before = self._theory[key] = (threat, found)
+        return before[1]
 
-def theory(builder: Builder, channel: str, defences: tuple[Defence, ...], threat: ThreatModel) -> Implied:
+
+def _same(one: ThreatModel, two: ThreatModel) -> bool:
+    try:
+        return bool(one == two)
+    except Exception:  # a field need not be comparable
+        return False
+
+
+def theory(
+    builder: Builder,
+    channel: str,
+    defences: tuple[Defence, ...],
+    threat: ThreatModel,
+    without: Mapping[str, str] = MappingProxyType({}),
+    doing: Callable[[str], None] = lambda text: None,
+) -> Implied:
     """Collect what defences and bounds say of a threat model, whatever the attack.
 
     Args:
@@ -202,31 +232,49 @@ def theory(builder: Builder, channel: str, defences: tuple[Defence, ...], threat
         channel: Name of the channel.
         defences: What stands between.
         threat: What the adversary knows and may spend.
+        without: Bounds that are not asked, by name, and why; noted.
+        doing: Told who is about to be asked.
     """
-    notes: list[str] = []
-    bounds = list(_bounds(builder, channel, notes))
-    return Implied(
+    notes = [f"bound {name} is left out: {why}" for name, why in without.items()]
+    bounds = dict(_bounds(builder, channel, without, notes, doing))
+    asked = {**{f"defence {type(item).__name__}": item for item in defences}, **bounds}
+    found = Implied(
         baseline=threat.baseline,
-        ceilings=_gather([*defences, *bounds], lambda source: source.ceilings(threat), Ceiling, notes),
-        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes),
+        ceilings=_gather(asked, lambda source: source.ceilings(threat), Ceiling, notes, doing),
+        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes, doing),
         threat=dict(_facts(threat)),
         notes=tuple(dict.fromkeys(notes)),
     )
+    doing("")
+    return found
 
 
-def _bounds(builder: Builder, channel: str, notes: list[str]) -> Iterator[Bound]:
+def _bounds(
+    builder: Builder, channel: str, without: Mapping[str, str], notes: list[str], doing: Callable[[str], None]
+) -> Iterator[tuple[str, Bound]]:
     for item in builder.host.catalogue(Kind.BOUND):
-        if item.descriptor.channel in (None, channel):
+        name = item.descriptor.name
+        if item.descriptor.channel in (None, channel) and name not in without:
+            doing(f"bound {name}")
             try:
-                yield builder.build(Kind.BOUND, item.descriptor.name, "bound")
+                yield f"bound {name}", builder.build(Kind.BOUND, name, "bound")
             except LabelinfError as error:
                 notes.append(str(error))
+            except (Exception, SystemExit) as error:
+                notes.append(f"bound {name} of {item.plugin} could not be built: {said(error)}")
 
 
-def _gather(sources: Iterable[Any], ask: Callable[[Any], object], expected: type[T], notes: list[str]) -> tuple[T, ...]:
+def _gather(
+    sources: Mapping[str, Any],
+    ask: Callable[[Any], object],
+    expected: type[T],
+    notes: list[str],
+    doing: Callable[[str], None],
+) -> tuple[T, ...]:
     """Collect what each source says; one that fails is noted and costs nobody else their say."""
     collected: list[T] = []
-    for source in sources:
+    for name, source in sources.items():
+        doing(name)
         try:
             collected.extend(gate.each(ask(source), expected, "answer"))
         except (Exception, SystemExit) as error:

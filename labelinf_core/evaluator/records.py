@@ -58,6 +58,7 @@ class Implied:
         threat: The plain facts of the threat model (numbers and words).
         utility: What the defences cost honest users, as the channel measures it.
         notes: Statements that could not be evaluated, and why.
+        culprit: Name of the bound that took its process with it, when one did; such an answer is never kept.
     """
 
     status: Status = Status.OK
@@ -70,6 +71,7 @@ class Implied:
     threat: Mapping[str, Any] = attrs.field(factory=dict)
     utility: Mapping[str, float] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
+    culprit: str = ""
 
 
 @attrs.frozen(kw_only=True)

@@ -8,6 +8,7 @@ same for any number of workers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 from labelinf_core.contracts.errors import InputError
@@ -31,23 +32,48 @@ def run(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], 
     Raises:
         InputError: Settings of the plan do not fit together; nothing has been played then.
     """
-    mistakes: dict[str, None] = {}  # in order, each once
     done = size(plan) - sum(1 for _ in _unknown(plan, store)) - sum(1 for _ in _unplayed(plan, store))
     progress(done)
-    for task, result in executor.perform(_unknown(plan, store)):
-        if isinstance(result, Implied) and result.status is Status.INVALID:
-            mistakes[result.message] = None
-        elif isinstance(result, Implied):
-            store.keep_implied(task.cell.id, result)
-        done += 1
-        progress(done)
-    if mistakes:
-        raise InputError("\n".join(mistakes))
+    while culprits := _prepare(plan, store, executor, functools.partial(_further, progress, done)):
+        store.leave_out(culprits)
+        done = size(plan) - len(plan.cells) - sum(1 for _ in _unplayed(plan, store))
+    done = size(plan) - sum(1 for _ in _unplayed(plan, store))
     for task, result in executor.perform(_unplayed(plan, store)):
         if isinstance(task, Play) and isinstance(result, Trial):
             store.keep_trial(task.cell.id, task.trial, result)
             done += 1
             progress(done)
+
+
+def _further(progress: Callable[[int], None], done: int, more: int) -> None:
+    progress(done + more)
+
+
+def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], None]) -> dict[str, str]:
+    """Ask what is known of every cell.
+
+    Returns:
+        The bounds that ended their process or never returned, by name, and how. They are nobody's failure but their
+        own: all cells are asked again without them, so that what is kept does not depend on the order of asking.
+
+    Raises:
+        InputError: Settings of the plan do not fit together.
+    """
+    mistakes: dict[str, None] = {}  # in order, each once
+    culprits: dict[str, str] = {}
+    for known, (task, result) in enumerate(executor.perform(_unknown(plan, store)), 1):
+        if isinstance(result, Implied) and result.culprit:
+            culprits[result.culprit] = result.message
+        elif isinstance(result, Implied) and result.status is Status.INVALID:
+            mistakes[result.message] = None
+        elif isinstance(result, Implied):
+            store.keep_implied(task.cell.id, result)
+        progress(known)
+        if culprits:
+            break
+    if mistakes and not culprits:
+        raise InputError("\n".join(mistakes))
+    return culprits
 
 
 def size(plan: Plan) -> int:
@@ -61,12 +87,15 @@ def is_complete(plan: Plan, store: Store) -> bool:
 
 
 def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
-    return (Imply(cell=cell) for cell in plan.cells if not store.knows(cell.id))
+    without = store.left_out()
+    return (Imply(cell=cell, without=without) for cell in plan.cells if not store.knows(cell.id))
 
 
 def _unplayed(plan: Plan, store: Store) -> Iterator[Play]:
     """Yield the trials to play, round by round, looking at the record anew before each."""
+    without = store.left_out()
+    cells = sorted(plan.cells, key=lambda cell: sorted(cell.versions))  # whose plugins a worker has run already
     for trial in range(plan.trials):
-        for cell in plan.cells:
+        for cell in cells if trial % 2 == 0 else reversed(cells):
             if store.wants(cell.id, trial):
-                yield Play(cell=cell, seed=plan.seed, trial=trial)
+                yield Play(cell=cell, seed=plan.seed, trial=trial, without=without)

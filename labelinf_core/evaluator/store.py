@@ -12,11 +12,12 @@ computed from the record alone. It holds the secret of the run and every count, 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -120,7 +121,7 @@ class Store:
                     raise InputError(f"{path} was written by another version of labelinf, or is no run record.")
                 _whole(connection, path)
                 if known.get("seal", seal := _seal(connection)) != seal:
-                    raise _damaged(path, "rows that were written to it are gone")
+                    raise _damaged(path, "rows that were written to it are gone or changed")
                 return cls(plan=from_json(known["plan"], Plan), directory=directory, connection=connection)
         except sqlite3.Error as error:
             raise _damaged(path, str(error)) from error
@@ -154,18 +155,18 @@ class Store:
             self._connection.commit()
         except sqlite3.Error as error:
             raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
-        self._pending = 0
+        self._pending, self._since = 0, time.monotonic()
 
     def _insert(self, table: str, *row: object) -> None:
         places = ", ".join("?" * (len(row) + 1))
-        if not self._pending:
-            self._since = time.monotonic()
         try:
             self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, _sum(table, *row)))
         except sqlite3.Error as error:
             raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
         self._pending += 1
-        if self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS:
+        if (
+            self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS
+        ):  # a trial that took long is kept at once
             self.commit()
 
     def knows(self, cell: str) -> bool:
@@ -212,6 +213,17 @@ class Store:
         Not when it is there, when a trial before it hung or crashed, or when the cell cannot be played at all.
         """
         return self._connection.execute(_SETTLED, (cell, number, number, cell)).fetchone() is None
+
+    def left_out(self) -> dict[str, str]:
+        """Return the bounds that are not asked, by name, and why."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'without'").fetchone()
+        return dict(json.loads(row[0])) if row else {}
+
+    def leave_out(self, bounds: Mapping[str, str]) -> None:
+        """Ask ``bounds`` no more; what is known of the cells is asked again."""
+        self._describe(without=json.dumps({**self.left_out(), **bounds}, sort_keys=True))
+        self._connection.execute("DELETE FROM cells")
+        self.commit()
 
     def forget_failed(self) -> int:
         """Forget the trials that hung or crashed, and the preparations that failed, so that they are played again.
@@ -324,9 +336,9 @@ def _moved(old: Cell, cell: Cell) -> str:
 
 
 def _seal(connection: sqlite3.Connection) -> str:
-    """Return a checksum of all rows there are, in whatever order: a row that is gone is noticed."""
-    sums = [row[0] for table in ("cells", "trials") for row in connection.execute(f"SELECT sum FROM {table}")]
-    return f"{len(sums)} {sum(int(item, 16) for item in sums) % 2**96:x}"
+    """Return a checksum of all rows there are, in whatever order: one that is gone, or called otherwise, is noticed."""
+    rows = [(table, *row) for table in ("cells", "trials") for row in connection.execute(f"SELECT * FROM {table}")]
+    return f"{len(rows)} {sum(int(_sum(*row[:-1]), 16) for row in rows) % 2**96:x}"
 
 
 def _sum(table: str, *row: object) -> str:

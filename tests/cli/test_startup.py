@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("numpy", "scipy", "sklearn", "diffprivlib", "gmpy2", "torch", "rich", "pebble")
+HEAVY = ("numpy", "scipy", "sklearn", "diffprivlib", "gmpy2", "torch", "rich")
 
 PROBE = """
 import sys

@@ -49,8 +49,7 @@ def trials_kept(folder: Path, out: str) -> int:
 
 def wait_for(folder: Path, out: str, trials: int, process: subprocess.Popen[str]) -> None:
     deadline = time.monotonic() + 60
-    while trials_kept(folder, out) < trials:
-        assert process.poll() is None, process.communicate()
+    while trials_kept(folder, out) < trials and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
@@ -58,16 +57,20 @@ def wait_for(folder: Path, out: str, trials: int, process: subprocess.Popen[str]
 def finished(folder: Path, out: str, *options: str) -> dict[str, bytes]:
     process = start(folder, out, *options)
     _, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    assert process.returncode == 4, errors  # one of the attacks raises
     return {name: (folder / out / name).read_bytes() for name in FILES}
 
 
-def alive(group: int) -> bool:
+def workers_of(process: int) -> list[int]:
+    found = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(child) for path in found for child in path.read_text().split()]
+
+
+def alive(process: int) -> bool:
     try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
         return False
-    return True
 
 
 @pytest.mark.timeout(180)
@@ -75,30 +78,34 @@ def alive(group: int) -> bool:
 def test_a_killed_run_resumed_equals_an_uninterrupted_one(folder: Path) -> None:
     whole = finished(folder, "whole", "--workers", "0")
 
-    process = start(folder, "killed", "--workers", "2")
-    wait_for(folder, "killed", 3, process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert not (folder / "killed" / "results.json").exists()
-    assert trials_kept(folder, "killed") < 54
+    for attempt in range(5):  # a busy machine may not let us kill it before it is done
+        process = start(folder, f"killed-{attempt}", "--workers", "2")
+        wait_for(folder, f"killed-{attempt}", 3, process)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        if not (folder / f"killed-{attempt}" / "results.json").exists():
+            break
+    assert trials_kept(folder, f"killed-{attempt}") < 54
 
-    assert finished(folder, "killed", "--workers", "2") == whole
+    assert finished(folder, f"killed-{attempt}", "--workers", "2") == whole
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be looked at here")
 def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
     (folder / "slow.toml").write_text(SUITE.replace('"fake-raises"', '"fake-hangs"'))
     process = start(folder, "killed", "--workers", "2")
     wait_for(folder, "killed", 1, process)
+    workers = workers_of(process.pid)
+    assert len(workers) >= 2
 
     process.send_signal(signal.SIGKILL)
     process.communicate()
 
     deadline = time.monotonic() + 20
-    while alive(process.pid) and time.monotonic() < deadline:
+    while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not alive(process.pid)
+    assert not any(map(alive, workers))
 
 
 @pytest.mark.timeout(120)

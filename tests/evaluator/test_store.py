@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, Promise
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.evaluator.store import RECORD, Store, find_run
+from labelinf_core.evaluator.store import RECORD, Store, find_run, key_of
 
 PlanOf = Callable[..., Plan]
 INF = float("inf")
@@ -133,3 +134,154 @@ def test_the_newest_run_of_a_plan_is_found(tmp_path: Path, plan: Plan) -> None:
     assert find_run(tmp_path, plan) == tmp_path / "2026-02"
     assert find_run(tmp_path, attrs.evolve(plan, seed=6)) is None
     assert find_run(tmp_path / "nowhere", plan) is None
+
+
+def trials_of(store: Store, cell: str) -> list[int]:
+    return [trial.n_correct for trial in store.trials(cell)]
+
+
+def kept(directory: Path, plan: Plan, cell: str, *corrects: int) -> None:
+    store = Store.open(directory, plan)
+    store.keep_implied(cell, Implied())
+    for number, correct in enumerate(corrects):
+        store.keep_trial(cell, number, Trial(n_correct=correct, n_records=12))
+    store.close()
+
+
+def test_a_run_that_ended_leaves_one_plain_file(tmp_path: Path, plan: Plan, cell: str) -> None:
+    kept(tmp_path, plan, cell, 3)
+
+    assert {path.name for path in tmp_path.iterdir()} == {RECORD, "run.lock"}
+    with sqlite3.connect(tmp_path / RECORD) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()
+
+
+def test_a_changed_row_is_told_and_played_again_but_never_a_result(tmp_path: Path, plan: Plan, cell: str) -> None:
+    kept(tmp_path, plan, cell, 3, 4, 5)
+    with sqlite3.connect(tmp_path / RECORD) as connection:
+        connection.execute("UPDATE trials SET record = replace(record, '\"n_correct\":4', '\"n_correct\":9')")
+    connection.close()
+
+    with pytest.raises(InputError, match=r"run\.sqlite is damaged \(rows .* gone or changed.*plays again"):
+        Store.reopen(tmp_path)
+    again = Store.open(tmp_path, plan)
+    assert trials_of(again, cell) == [3, 5]
+    assert [again.wants(cell, number) for number in range(3)] == [False, True, False]
+    assert again.notes == ("1 damaged rows of the record are left out and played again",)
+    again.close()
+
+
+def test_a_row_that_is_gone_is_told(tmp_path: Path, plan: Plan, cell: str) -> None:
+    kept(tmp_path, plan, cell, 3, 4)
+    with sqlite3.connect(tmp_path / RECORD) as connection:
+        connection.execute("DELETE FROM trials WHERE trial = 1")
+    connection.close()
+
+    with pytest.raises(InputError, match="rows that were written to it are gone"):
+        Store.reopen(tmp_path)
+
+
+def test_damage_anywhere_is_a_sentence_or_changes_nothing(tmp_path: Path, plan: Plan, cell: str) -> None:
+    """200 places drawn at random, eight bytes at each: read back are the same trials, or one sentence says why not."""
+    kept(tmp_path, plan, cell, *range(3))
+    whole = (tmp_path / RECORD).read_bytes()
+    rng = np.random.default_rng(0)
+    told = 0
+    for _ in range(200):
+        at = int(rng.integers(len(whole) - 8))
+        (tmp_path / RECORD).write_bytes(whole[:at] + rng.bytes(8) + whole[at + 8 :])
+        try:
+            store = Store.reopen(tmp_path)
+        except InputError:
+            told += 1
+            continue
+        try:
+            assert trials_of(store, cell) == [0, 1, 2]
+            assert store.implied(cell) == Implied()
+            assert store.plan == plan
+        except InputError:
+            told += 1
+        finally:
+            store.close()
+    assert 0 < told < 200
+
+
+def test_a_second_process_is_told_who_writes(tmp_path: Path, plan: Plan, cell: str) -> None:
+    first = Store.open(tmp_path, plan)
+    first.keep_implied(cell, Implied())
+    first.commit()
+
+    with pytest.raises(InputError, match=rf"is being written by process {os.getpid()} on .*labelinf report"):
+        Store.open(tmp_path, plan)
+    watching = Store.reopen(tmp_path)
+    assert watching.implied(cell) == Implied()
+    watching.close()
+    first.close()
+    Store.open(tmp_path, plan).close()
+
+
+def test_what_failed_can_be_played_again(tmp_path: Path, plan: Plan, cell: str) -> None:
+    store = Store.open(tmp_path, plan)
+    store.keep_implied(cell, Implied())
+    for number, status in enumerate((Status.OK, Status.CRASHED)):
+        store.keep_trial(cell, number, Trial(status=status))
+    assert not store.wants(cell, 2)
+
+    assert store.forget_failed() == 1
+
+    assert [store.wants(cell, number) for number in range(3)] == [False, True, True]
+    assert store.knows(cell)
+    store.close()
+
+
+def test_a_changed_plugin_plays_its_own_cells_again_and_says_so(tmp_path: Path, plan_of: PlanOf) -> None:
+    plan = plan_of(["fake-coin", "majority"], ["none"])
+    coin, majority = plan.cells
+    store = Store.open(tmp_path, plan)
+    for cell in plan.cells:
+        store.keep_trial(cell.id, 0, Trial(n_correct=1, n_records=12))
+    store.close()
+    newer = attrs.evolve(coin, versions={**coin.versions, "labelinf-fakes": "2.0"})
+
+    again = Store.open(tmp_path, attrs.evolve(plan, cells=(newer, majority)))
+
+    assert (again.wants(newer.id, 0), again.wants(majority.id, 0)) == (True, False)
+    assert again.notes == ("labelinf-fakes was 1.0 and is 2.0: fake-coin/none played again",)
+    again.close()
+
+
+def test_another_library_plays_everything_again(tmp_path: Path, plan: Plan, cell: str) -> None:
+    kept(tmp_path, plan, cell, 3)
+
+    again = Store.open(tmp_path, attrs.evolve(plan, environment={**plan.environment, "numpy": "9.9"}))
+
+    assert again.wants(cell, 0)
+    assert f"numpy was {plan.environment['numpy']} and is 9.9: all 1 cells are played again" in again.notes
+    again.close()
+
+
+def test_more_trials_keep_those_there_are(tmp_path: Path, plan: Plan, cell: str) -> None:
+    kept(tmp_path, plan, cell, 3, 4, 5)
+
+    more = Store.open(tmp_path, attrs.evolve(plan, trials=5))
+    assert [more.wants(cell, number) for number in range(5)] == [False, False, False, True, True]
+    more.close()
+    fewer = Store.open(tmp_path, attrs.evolve(plan, trials=2))
+    assert trials_of(fewer, cell) == [3, 4]
+    fewer.close()
+
+
+def test_a_private_run_goes_on_under_its_own_key(tmp_path: Path, plan_of: PlanOf) -> None:
+    labels = ["fake-labels(private=true)"]
+    plan, again = plan_of(["fake-coin"], ["none"], labels=labels), plan_of(["fake-coin"], ["none"], labels=labels)
+    Store.open(tmp_path / "a", plan).close()
+
+    store = Store.open(tmp_path / "a", again)
+
+    assert again.key != plan.key
+    assert store.plan == plan
+    assert store.notes == ()
+    assert find_run(tmp_path, again) == tmp_path / "a"
+    assert key_of(tmp_path / "a") == plan.key
+    store.close()

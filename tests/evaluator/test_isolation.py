@@ -1,0 +1,207 @@
+"""Whatever a plugin does to its process costs its own cells, at once, and is told under its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from labelinf_core.evaluator.executors import Processes
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.records import Status
+from labelinf_core.evaluator.results import CellResult, summarise
+from labelinf_core.evaluator.run import is_complete, run
+from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+
+InstallFake = Callable[..., Path]
+
+ZOO = '''
+import os, signal, sys, time
+import attrs, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.contracts.components import Guess
+from labelinf_scores.game.score import ScoreAttack
+
+labelinf_contract = 1
+
+class Silent(Exception):
+    def __str__(self):
+        raise RuntimeError("cannot be printed")
+    __repr__ = __str__
+
+def closes_its_files():
+    os.closerange(0, 64)
+
+def wants_all_memory():
+    kept = []
+    while True:
+        kept.append(np.ones(2**24))
+
+def leaves_a_child():
+    child = os.fork()
+    if not child:
+        time.sleep(600)
+    with open(os.environ["ZOO_CHILDREN"], "a") as file:
+        print(child, file=file)
+
+def raises(error):
+    raise error
+
+HOW = {
+    "exits": lambda: os._exit(3),
+    "kills": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "aborts": os.abort,
+    "sys-exit": lambda: sys.exit("bye"),
+    "keyboard": lambda: raises(KeyboardInterrupt()),
+    "silent": lambda: raises(Silent()),
+    "closes": closes_its_files,
+    "hangs": lambda: time.sleep(600),
+    "leaves-a-child": leaves_a_child,
+}
+
+@attrs.frozen(kw_only=True)
+class Zoo(ScoreAttack):
+    """Misbehaves."""
+
+    how: str = "exits"
+
+    def run(self, oracle, rng):
+        HOW[self.how]()
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+@attrs.frozen(kw_only=True)
+class DeadlyBound(Bound):
+    """Ends its process."""
+
+    def evaluate(self, threat):
+        os._exit(7)
+
+@attrs.frozen(kw_only=True)
+class EndlessBound(Bound):
+    """Never answers."""
+
+    def ceilings(self, threat):
+        time.sleep(600)
+
+    def evaluate(self, threat):
+        return ()
+
+def described(kind, name, target):
+    reference = Reference(work="tests", statement="zoo")
+    target = f"zoo_plugin:{target}"
+    return Descriptor(kind=kind, name=name, summary="x", reference=reference, target=target, channel="score")
+'''
+ATTACKS = """
+@hookimpl
+def labelinf_attacks():
+    yield described(Kind.ATTACK, "zoo", "Zoo")
+"""
+DEADLY = """
+@hookimpl
+def labelinf_bounds():
+    yield described(Kind.BOUND, "deadly", "DeadlyBound")
+"""
+ENDLESS = f"""{DEADLY}    yield described(Kind.BOUND, "endless", "EndlessBound")
+"""
+
+
+def played(folder: Path, attacks: list[str], timeout: float, defences: list[str]) -> dict[str, CellResult]:
+    host = Host.load()
+    assert not list(host.problems())
+    matrix = Matrix(
+        labels=["made(n_records=8)"],
+        attacks=attacks,
+        defences=defences,
+        settings={"loss": "log-loss", "scorer": "float64"},
+    )
+    plan = make_plan(Suite(matrix=[matrix], trials=2, title="zoo"), Builder(host), "test.toml")
+    store = Store.open(folder, plan)
+    with Processes(workers=2, timeout=timeout) as pool:
+        run(plan, store, pool)
+    assert is_complete(plan, store)
+    results = summarise(store)
+    store.close()
+    return {f"{cell.cell.shown.attack}/{cell.cell.shown.pipeline}": cell for cell in results.cells}
+
+
+@pytest.fixture
+def zoo(install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """Return a function that installs the zoo with some of its hooks, here and for workers."""
+
+    def install(hooks: str) -> None:
+        site = install_fake("labelinf-zoo", entry="zoo", module="zoo_plugin", source=ZOO + hooks)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+        monkeypatch.setenv("ZOO_CHILDREN", str(tmp_path / "children"))
+
+    return install
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    "ways",
+    [
+        ("exits", "keyboard"),
+        pytest.param(
+            ("kills", "aborts", "silent", "sys-exit", "closes", "hangs", "leaves-a-child"),
+            marks=[pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")],
+        ),
+    ],
+)
+def test_every_way_to_ruin_a_process_costs_its_own_cell(
+    zoo: Callable[[str], None], tmp_path: Path, ways: tuple[str, ...]
+) -> None:
+    expected = {
+        "exits": (Status.CRASHED, "its process ended with exit code 3"),
+        "kills": (Status.CRASHED, "its process was killed by SIGKILL"),
+        "aborts": (Status.CRASHED, "its process was killed by SIGABRT"),
+        "hangs": (Status.TIMEOUT, "no result within 20 s"),
+        "keyboard": (Status.ERROR, "it raised KeyboardInterrupt"),
+    }
+    zoo(ATTACKS)
+
+    found = played(tmp_path / "run", [*(f"zoo(how='{way}')" for way in ways), "majority"], 20, ["none"])
+
+    assert found["majority/none"].failure is None
+    for way in ways:
+        failure = found[f"zoo(how='{way}')/none"].failure
+        if way == "leaves-a-child":
+            assert failure is None
+            assert not any(alive(int(child)) for child in (tmp_path / "children").read_text().split())
+        else:
+            assert failure is not None
+            assert failure == expected.get(way, failure)
+            assert failure[0] in (Status.CRASHED, Status.ERROR, Status.TIMEOUT)
+
+
+def alive(process: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().split()[2]
+    except OSError:
+        return False
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("names", [("deadly",), pytest.param(("deadly", "endless"), marks=pytest.mark.slow)])
+def test_a_bound_that_nobody_named_costs_itself_and_is_named(
+    zoo: Callable[[str], None], tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    """It used to destroy every cell of every run, whatever was played."""
+    zoo(ENDLESS if "endless" in names else DEADLY)
+    why = {"deadly": "its process ended with exit code 7", "endless": "no result within 20 s"}
+
+    found = played(tmp_path / "run", ["majority", "prime-blocks"], 20, ["none", "round(decimals=3)"])
+
+    assert len(found) == 4
+    for result in found.values():
+        assert result.failure is None
+        assert len(result.played) == 2
+        assert result.implied.bounds
+        left_out = sorted(note for note in result.implied.notes if "is left out" in note)
+        assert left_out == [f"bound {name} is left out: bound {name}: {why[name]}" for name in names]
