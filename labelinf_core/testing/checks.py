@@ -19,12 +19,16 @@ from labelinf_core.testing import kinds
 from labelinf_core.testing.rules import NotApplicableError, require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from labelinf_core.contracts.components import Rule
     from labelinf_core.plugin.descriptors import Descriptor
 
 __all__ = ["Check", "Outcome", "Result", "checks_of", "run_checks"]
+
+
+class ExpectedFailureError(NotApplicableError):
+    """A rule is broken, as its author knows and says."""
 
 
 class Outcome(enum.Enum):
@@ -33,6 +37,7 @@ class Outcome(enum.Enum):
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "skipped"
+    EXPECTED = "expected to fail"
 
 
 @attrs.frozen(kw_only=True)
@@ -52,12 +57,14 @@ class Check:
         rule: What is required, for example ``"is-frozen"``.
         item: The component.
         try_it: Raises AssertionError when the rule is broken, ``NotApplicableError`` when it does not apply.
+        expected: Why it is known to be broken; empty when it must be kept.
     """
 
     rule: str
     item: Registered = attrs.field(repr=False)
     try_it: Callable[[Host, Registered], None] = attrs.field(repr=False)
     host: Host = attrs.field(repr=False)
+    expected: str = ""
 
     def __str__(self) -> str:
         return f"{self.item.descriptor.kind.value}:{self.item.descriptor.name}:{self.rule}"
@@ -66,15 +73,25 @@ class Check:
         """Try the rule.
 
         Raises:
-            AssertionError: It is broken; the message says how.
-            NotApplicableError: It does not apply; under pytest this is a skip.
+            AssertionError: It is broken, and the message says how; or it is kept although it was expected to be broken.
+            NotApplicableError: It does not apply, or is broken as expected; under pytest this is a skip.
         """
-        self.try_it(self.host, self.item)
+        try:
+            self.try_it(self.host, self.item)
+        except NotApplicableError:
+            raise
+        except Exception as error:
+            if self.expected:
+                raise ExpectedFailureError(self.expected) from error
+            raise
+        require(not self.expected, f"it is kept, though it was expected to be broken: {self.expected}")
 
     def result(self) -> Result:
         """Try the rule and say what became of it; a component may raise anything."""
         try:
             self.run()
+        except ExpectedFailureError as error:
+            return Result(check=str(self), outcome=Outcome.EXPECTED, reason=str(error))
         except NotApplicableError as error:
             return Result(check=str(self), outcome=Outcome.SKIPPED, reason=str(error))
         except Exception as error:
@@ -83,12 +100,21 @@ class Check:
         return Result(check=str(self), outcome=Outcome.PASSED)
 
 
-def checks_of(plugin: str, host: Host | None = None) -> Sequence[Check]:
+def checks_of(
+    plugin: str, host: Host | None = None, *, expected_failures: Mapping[str, str] | None = None
+) -> Sequence[Check]:
     """Return every check of every component of ``plugin``.
 
+    Args:
+        plugin: Its name.
+        host: What is installed; loaded when omitted.
+        expected_failures: Checks that are known to fail, ``"attack:mine:is-reproducible"``, and why; one that does not
+            fail any more is a failure.
+
     Raises:
-        UnknownNameError: No such plugin is loaded.
+        UnknownNameError: No such plugin is loaded, or no such check.
     """
+    expected = dict(expected_failures or {})
     host = host or Host.load()
     record = host.records.get(plugin)
     if record is None or record.problem:
@@ -96,21 +122,26 @@ def checks_of(plugin: str, host: Host | None = None) -> Sequence[Check]:
             f"plugin {plugin!r} is not loaded{': ' + record.problem if record else ''}. "
             f"Installed are {', '.join(host.records)}."
         )
-    return tuple(
+    checks = [
         Check(rule=rule, item=item, try_it=try_it, host=host)
         for item in host.catalogue()
         if item.plugin.name == plugin
         for rule, try_it in _rules(host, item.descriptor)
-    )
+    ]
+    if unknown := sorted(expected.keys() - {str(check) for check in checks}):
+        raise UnknownNameError(f"plugin {plugin!r} has no check {unknown[0]!r} that could be expected to fail.")
+    return tuple(attrs.evolve(check, expected=expected.get(str(check), "")) for check in checks)
 
 
-def run_checks(plugin: str, host: Host | None = None) -> Sequence[Result]:
-    """Run every check of ``plugin``; nothing is raised for a broken rule.
+def run_checks(
+    plugin: str, host: Host | None = None, *, expected_failures: Mapping[str, str] | None = None
+) -> Sequence[Result]:
+    """Run every check of ``plugin``; nothing is raised for a broken rule. Arguments as of :func:`checks_of`.
 
     Raises:
         UnknownNameError: No such plugin is loaded.
     """
-    return tuple(check.result() for check in checks_of(plugin, host))
+    return tuple(check.result() for check in checks_of(plugin, host, expected_failures=expected_failures))
 
 
 def example(host: Host, item: Registered) -> Any:

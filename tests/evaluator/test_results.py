@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
-from labelinf_core.evaluator.records import Status
-from labelinf_core.evaluator.results import Results, summarise
+from labelinf_core.evaluator.records import Status, Trial
+from labelinf_core.evaluator.results import Results, result_of, summarise, worst
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 
@@ -91,3 +92,23 @@ def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: Pl
 
     assert (result.verdict, result.accuracy, result.trials) == (Verdict.NOT_PLAYED, None, ())
     store.close()
+
+
+def test_labels_read_from_memory_without_a_query_are_void(plan_of: PlanOf, bench: Bench) -> None:
+    plan = plan_of(["fake-reader"], ["fake-noise(scale=1)"], labels=["fake-labels(n=40)"])
+    implied = attrs.evolve(bench.imply(plan.cells[0]), promise=None)
+
+    def verdict(queries: int) -> Verdict:
+        trial = Trial(n_correct=40, n_records=40, queries=queries)
+        return result_of(plan.cells[0], plan.labels[0], implied, (trial,), 50).verdict
+
+    assert verdict(0) is Verdict.LEAKY
+    assert verdict(1) is Verdict.BROKEN_OBSERVED
+
+
+def test_the_worst_cell_decides_and_a_blind_guess_alone_leaves_a_defence_untested(results: Results) -> None:
+    cells = [cell for cell in results.cells if cell.cell.shown.pipeline == "none"]
+    assert worst(cells).verdict is Verdict.CONTRADICTION
+    blind = attrs.evolve(cells[1], verdict=Verdict.UNTESTED)
+    unplayed = next(cell for cell in cells if cell.verdict is Verdict.NOT_PLAYED)
+    assert worst([unplayed, blind]) is blind

@@ -69,6 +69,17 @@ def test_the_interval_covers_as_often_as_it_says(spread: float) -> None:
     assert covered / 2000 > 0.93
 
 
+def test_few_trials_pay_for_an_estimated_spread_by_the_square_of_students_ratio() -> None:
+    """Korn and Graubard: n_eff = p (1 - p) / v times (z / t)^2; z and t of three degrees from tables."""
+    shares = [0.4, 0.6, 0.45, 0.55]
+    spread = sum((share - 0.5) ** 2 for share in shares) / 3 / 4
+    size = 0.25 / spread * (1.959964 / 3.182446) ** 2
+
+    found, expected = label_accuracy(shares, 1000), clopper_pearson(size / 2, size)
+
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
 def test_one_trial_takes_its_labels_for_independent() -> None:
     assert label_accuracy([0.6], 100) == clopper_pearson(60, 100)
 

@@ -189,3 +189,14 @@ def test_one_sample_is_counted_by_all() -> None:
         assert counts.by_llg(weights, 1).tolist() == truth
         assert counts.by_rlg(weights, 1).tolist() == truth
         assert counts.by_ilrg(weights, bias, network.classifier, 1).tolist() == truth
+
+
+@pytest.mark.parametrize(
+    ("prior", "batch", "expected"),
+    [((0.5, 0.5), 1, (1, 0)), ((0.2, 0.4, 0.4), 1, (0, 1, 0)), ((0.5, 0.5), 3, (2, 1)), ((1 / 3,) * 3, 3, (1, 1, 1))],
+)
+def test_of_equally_good_guesses_the_first_class_is_named(
+    prior: tuple[float, ...], batch: int, expected: tuple[int, ...]
+) -> None:
+    threat = GradientThreat(n_records=batch, n_classes=len(prior), prior=prior, effects=(Batched(size=batch),))
+    assert threat.best_counts == expected

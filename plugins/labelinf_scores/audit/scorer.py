@@ -20,6 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Guess, LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
@@ -173,7 +174,7 @@ def _play(
             return Leak(attack=spec, refusal=refusal)
         promise = attack.promise(oracle.threat)
         guess = attack.run(oracle, rng)
-        accuracy = _accuracy(guess, labels)
+        accuracy, evidence = _accuracy(guess, labels, oracle.threat.n_classes), gate.evidence(guess.evidence)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
         return Leak(attack=spec, failure=said(error), queries=oracle.spent, seconds=time.perf_counter() - start)
     baseline = oracle.threat.baseline
@@ -188,12 +189,10 @@ def _play(
         expected=promise is not None and promise.certified,
         seconds=time.perf_counter() - start,
         # What an attack calls certain is so on the probe's word only.
-        evidence={key: "expected" if value == "certified" else value for key, value in guess.evidence.items()},
+        evidence={key: "expected" if value == "certified" else value for key, value in evidence.items()},
     )
 
 
-def _accuracy(guess: Guess, labels: NDArray[np.intp]) -> Interval:
-    guessed = np.asarray(guess.labels)
-    if guessed.shape != labels.shape:
-        raise InputError(f"it guessed labels of shape {guessed.shape} where there are {labels.shape[0]}.")
+def _accuracy(guess: Guess, labels: NDArray[np.intp], n_classes: int) -> Interval:
+    guessed = gate.guessed(guess, Guess, labels.size, n_classes)
     return clopper_pearson(int((guessed == labels).sum()), labels.size)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
@@ -15,6 +16,10 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import ScorerFindings, probe
+from labelinf_scores.audit.scorer import _told
+from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.rules.games import made
 
 BUILDER = Builder(Host.load())
 LOSSES = {name: BUILDER.build(Kind.LOSS, name, "test") for name in ("squared-euclidean", "log-loss")}
@@ -95,3 +100,13 @@ def test_it_admits_that_it_knows_no_such_loss() -> None:
 
     assert found.loss == ""
     assert "no additive loss that is known here" in found.sentence()
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1, 0.4])
+def test_the_clip_that_attacks_are_told_is_larger_than_the_real_one_can_be(error: float) -> None:
+    labels = np.arange(20, dtype=np.intp) % 2
+    found = attrs.evolve(learn(lambda p: sklearn_score(np.clip(p, 0.01, 0.99))), clip=0.01, clip_error=error)
+
+    told = _told(make_scorer("sklearn", LogLoss(), 2), made(labels), found, LogLoss(), 10)
+
+    assert told.scorer_clip >= 0.01 / (1 - error)

@@ -1,0 +1,168 @@
+"""In every channel, what an attack returns that is no guess is its own failure, named; nothing is scored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import Channel, Guess, LabelSet, Setting
+from labelinf_core.contracts.errors import ComponentError
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.gradient import GradientAttack
+from labelinf_outputs.game.channel import OutputChannel
+from labelinf_outputs.game.output import OutputAttack, OutputGuess
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.rules.games import channel_of, threat_of
+
+Offence = Callable[[Any], Any]
+
+
+class MuteError(Exception):
+    """Cannot say what it is about."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def _meddle(oracle: Any) -> Any:
+    oracle.threat = attrs.evolve(oracle.threat, n_records=1)
+    return np.zeros(1, dtype=np.intp)
+
+
+def _mute(oracle: Any) -> Any:
+    raise MuteError
+
+
+def _zeros(oracle: Any) -> Any:
+    return np.zeros(oracle.threat.n_records, dtype=np.intp)
+
+
+ZOO: dict[str, tuple[Offence, str]] = {
+    "nan": (lambda oracle: np.full(oracle.threat.n_records, np.nan), "type float64, expected integers"),
+    "half": (lambda oracle: np.full(oracle.threat.n_records, 0.5), "type float64, expected integers"),
+    "million": (lambda oracle: _zeros(oracle) + 10**6, "it guessed 1000000, expected classes"),
+    "short": (lambda oracle: np.zeros(1, dtype=np.intp), "it guessed an array of shape"),
+    "none": (lambda oracle: None, "it guessed an array of shape"),
+    "meddle": (_meddle, "AttributeError"),
+    "exit": (lambda oracle: sys.exit(3), "SystemExit: 3"),
+    "mute": (_mute, "MuteError: a MuteError that cannot be written"),
+}
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class ScoreOffender(ScoreAttack):
+    """Returns what it is told to."""
+
+    offence: Offence
+
+    def run(self, oracle: Any, rng: np.random.Generator) -> Any:
+        return Guess(labels=self.offence(oracle))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class GradientOffender(GradientAttack):
+    """Returns what it is told to."""
+
+    offence: Offence
+
+    def run(self, oracle: Any, rng: np.random.Generator) -> Any:
+        return Guess(labels=self.offence(oracle))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class OutputOffender(OutputAttack):
+    """Returns what it is told to."""
+
+    offence: Offence
+
+    def run(self, oracle: Any, rng: np.random.Generator) -> Any:
+        return OutputGuess(labels=self.offence(oracle))
+
+
+CHANNELS: dict[str, tuple[Channel, Any]] = {
+    "score": (ScoreChannel(loss=LogLoss(), scorer="float64"), ScoreOffender),
+    "gradient": (GradientChannel(epochs=0, samples=8, auxiliary=4, hidden=(4,)), GradientOffender),
+    "output": (OutputChannel(victim="logistic", references=0), OutputOffender),
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> LabelSet:
+    rng = np.random.default_rng(0)
+    labels = np.arange(80, dtype=np.intp) % 2
+    features = rng.standard_normal((80, 4)) + labels[:, None]
+    return LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made", features=features)
+
+
+def _play(channel: Channel, data: LabelSet, attack: Any, *defences: Any) -> Any:
+    setting = Setting(data=data, attack=attack, defences=defences)
+    return channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("name", list(CHANNELS))
+@pytest.mark.parametrize("offence", list(ZOO))
+def test_what_is_no_guess_is_the_attacks_own_failure(name: str, offence: str, data: LabelSet) -> None:
+    (channel, make), (does, fault) = CHANNELS[name], ZOO[offence]
+    attack = make(offence=does)
+    with pytest.raises(ComponentError, match=fault) as told:
+        _play(channel, data, attack)
+    assert told.value.component is attack
+
+
+@pytest.mark.parametrize("name", list(CHANNELS))
+def test_a_plain_guess_is_scored_and_labels_stay_as_they_are(name: str, data: LabelSet) -> None:
+    channel, make = CHANNELS[name]
+    before = data.labels.copy()
+    outcome = _play(channel, data, make(offence=_zeros))
+    assert 0 <= outcome.n_correct <= outcome.n_records
+    assert np.array_equal(data.labels, before)
+
+
+class Writing(Guard):
+    """Writes into the labels it is handed, and says them aloud when that fails."""
+
+    def answer(self, labels: Any, query: Query, ask: Any) -> Any:
+        try:
+            labels[0] = 1 - labels[0]
+        except ValueError as error:
+            raise RuntimeError(f"the labels are {labels.tolist()}") from error
+        return ask(labels, query)
+
+
+@attrs.frozen(kw_only=True)
+class WritingDefence(ScoreDefence):
+    """Starts a guard that writes."""
+
+    def start(self, threat: Any, rng: np.random.Generator) -> Guard:
+        return Writing()
+
+
+def test_a_defence_cannot_write_labels_and_its_words_are_not_repeated(data: LabelSet) -> None:
+    asking = ScoreOffender(offence=lambda oracle: oracle.query(np.full(oracle.threat.n_records, 0.5)))
+    defence = WritingDefence()
+    with pytest.raises(ComponentError) as told:
+        _play(CHANNELS["score"][0], data, asking, defence)
+    assert told.value.component is defence
+    assert str(told.value) == "it raised RuntimeError"
+
+
+class Watching(np.ndarray):
+    """An array that could tell which of its rows are read."""
+
+
+def test_a_query_is_a_copy_of_plain_type() -> None:
+    seen: list[Query] = []
+    oracle = ScoreOracle(threat_of(channel_of(), np.array([0, 1, 0, 1])), lambda query: (seen.append(query), 0.0)[1])
+    asked = np.full(4, 0.5).view(Watching)
+    oracle.query(asked)
+
+    assert type(seen[0].predictions) is np.ndarray
+    assert not np.shares_memory(seen[0].predictions, asked)
