@@ -37,14 +37,14 @@ def errata(host: Host) -> Iterator[str]:
             yield f"| {item.key} | {_cell(item.title)} | {_cell(item.counterexample)} | {_cell(item.repaired)} |"
 
 
-def components(host: Host) -> Iterator[str]:
-    """Yield every component of the built-in plugins by kind."""
-    built_in = [item for item in host.catalogue() if _own(item.plugin)]
+def components(host: Host, *, installed: bool = False) -> Iterator[str]:
+    """Yield every component by kind: the built-in ones, or with ``--installed`` those of every plugin there is."""
+    shown = [item for item in host.catalogue() if installed or _own(item.plugin)]
     for kind in Kind:
         yield from (f"## {kind.plural.capitalize()}", "")
         yield "| name | channel | what it does | reference |"
         yield "|---|---|---|---|"
-        for item in built_in:
+        for item in shown:
             this = item.descriptor
             if this.kind is kind:
                 where, origin = this.channel or "all", _cell(str(this.reference))
@@ -82,7 +82,10 @@ def _cell(text: str) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the stale pages, or name them."""
+    """Write the stale pages, or name them; or print the components of every plugin that is installed."""
+    if arguments == ["--installed"]:
+        print("\n".join(components(Host.load(), installed=True)))
+        return 0
     found = stale()
     for page, wanted in found.items():
         if arguments == ["--check"]:

@@ -1,12 +1,33 @@
 """The labelinf core: the game of label inference, the hooks that plugins implement and the host that loads them.
 
-Importing this package imports no numerical library, so that ``labelinf plugins`` stays fast and keeps working when a
-numerical dependency is broken.
+Importing this package imports nothing: what a plugin needs of it comes with the first use of its name. That way
+``labelinf --help`` answers at once, and ``labelinf plugins`` keeps working when a numerical dependency is broken.
 """
 
-from labelinf_core.plugin.catalogue import Catalogue
-from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
-from labelinf_core.plugin.markers import CONTRACT, hookimpl
-from labelinf_core.plugin.statements import Statement, Status
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelinf_core.plugin.catalogue import Catalogue
+    from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
+    from labelinf_core.plugin.markers import CONTRACT, hookimpl
+    from labelinf_core.plugin.statements import Statement, Status
 
 __all__ = ["CONTRACT", "Catalogue", "Descriptor", "Kind", "Reference", "Statement", "Status", "hookimpl"]
+
+_HOMES = {
+    "catalogue": ("Catalogue",),
+    "descriptors": ("Descriptor", "Kind", "Reference"),
+    "markers": ("CONTRACT", "hookimpl"),
+    "statements": ("Statement", "Status"),
+}  # modules of labelinf_core.plugin, with what they hold
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names:
+            import importlib
+
+            return getattr(importlib.import_module(f"labelinf_core.plugin.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

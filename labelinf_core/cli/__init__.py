@@ -1,7 +1,7 @@
 """The command line: thin commands over the evaluator and the report.
 
-Heavy libraries are imported inside the commands, so that ``labelinf --help`` and ``labelinf plugins`` answer at once.
-What a status says stands in :mod:`labelinf_core.cli.exits`.
+A command is imported when it is called, and heavy libraries inside it, so that ``labelinf --help`` and ``labelinf
+plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.exits`.
 """
 
 from __future__ import annotations
@@ -12,30 +12,47 @@ from typing import Any
 
 import click
 
-from labelinf_core.cli.advise import advise
-from labelinf_core.cli.attack import attack
-from labelinf_core.cli.audit import audit
-from labelinf_core.cli.bounds import bounds
 from labelinf_core.cli.exits import TABLE, Exit
-from labelinf_core.cli.matrix import matrix
-from labelinf_core.cli.plugins import plugins
-from labelinf_core.cli.report import compare, report
-from labelinf_core.cli.reproduce import reproduce
-from labelinf_core.cli.theorems import theorems
-from labelinf_core.contracts.errors import ComponentError, LabelinfError
 
 __all__ = ["main"]
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_COMMANDS = {
+    "matrix": ("matrix", "Play every attack against every defence."),
+    "report": ("report", "Print a run again, also as HTML or JUnit."),
+    "compare": ("report", "Show what changed between two runs."),
+    "attack": ("attack", "Play one attack once, and show what it recovers."),
+    "bounds": ("bounds", "Say what theory implies; nothing is played."),
+    "advise": ("advise", "Find the smallest defence for a target."),
+    "audit": ("audit", "Attack your own system."),
+    "theorems": ("theorems", "List the papers' statements: true, repaired, false."),
+    "reproduce": ("reproduce", "Compute a published table again."),
+    "plugins": ("plugins", "List, check or begin plugins."),
+}  # in the order of a user's journey: the module here that holds it, and its line
 
 
 class _Commands(click.Group):
-    """Lists commands in the order of a user's journey; shows a mistake as its one sentence, never as a traceback."""
+    """Imports a command when it is called; shows a mistake as its one sentence, never as a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        import importlib
+
+        found = getattr(importlib.import_module(f"{__name__}.{_COMMANDS[cmd_name][0]}"), cmd_name)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
+        from labelinf_core.contracts.errors import ComponentError, LabelinfError
+
         try:
             return super().invoke(ctx)
         except LabelinfError as error:
@@ -56,7 +73,3 @@ def main() -> None:
         os.environ.setdefault(variable, "1")
     if os.getcwd() not in sys.path:  # where a user's own scorer lies
         sys.path.append(os.getcwd())
-
-
-for command in (matrix, report, compare, attack, bounds, advise, audit, theorems, reproduce, plugins):
-    main.add_command(command)

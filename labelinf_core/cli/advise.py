@@ -41,7 +41,7 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
     return tuple(dict.fromkeys([*(instead or strongest), *also]))
 
 
-@click.command(short_help="Find the smallest defence for a target.")
+@click.command()
 @click.option("--target", required=True, metavar="TARGET", help="60%, no-exact-recovery, or epsilon<=1.")
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")

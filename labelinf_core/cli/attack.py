@@ -28,7 +28,7 @@ _PLACE = re.compile(rf"{_HERE}: matrix\[0\]\.(labels|attacks|defences|channel)(?
 _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", "channel": "--channel"}
 
 
-@click.command(short_help="Play one attack once, and show what it recovers.")
+@click.command()
 @click.argument("attack")
 @labels_options
 @features_option

@@ -9,6 +9,6 @@ from labelinf_core.cli.offered import Offered
 __all__ = ["audit"]
 
 
-@click.group(cls=Offered, short_help="Attack your own system.")
+@click.group(cls=Offered)
 def audit() -> None:
     """Attack your own system and report what it gives away."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bounds"]
 
 
-@click.command(short_help="Say what theory implies; nothing is played.")
+@click.command()
 @game_options
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["matrix"]
 
 
-@click.command(short_help="Play every attack against every defence.")
+@click.command()
 @click.argument("suite", default="quick")
 @labels_options
 @features_option

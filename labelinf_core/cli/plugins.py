@@ -21,7 +21,7 @@ __all__ = ["plugins"]
 _json_option = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 
 
-@click.group(invoke_without_command=True, short_help="List, check or begin plugins.")
+@click.group(invoke_without_command=True)
 @block_option
 @_json_option
 @click.pass_context

@@ -18,7 +18,7 @@ __all__ = ["compare", "report"]
 _RUN = click.Path(path_type=Path)
 
 
-@click.command(short_help="Print a run again, also as HTML or JUnit.")
+@click.command()
 @click.argument("run", type=_RUN, required=False)
 @form_options
 def report(run: Path | None, form: str, by: str, full: bool) -> None:
@@ -31,7 +31,7 @@ def report(run: Path | None, form: str, by: str, full: bool) -> None:
     print_results(_read(run or newest_run(RUNS)), form, by, full=full)
 
 
-@click.command(short_help="Show what changed between two runs.")
+@click.command()
 @click.argument("before", type=_RUN)
 @click.argument("after", type=_RUN)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")

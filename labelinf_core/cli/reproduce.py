@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 
-@click.command(short_help="Compute a published table again.")
+@click.command()
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option

@@ -15,7 +15,7 @@ from labelinf_core.plugin.statements import Statement
 __all__ = ["called_to_mind", "theorems"]
 
 
-@click.command(short_help="List the papers' statements: true, repaired, false.")
+@click.command()
 @click.argument("words", nargs=-1, metavar="[show] [WORDS]...")
 @click.option("--json", "as_json", is_flag=True, help="Print the statements as JSON.")
 def theorems(words: tuple[str, ...], as_json: bool) -> None:

@@ -173,4 +173,5 @@ def title(results: Results, first: CellResult) -> str:
         f"{facts.title} ({facts.n_records} labels, {facts.provenance}, {percent(facts.majority_share)} % one class)"
     )
     trials = count(results.plan.trials, "trial")
-    return f"{channel.name} channel · {labels} · {settings} · {trials} · seed {results.plan.seed}"
+    parts = (f"{channel.name} channel", labels, settings, trials, f"seed {results.plan.seed}")
+    return " · ".join(filter(None, parts))

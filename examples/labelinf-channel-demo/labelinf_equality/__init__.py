@@ -1,0 +1,1 @@
+"""A channel from outside: is the label of record i equal to that of record j?"""
