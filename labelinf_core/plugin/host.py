@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import enum
+import functools
 import importlib
 import itertools
 import os
@@ -256,10 +257,11 @@ class Host:
         provides: tuple[Descriptor, ...] = (),
         problem: str = "",
     ) -> PluginRecord:
+        distribution, version_of_it = _identity(entry_point.dist)
         record = PluginRecord(
             name=entry_point.name,
-            distribution=entry_point.dist.name if entry_point.dist else "an unknown distribution",
-            version=entry_point.dist.version if entry_point.dist else "?",
+            distribution=distribution,
+            version=version_of_it,
             status=status,
             provides=provides,
             problem=problem,
@@ -338,6 +340,12 @@ def _natural(key: str) -> tuple[str, int, str]:
     head = key.rstrip("0123456789")
     digits = key[len(head) :]
     return head, int(digits) if digits else -1, key
+
+
+@functools.lru_cache(maxsize=64)
+def _identity(dist: Distribution | None) -> tuple[str, str]:
+    """Return name and version of a distribution; every question parses its metadata anew, so ask once."""
+    return (dist.name, dist.version) if dist else ("an unknown distribution", "?")
 
 
 def _version_hint(dist: Distribution | None) -> str:

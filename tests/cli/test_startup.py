@@ -30,6 +30,14 @@ def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
     assert len(done.stdout.splitlines()) > 5
 
 
+def test_help_imports_click_and_nothing_else() -> None:
+    code = PROBE.format(arguments=["--help"], heavy=("attr", "cattrs", "pluggy", "jinja2", "importlib.metadata"))
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "IMPORTED"
+
+
 def test_the_module_is_the_command() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "labelinf_core", "--version"], capture_output=True, text=True, check=True

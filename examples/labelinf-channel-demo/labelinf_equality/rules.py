@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.threat import ThreatModel
@@ -26,7 +27,8 @@ def _threat(budget: int | None, n_classes: int = 3) -> EqualityThreat:
     return EqualityThreat(n_records=_RECORDS, n_classes=n_classes, prior=prior, budget=budget)
 
 
-def _set_up(threat: EqualityThreat) -> tuple[EqualityOracle, Arrays]:
+def _set_up(threat: EqualityThreat, truth: NDArray[np.intp]) -> tuple[EqualityOracle, Arrays]:
+    """Show answers about other labels than the truth: whoever follows the truth has read it elsewhere."""
     shown = np.random.default_rng(7).choice(threat.n_classes, _RECORDS, p=threat.prior)
     return EqualityOracle(threat, lambda one, other: bool(shown[one] == shown[other])), {"answers": shown}
 

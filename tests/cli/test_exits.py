@@ -1,0 +1,56 @@
+"""One table of exit statuses, for every command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from labelinf_core.cli.exits import TABLE, Exit
+
+Labelinf = Callable[..., Result]
+
+ROOT = Path(__file__).parents[2]
+ON = ["--workers", "0", "--labels", "fake-labels", "--trials", "1"]
+
+
+def test_the_table_stands_in_the_help_and_in_the_docs(labelinf: Labelinf) -> None:
+    shown = " ".join(labelinf("--help").stdout.split())
+    page = (ROOT / "docs" / "results.md").read_text()
+
+    assert TABLE in shown
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == [code.value for code in Exit]
+    assert [int(code) for code in re.findall(r"\b(\d+) [a-z]", TABLE)] == [code.value for code in Exit]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["matrix", "small.toml", *ON, "--only", "fake-reader/none"], Exit.DONE),
+        (["matrix", "small.toml", *ON, "--only", "fake-reader/none", "--fail-on", "broken"], Exit.FOUND),
+        (["matrix", "small.toml", *ON, "--attack", "fake-raises", "--only", "fake-raises/none"], Exit.INCOMPLETE),
+        (["matrix", "no-such.toml"], Exit.INPUT),
+        (["attack", "fake-raises", "--labels", "fake-labels"], Exit.INCOMPLETE),
+        (["attack", "fake-reader", "--labels", "fake-labels"], Exit.DONE),
+        (["advise", "--records", "20", "--target", "60%", "--only", "no such knob"], Exit.INCONCLUSIVE),
+        (["bounds", "--records", "20"], Exit.DONE),
+        (["bounds"], Exit.INPUT),
+        (["report", "nowhere"], Exit.INPUT),
+        (["plugins", "check", "nobody"], Exit.INPUT),
+    ],
+    ids=lambda value: " ".join(value[:1]) if isinstance(value, list) else value.name,
+)
+def test_what_a_status_means(labelinf: Labelinf, suite: str, arguments: list[str], status: Exit) -> None:
+    assert labelinf(*arguments).exit_code == status
+
+
+def test_a_run_that_is_stopped_says_so(labelinf: Labelinf, suite: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("labelinf_core.evaluator.run.run", stop)
+
+    assert labelinf("matrix", suite, "--workers", "0").exit_code == Exit.INTERRUPTED
