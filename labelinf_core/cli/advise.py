@@ -137,5 +137,6 @@ def cost_lines(cost: Mapping[str, float], measures: Sequence[Measure], indent: i
     """Return one line on what a setting costs those it is not meant for; none when it is not known."""
     from labelinf_core.report.words import measured
 
-    told = [f"{measure.title} {measured(measure, cost[measure.key])}" for measure in measures if measure.key in cost]
+    known = [(measure, cost[measure.key]) for measure in measures if measure.key in cost]
+    told = [f"{item.title} {measured(item, value)}" for item, value in known if value or item.unit != "share"]
     return [f"{' ' * indent}costs: {', '.join(told)}"] if told else []
