@@ -46,7 +46,9 @@ def advisor(n_records: int, queries: int, target: str, attacks: tuple[str, ...] 
     )
 
 
-GAUSSIAN = Knob(title="s", template="score-noise(model=gaussian(scale={}))", weakest=1e-6, strongest=1e3)
+GAUSSIAN = Knob(
+    title="s", template="score-noise(model=grid-gaussian(scale={}, step=1e-9))", weakest=1e-6, strongest=1e3
+)
 
 
 @given(st.floats(1e-6, 1e6), st.booleans())

@@ -1,4 +1,7 @@
-"""Gaussian noise of the least scale that is (epsilon, delta)-DP (Balle and Wang, ICML 2018, Theorem 8)."""
+"""Gaussian noise of the least scale that is (epsilon, delta)-DP in real numbers (Balle and Wang, ICML 2018, Theorem 8).
+
+Drawn in floats, and therefore without a certificate.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import NoiseModel
 from labelinf_privacy.noise.gaussian import Gaussian
-from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.profiles import gaussian_mu
 
 __all__ = ["AnalyticGaussian"]
 
 
 @attrs.frozen(kw_only=True, slots=False)
-class AnalyticGaussian(PrivateNoise):
+class AnalyticGaussian(NoiseModel):
     """Normal noise calibrated to (epsilon, delta)-DP of one answer that a record can move by ``sensitivity``.
 
     Attributes:
@@ -52,7 +55,3 @@ class AnalyticGaussian(PrivateNoise):
     def tail(self, delta: float) -> float:
         """Exactly the quantile."""
         return self.gaussian.tail(delta)
-
-    def gaussian_mu(self, sensitivity: float) -> float:
-        """``sensitivity / std``."""
-        return self.gaussian.gaussian_mu(sensitivity)

@@ -1,6 +1,7 @@
-"""Gaussian noise: mu-Gaussian DP with mu = sensitivity / std for one answer (Dong, Roth and Su, JRSS B 2022).
+"""Gaussian noise as NumPy draws it: mu-Gaussian DP on paper, with mu = sensitivity / std, and no certificate in floats.
 
-Of all noise the one whose composition is exact and simple: q answers are ``mu sqrt(q)``.
+The low bits of a sum of doubles tell more than its value. What is certified is
+:class:`~labelinf_privacy.noise.grid_gaussian.GridGaussian`.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Gaussian"]
 
 
 @attrs.frozen(kw_only=True)
-class Gaussian(PrivateNoise):
+class Gaussian(NoiseModel):
     """Normal with mean 0.
 
     Attributes:
@@ -44,7 +45,3 @@ class Gaussian(PrivateNoise):
     def tail(self, delta: float) -> float:
         """``-scale * Phi^-1(delta / 2)``, exactly the quantile."""
         return -self.scale * NormalDist().inv_cdf(delta / 2)
-
-    def gaussian_mu(self, sensitivity: float) -> float:
-        """``sensitivity / scale``."""
-        return sensitivity / self.scale

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from labelinf_privacy.deviates import exponential
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.grid import GridNoise, rounded_up
-from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.profiles import Profile
 from labelinf_privacy.words import Words
 
@@ -26,7 +25,7 @@ __all__ = ["Geometric"]
 
 
 @attrs.frozen(kw_only=True)
-class Geometric(GridNoise, PrivateNoise):
+class Geometric(GridNoise):
     """``step`` times an integer k with probability proportional to ``exp(-|k| step / scale)``.
 
     Attributes:
@@ -44,12 +43,12 @@ class Geometric(GridNoise, PrivateNoise):
     def steps(self, source: Words, size: int) -> NDArray[np.int64]:
         """Draw ``size`` integers, each the difference of two geometric ones."""
         # An exponential deviate rounded down is a geometric integer.
-        down = exponential(source, 2 * size).rounded(self.steps_per_scale, source, offset=Fraction(0))
+        down = exponential(source, 2 * size).rounded(self.steps_per_scale(), source, offset=Fraction(0))
         return down[:size] - down[size:]
 
     def epsilon_for(self, moved: Fraction | int) -> float:
         """``moved step / scale``."""
-        return rounded_up(moved / self.steps_per_scale)
+        return rounded_up(moved / self.steps_per_scale())
 
     def privacy(self, moved: Fraction | int, queries: int = 1) -> Profile:
         """The product of its own pairs."""
@@ -73,7 +72,3 @@ class Geometric(GridNoise, PrivateNoise):
         """From ``P(|k| >= j) = 2 r**j / (1 + r)``."""
         beyond = math.log(2 / ((2 - self._success) * delta)) * self.scale / self.step
         return self.step * max(0, math.ceil(beyond) - 1)
-
-    def pure_epsilon(self, sensitivity: float) -> float:
-        """``sensitivity / scale``, for scores on the grid."""
-        return sensitivity / self.scale

@@ -75,7 +75,6 @@ class GridNoise(NoiseModel):
         """The step."""
         return self.step
 
-    @property
     def steps_per_scale(self) -> Fraction:
         """Scale of the noise, in steps, exactly."""
         return decimal(self.scale) / decimal(self.step)

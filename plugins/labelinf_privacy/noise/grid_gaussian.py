@@ -45,15 +45,15 @@ class GridGaussian(GridNoise):
 
     def steps(self, source: Words, size: int) -> NDArray[np.int64]:
         """Draw ``size`` rounded normal integers."""
-        return signs(source, size) * normal(source, size).rounded(self.steps_per_scale, source)
+        return signs(source, size) * normal(source, size).rounded(self.steps_per_scale(), source)
 
     def mu_for(self, moved: Fraction | int) -> float:
         """``moved step / scale``."""
-        return rounded_up(moved / self.steps_per_scale)
+        return rounded_up(moved / self.steps_per_scale())
 
     def privacy(self, moved: Fraction | int, queries: int = 1) -> Profile:
         """``mu sqrt(queries)``-Gaussian DP."""
-        return GaussianProfile(rounded_up(moved / self.steps_per_scale * root_up(queries)))
+        return GaussianProfile(rounded_up(moved / self.steps_per_scale() * root_up(queries)))
 
     @property
     def bound(self) -> float:

@@ -43,11 +43,11 @@ class GridLaplace(GridNoise):
 
     def steps(self, source: Words, size: int) -> NDArray[np.int64]:
         """Draw ``size`` rounded Laplace integers."""
-        return signs(source, size) * exponential(source, size).rounded(self.steps_per_scale, source)
+        return signs(source, size) * exponential(source, size).rounded(self.steps_per_scale(), source)
 
     def epsilon_for(self, moved: Fraction | int) -> float:
         """``moved step / scale``."""
-        return rounded_up(moved / self.steps_per_scale)
+        return rounded_up(moved / self.steps_per_scale())
 
     def privacy(self, moved: Fraction | int, queries: int = 1) -> Profile:
         """The product of Laplace pairs."""

@@ -1,4 +1,8 @@
-"""Laplace noise: pure differential privacy with epsilon = sensitivity / scale for one answer (Dwork et al., 2006)."""
+"""Laplace noise as NumPy draws it: pure DP on paper, with epsilon = sensitivity / scale, and none in floats.
+
+One answer can name the score by its low bits (Mironov, CCS 2012): no certificate. What is certified is
+:class:`~labelinf_privacy.noise.grid_laplace.GridLaplace`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Laplace"]
 
 
 @attrs.frozen(kw_only=True)
-class Laplace(PrivateNoise):
+class Laplace(NoiseModel):
     """Density ``exp(-|x| / scale) / (2 scale)``.
 
     Attributes:
@@ -40,7 +44,3 @@ class Laplace(PrivateNoise):
     def tail(self, delta: float) -> float:
         """``scale ln(1 / delta)``, exactly the quantile."""
         return self.scale * math.log(1 / delta)
-
-    def pure_epsilon(self, sensitivity: float) -> float:
-        """``sensitivity / scale``."""
-        return sensitivity / self.scale

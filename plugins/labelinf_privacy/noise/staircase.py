@@ -1,4 +1,7 @@
-"""Staircase noise: of all epsilon-DP additive noise the least mean error (Geng and Viswanath, 2016, Theorem 1)."""
+"""Staircase noise: of all epsilon-DP additive noise the least mean error (Geng and Viswanath, 2016, Theorem 1).
+
+Drawn in floats, and therefore without a certificate.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_core.contracts.components import NoiseModel
 
 __all__ = ["Staircase"]
 
 
 @attrs.frozen(kw_only=True)
-class Staircase(PrivateNoise):
+class Staircase(NoiseModel):
     """Piecewise constant density that falls by ``exp(-epsilon)`` every ``sensitivity``.
 
     Steps are of width ``gamma * sensitivity`` and ``(1 - gamma) * sensitivity`` in turn, with
@@ -66,7 +69,3 @@ class Staircase(PrivateNoise):
     def tail(self, delta: float) -> float:
         """Whole periods: ``P(|x| > k sensitivity) = exp(-k epsilon)``."""
         return self.sensitivity * math.ceil(math.log(1 / delta) / self.epsilon)
-
-    def pure_epsilon(self, sensitivity: float) -> float:
-        """``epsilon`` for every period that a record can move the score by."""
-        return self.epsilon * math.ceil(sensitivity / self.sensitivity)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["INDEPENDENT", "REAL_NOISE", "UNRELATED", "counts_allowance", "score_threat"]
+__all__ = ["EXACT_NOISE", "INDEPENDENT", "UNRELATED", "counts_allowance", "score_threat"]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
 INDEPENDENT = (
     f"{UNRELATED}; labels independent with the class shares, all others known; exact class counts would be worth a "
     "little more, about 0.2 / N by simulation, for which the alarm allows"
 )
-REAL_NOISE = "the noise is real-valued (the low bits of a double give away more), its draws independent"
+EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, in whole numbers, independently"
 
 
 def counts_allowance(single: float, double: float, n_records: int, n_classes: int) -> float:

@@ -13,7 +13,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.common import INDEPENDENT, score_threat
 from labelinf_scores.bounds.entropy import fano_accuracy, gaussian_bits, label_bits
 
@@ -29,19 +29,17 @@ class GaussianCapacity(Bound):
         facts = score_threat(threat)
         if facts is None or facts.query_budget is None or math.isinf(facts.span):
             return ()
-        scales = [
-            noise.model.std
-            for noise in facts.noise
-            if isinstance(noise.model, PrivateNoise) and math.isfinite(noise.model.gaussian_mu(1.0)) and noise.jump == 0
-        ]
-        if not scales:
+        models = [n.model for n in facts.noise if isinstance(n.model, GridGaussian) and n.jump == 0]
+        if not models or math.isinf(facts.facts.error):
             return ()
+        model = max(models, key=lambda one: one.scale)  # rounding afterwards tells no more than the real channel
+        rounded = model.step / 2 + facts.facts.error  # what putting the score on the grid can add to its deviation
         entropy = label_bits(facts.prior, facts.n_records)
         span = facts.magnification * facts.span
         bits = gaussian_bits(
-            spread=span / (2 * math.sqrt(facts.averaged or facts.n_records)),
-            span=span,
-            std=max(scales),
+            spread=span / (2 * math.sqrt(facts.averaged or facts.n_records)) + rounded,
+            span=span + 2 * rounded,
+            std=model.scale,
             queries=facts.query_budget,
             enough=entropy,
         )

@@ -20,9 +20,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
-from labelinf_privacy.noise.laplace import Laplace
-from labelinf_privacy.profiles import GaussianProfile, Profile
-from labelinf_scores.bounds.common import INDEPENDENT, REAL_NOISE, counts_allowance, score_threat
+from labelinf_privacy.profiles import Profile
+from labelinf_scores.bounds.common import EXACT_NOISE, INDEPENDENT, counts_allowance, score_threat
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivateScores"]
@@ -54,7 +53,7 @@ class PrivateScores(Bound):
                 accuracy=reached,
                 exact=reached,
                 statement="labelinf theory, noise over the query budget",
-                conditions=f"{title}, {queries} queries; {INDEPENDENT}; {REAL_NOISE}",
+                conditions=f"{title}, {queries} queries; {INDEPENDENT}; {EXACT_NOISE}",
                 allowance=counts_allowance(reached, double, facts.n_records, facts.n_classes),
             )
 
@@ -72,14 +71,9 @@ class PrivateScores(Bound):
 
 def _profiles(facts: ScoreThreat, queries: int, moved: int) -> Iterator[tuple[str, Profile]]:
     """Yield what every private stage gives away when the labels of ``moved`` records change."""
-    for model, distance in facts.facts.private_noise():
-        mu, epsilon = moved * model.gaussian_mu(distance), moved * model.pure_epsilon(distance)
-        if math.isfinite(mu):
-            yield f"Gaussian noise, std {model.std:.4g}", GaussianProfile(mu * math.sqrt(queries))
-        if isinstance(model, Laplace):
-            yield f"Laplace noise, scale {model.scale:.4g}", LaplaceProduct(epsilon=epsilon, queries=queries)
-        elif math.isfinite(epsilon):
-            yield f"noise of epsilon {epsilon:.4g} an answer", PureProduct(epsilon=epsilon, queries=queries)
+    for model, steps in facts.facts.private_noise():
+        title = f"{type(model).__name__} noise of scale {model.scale:.4g} on a grid of {model.step:.4g}"
+        yield title, model.privacy(moved * steps, queries)
     if math.isfinite(facts.answer_epsilon):
         yield (
             f"labels perturbed anew, epsilon {facts.answer_epsilon:.4g} an answer",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.game.scoring import Answer
 
-__all__ = ["add", "combined", "is_float", "on_grid", "precise", "rounded", "scaled", "to_step"]
+__all__ = ["add", "combined", "is_float", "precise", "rounded", "scaled", "to_step"]
 
 _GUARD_BITS = 64
 
@@ -83,18 +83,6 @@ def to_step(answer: Answer, step: float) -> float:
     """
     value = float(answer)
     return value if math.isinf(value) else math.floor(value / step + 0.5) * step
-
-
-def on_grid(answer: Answer, noise: float, step: float) -> float:
-    """Return the multiple of ``step`` nearest to ``answer``, plus ``noise``, itself a multiple.
-
-    What is released is a function of the number of steps alone: sums of floats would show in their low bits which score
-    and which draw they were made of. An infinite answer stays as it is.
-    """
-    if not gmpy2.is_finite(gmpy2.mpfr(answer)):
-        return float(answer)
-    units = round(gmpy2.mpq(answer) / gmpy2.mpq(step)) + round(gmpy2.mpq(noise) / gmpy2.mpq(step))
-    return float(units * gmpy2.mpq(step))
 
 
 def _at_precision_of(answer: Any) -> Any:

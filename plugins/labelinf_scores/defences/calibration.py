@@ -11,7 +11,7 @@ __all__ = ["finite_sensitivity"]
 
 
 def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
-    """Return how far one label moves the score; behind unknown stages, how far it would without them.
+    """Return how far one label moves the score as computed; behind unknown stages, how far it would without them.
 
     Raises:
         InputError: Without limit: the loss is not clipped, or answers depend on earlier ones.
@@ -24,4 +24,4 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
             f"no finite {noise} scale gives label-DP while the loss is unclipped; "
             f"put clip(epsilon=...) nearer to the scorer."
         )
-    return facts.sensitivity
+    return facts.computed_apart(facts.magnification, facts.jump)

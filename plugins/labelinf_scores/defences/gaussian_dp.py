@@ -11,7 +11,8 @@ import math
 import attrs
 import numpy as np
 
-from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.grid import fine_step
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.score_noise import ScoreNoise
@@ -26,7 +27,7 @@ __all__ = ["GaussianDp"]
 class GaussianDp(ScoreDefence):
     """Score noise of the Gaussian scale that label-DP asks for.
 
-    Stage: the answer; it stands for ``score-noise(model=gaussian(scale=...))``. Guarantee:
+    Stage: the answer; it stands for ``score-noise(model=grid-gaussian(...))``. Guarantee:
     (``epsilon``, ``delta``)-label-DP. Utility: a standard error of the scale.
 
     Attributes:
@@ -51,9 +52,11 @@ class GaussianDp(ScoreDefence):
         """Return a guard that adds the calibrated noise."""
         return ScoreNoise(model=self._model(threat)).start(threat, rng)
 
-    def _model(self, threat: ScoreThreat) -> Gaussian:
-        wider = math.sqrt(max(1, self.queries)) * finite_sensitivity(threat, "Gaussian")
-        return Gaussian(scale=wider / gaussian_mu(self.epsilon, self.delta))
+    def _model(self, threat: ScoreThreat) -> GridGaussian:
+        distance = finite_sensitivity(threat, "Gaussian")
+        grid = GridGaussian(step=fine_step(distance))
+        wider = math.sqrt(max(1, self.queries)) * float(grid.moved(distance)) * grid.step
+        return attrs.evolve(grid, scale=wider / gaussian_mu(self.epsilon, self.delta))
 
     def _budget(self) -> tuple[Budgeted, ...]:
         if not self.queries:

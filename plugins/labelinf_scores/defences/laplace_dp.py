@@ -7,7 +7,8 @@ import numpy as np
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.noise.laplace import Laplace
+from labelinf_privacy.noise.grid import fine_step
+from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.curator import Guard, ScoreDefence
@@ -21,7 +22,7 @@ __all__ = ["LaplaceDp"]
 class LaplaceDp(ScoreDefence):
     """Score noise of the Laplace scale that label-DP asks for.
 
-    Stage: the answer; it stands for ``score-noise(model=laplace(scale=...))``. Guarantee: pure label-DP with
+    Stage: the answer; it stands for ``score-noise(model=grid-laplace(...))``. Guarantee: pure label-DP with
     ``epsilon``. Utility: a mean error of the scale.
 
     Attributes:
@@ -44,8 +45,11 @@ class LaplaceDp(ScoreDefence):
         """Return a guard that adds the calibrated noise."""
         return ScoreNoise(model=self._model(threat)).start(threat, rng)
 
-    def _model(self, threat: ScoreThreat) -> Laplace:
-        return Laplace(scale=max(1, self.queries) * finite_sensitivity(threat, "Laplace") / self.epsilon)
+    def _model(self, threat: ScoreThreat) -> GridLaplace:
+        distance = finite_sensitivity(threat, "Laplace")
+        grid = GridLaplace(step=fine_step(distance))
+        moved = float(grid.moved(distance)) * grid.step
+        return attrs.evolve(grid, scale=max(1, self.queries) * moved / self.epsilon)
 
     def _budget(self) -> tuple[Budgeted, ...]:
         return (Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon),) if self.queries else ()

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Knob, NoiseModel
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.noise.grid import GridNoise, fine_step
 from labelinf_privacy.noise.uniform import Uniform
-from labelinf_scores.defences.answers import add, on_grid, scaled
+from labelinf_privacy.words import SeededWords
+from labelinf_scores.defences.answers import add, scaled
 from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Scaled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
@@ -58,15 +59,13 @@ class ScoreNoise(ScoreDefence):
         wide = getattr(threat, "span", math.inf)
         if math.isinf(wide):
             return ()
-        narrow = wide / threat.n_records * 1e-3
+        narrow, step = wide / threat.n_records * 1e-3, fine_step(wide / threat.n_records)
         return tuple(
-            Knob(
-                title=title, template=f"score-noise(model={model}({symbol}={{}}))", weakest=narrow, strongest=wide * 10
-            )
-            for title, model, symbol in (
-                ("Gaussian noise, standard deviation s of the score", "gaussian", "scale"),
-                ("Laplace noise, scale b of the score", "laplace", "scale"),
-                ("uniform noise, bound tau of the score", "uniform", "tau"),
+            Knob(title=title, template=f"score-noise(model={model})", weakest=narrow, strongest=wide * 10)
+            for title, model in (
+                ("Gaussian noise, standard deviation s of the score", f"grid-gaussian(scale={{}}, step={step!r})"),
+                ("Laplace noise, scale b of the score", f"grid-laplace(scale={{}}, step={step!r})"),
+                ("uniform noise, bound tau of the score", "uniform(tau={})"),
             )
         )
 
@@ -77,12 +76,11 @@ class _Fresh(Guard):
         self._rng = rng
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        drawn = float(self._model.sample(self._generator(query), 1)[0])
-        answer = ask(labels, query)
-        if self._model.multiplicative:
-            return scaled(answer, drawn)
-        step = self._model.grid if isinstance(self._model, PrivateNoise) else 0.0
-        return on_grid(answer, drawn, step) if step else add(answer, drawn)
+        answer, rng = ask(labels, query), self._generator(query)
+        if isinstance(self._model, GridNoise):
+            return float(self._model.release(np.array([answer]), SeededWords(rng))[0])
+        drawn = float(self._model.sample(rng, 1)[0])
+        return scaled(answer, drawn) if self._model.multiplicative else add(answer, drawn)
 
     def _generator(self, query: Query) -> np.random.Generator:
         return self._rng

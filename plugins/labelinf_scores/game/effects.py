@@ -25,7 +25,6 @@ import attrs
 
 from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect
-from labelinf_privacy.noise.private import PrivateNoise
 from labelinf_privacy.randomised_response import keep_probability
 from labelinf_scores.game.facts import SLACK, AddedNoise, ScoreFacts
 
@@ -103,17 +102,16 @@ class Added(ScoreEffect):
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """Bounds add up, and so do variances."""
-        step = self.model.grid if isinstance(self.model, PrivateNoise) else 0.0
+        step = self.model.grid
         coarse = 0.0 if _is_multiple(facts.grid, step) else step
-        jump = facts.jump + coarse
-        added = AddedNoise(model=self.model, magnification=facts.magnification, jump=jump)
+        added = AddedNoise(model=self.model, magnification=facts.magnification, jump=facts.jump)
         return attrs.evolve(
             facts,
             noise=(*facts.noise, added),
             noise_bound=facts.noise_bound + self.model.bound + coarse / 2,
             noise_std=math.hypot(facts.noise_std, self.model.std),
             noise_fresh=facts.noise_fresh or not self.sticky,
-            jump=jump,
+            jump=facts.jump + coarse,
             grid=step,
         )
 

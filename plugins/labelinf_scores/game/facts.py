@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Self
 
 import attrs
 
 from labelinf_core.contracts.components import NoiseModel
-from labelinf_privacy.noise.private import PrivateNoise
+from labelinf_privacy.noise.grid import GridNoise
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.metrics.additive import AdditiveLoss
 
@@ -59,6 +60,7 @@ class ScoreFacts:
         noise_factor: Largest relative difference (multiplicative noise), 0 without.
         noise: Additive models, from the curator outward; every query, or every distinct one, has its own draw.
         jump: How much further than by its cost one label can move the answer.
+        error: How far a computed score may be off the real one.
         magnification: Factor by which every difference of the score is enlarged.
         label_keep: Probability that the label scored for a record is its true one.
         label_fresh: Whether labels are perturbed anew for every query.
@@ -91,6 +93,7 @@ class ScoreFacts:
     noise_factor: float = 0.0
     noise: tuple[AddedNoise, ...] = ()
     jump: float = 0.0
+    error: float = 0.0
     magnification: float = 1.0
     label_keep: float = 1.0
     label_fresh: bool = False
@@ -183,21 +186,25 @@ class ScoreFacts:
         """Whether the released score is a function of labels and query alone, but for rounding."""
         return self.known and self.whole and self.noise_std == self.noise_factor == 0 and self.label_keep == 1
 
-    def private_noise(self) -> Iterator[tuple[PrivateNoise, float]]:
-        """Yield the models that have a guarantee here, and how far one label moves what they are added to."""
+    def computed_apart(self, magnification: float, jump: float) -> float:
+        """Return how far one label moves a score as it is computed, the errors of both sums included."""
+        return self.moved(magnification, jump) + 2 * magnification * self.error
+
+    def private_noise(self) -> Iterator[tuple[GridNoise, Fraction]]:
+        """Yield the models that prove something here, and by how many steps one label moves what they are added to."""
         for noise in self.noise:
-            distance = self.moved(noise.magnification, noise.jump)
-            if isinstance(noise.model, PrivateNoise) and math.isfinite(distance):
-                yield noise.model, distance
+            distance = self.computed_apart(noise.magnification, noise.jump)
+            if isinstance(noise.model, GridNoise) and math.isfinite(distance):
+                yield noise.model, noise.model.moved(distance)
 
     @property
     def answer_price(self) -> float:
         """Pure label-DP of one answer; infinity: none."""
-        return min([self.answer_epsilon, *(model.pure_epsilon(moved) for model, moved in self.private_noise())])
+        return min([self.answer_epsilon, *(model.epsilon_for(moved) for model, moved in self.private_noise())])
 
     def pays(self, queries: int, epsilon: float, delta: float) -> bool:
         """Whether ``queries`` answers together are (``epsilon``, ``delta``)-label-DP, as far as that is computed."""
         if delta == 0:
             return queries * self.answer_price <= epsilon * SLACK
-        mus = [model.gaussian_mu(moved) for model, moved in self.private_noise()]
+        mus = [model.mu_for(moved) for model, moved in self.private_noise()]
         return min(mus, default=math.inf) * math.sqrt(queries) <= gaussian_mu(epsilon, delta) * SLACK

@@ -19,6 +19,10 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 __all__ = ["ScoreThreat"]
 
 
+_SIGNIFICANT = {"float64": 53, "float32": 24}
+_SPARE = 16  # roundings of a cost and of the division
+
+
 def _folded(name: str) -> Any:
     """A field that the fold of the effects computes: nobody can set it."""
     computed = attrs.Factory(lambda threat: getattr(threat.facts, name), takes_self=True)
@@ -33,7 +37,19 @@ def _fold(threat: ScoreThreat) -> ScoreFacts:
         clip=threat.scorer_clip,
         query_budget=threat.granted,
     )
-    return fold((*threat.scorer_effects, *threat.effects), start)
+    facts = fold((*threat.scorer_effects, *threat.effects), start)
+    return attrs.evolve(facts, error=_error(threat, facts.span))
+
+
+def _error(threat: ScoreThreat, span: float) -> float:
+    """Return how far the computed mean may be off: every cost and every addition rounds once, whatever the order.
+
+    Costs are taken to be at most twice the span. Of an arithmetic that is not known nothing is said: infinity.
+    """
+    if threat.arithmetic == "exact":
+        return 0.0
+    bits = _SIGNIFICANT.get(threat.arithmetic)
+    return math.inf if bits is None else (threat.n_records + _SPARE) * 2.0**-bits * 2 * span
 
 
 @attrs.frozen(kw_only=True)

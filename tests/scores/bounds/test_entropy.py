@@ -208,6 +208,6 @@ def test_counting_says_how_many_queries_all_labels_take(make_threat: Threat) -> 
 
 
 def _gaussian(std: float) -> ScoreNoise:
-    from labelinf_privacy.noise.gaussian import Gaussian
+    from labelinf_privacy.noise.grid_gaussian import GridGaussian
 
-    return ScoreNoise(model=Gaussian(scale=std))
+    return ScoreNoise(model=GridGaussian(step=2.0**-40, scale=std))

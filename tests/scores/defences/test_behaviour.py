@@ -19,10 +19,11 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
+from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
-from labelinf_privacy.profiles import GaussianProfile
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.exact_binary import ExactBinary
 from labelinf_scores.attacks.log_primes import LogPrimes
@@ -430,21 +431,27 @@ def test_snapping_is_seeded_and_clamps(play: Play) -> None:
 
 def test_laplace_dp_stands_for_noise_of_its_scale(play: Play) -> None:
     threat = play(Clip(epsilon=0.01), LaplaceDp(epsilon=0.5)).threat
-    scale = math.log(99) / 8 / 0.5
-    assert [noise.model for noise in threat.noise] == [Laplace(scale=scale)]
+    (noise,) = threat.noise
+    assert noise.model.scale == pytest.approx(math.log(99) / 8 / 0.5, rel=1e-3)
+    assert isinstance(noise.model, GridLaplace)
+    assert noise.model.epsilon_for(noise.model.moved(threat.shift)) <= 0.5 * (1 + 1e-12)
     assert math.isinf(threat.label_epsilon)
 
 
 def test_a_shared_budget_grants_its_queries(play: Play) -> None:
     threat = play(Clip(epsilon=0.01), LaplaceDp(epsilon=0.5, queries=10)).threat
-    assert threat.noise[0].model.pure_epsilon(threat.sensitivity) == pytest.approx(0.05)
+    model = threat.noise[0].model
+    assert isinstance(model, GridLaplace)
+    assert model.epsilon_for(model.moved(threat.shift)) == pytest.approx(0.05, rel=1e-3)
     assert (threat.query_budget, threat.label_epsilon, threat.label_delta) == (10, 0.5, 0.0)
 
 
 def test_gaussian_dp_meets_its_budget_exactly(play: Play) -> None:
     threat = play(Clip(epsilon=0.01), GaussianDp(epsilon=0.5, delta=1e-5, queries=10)).threat
-    mu = threat.noise[0].model.gaussian_mu(threat.sensitivity) * math.sqrt(10)
-    assert GaussianProfile(mu).delta(0.5) == pytest.approx(1e-5, rel=1e-6)
+    model = threat.noise[0].model
+    assert isinstance(model, GridGaussian)
+    reached = model.privacy(model.moved(threat.facts.computed_apart(1.0, 0.0)), 10).delta(0.5)
+    assert reached == pytest.approx(1e-5, rel=1e-6)
     assert (threat.query_budget, threat.label_epsilon, threat.label_delta) == (10, 0.5, 1e-5)
 
 

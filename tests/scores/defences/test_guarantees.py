@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
-from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
-from labelinf_privacy.noise.laplace import Laplace
-from labelinf_privacy.noise.staircase import Staircase
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
+from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.bounds.label_dp import LabelDp
@@ -49,6 +48,7 @@ BOUNDS = (LabelDp(), PrivateScores(), Counting(), GaussianCapacity(), Unseen())
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")
 CLIP = Clip(epsilon=0.01)
 SPAN = math.log(99)
+FINE = 2.0**-40  # so fine a grid that rounding to it is not seen
 Attack = Callable[[ScoreOracle], NDArray[np.intp]]
 
 
@@ -153,7 +153,7 @@ def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_sa
 
 @pytest.mark.parametrize("queries", [1, 9])
 def test_gaussian_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
-    noise = ScoreNoise(model=Gaussian(scale=SPAN / 2 * math.sqrt(queries)))
+    noise = ScoreNoise(model=GridGaussian(step=FINE, scale=SPAN / 2 * math.sqrt(queries)))
     pipeline = (CLIP, noise, QueryLimit(queries=queries))
     result = tally(pipeline, hammer(queries), n_records=2, games=1000, targets=[0])
     # The privacy ceiling Phi(1/2); capacity says less about a single label.
@@ -168,7 +168,7 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     def likelihood(seen: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(seen + SPAN / 4) - np.abs(seen - SPAN / 4)
 
-    pipeline = (CLIP, ScoreNoise(model=Laplace(scale=scale)), QueryLimit(queries=queries))
+    pipeline = (CLIP, ScoreNoise(model=GridLaplace(step=FINE, scale=scale)), QueryLimit(queries=queries))
     result = tally(pipeline, hammer(queries, likelihood), n_records=2, games=1000, targets=[0])
     assert result.interval.low <= result.ceiling <= result.interval.high
 
@@ -176,11 +176,11 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
 @pytest.mark.parametrize(
     "noise",
     [
-        (ScoreNoise(model=Staircase(epsilon=1.0, sensitivity=SPAN / 2)),),
+        (ScoreNoise(model=Geometric(scale=SPAN / 2, step=2.0**-6)),),
         (Round(decimals=1), ScoreNoise(model=Geometric(scale=2.4, step=0.1))),
         (Snapping(epsilon=1.0),),
     ],
-    ids=["staircase", "geometric", "snapping"],
+    ids=["geometric", "rounded", "snapping"],
 )
 def test_other_private_noise_stays_below_its_ceiling(noise: tuple[ScoreDefence, ...]) -> None:
     result = tally((CLIP, *noise, QueryLimit(queries=3)), hammer(3), n_records=2, games=500, targets=[0])
@@ -197,7 +197,7 @@ def test_hadamard_signs_meet_the_gaussian_ceiling_for_all_labels_at_once() -> No
         answers = np.array([oracle.query(np.where(row > 0, 0.01, 0.99)) for row in signs])
         return (signs.T @ (answers - (-math.log(0.01) - math.log(0.99)) / 2) > 0).astype(np.intp)
 
-    pipeline = (CLIP, ScoreNoise(model=Gaussian(scale=SPAN / math.sqrt(n))), QueryLimit(queries=n))
+    pipeline = (CLIP, ScoreNoise(model=GridGaussian(step=FINE, scale=SPAN / math.sqrt(n))), QueryLimit(queries=n))
     result = tally(pipeline, attack, n_records=n, games=60)
     assert result.ceiling == pytest.approx(0.69146, abs=5e-6)
     assert result.interval.low <= result.ceiling <= result.interval.high
@@ -295,7 +295,7 @@ class OffByN(LaplaceDp):
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
         right = self._model(threat)
-        return ScoreNoise(model=Laplace(scale=right.scale / threat.n_records)).start(threat, rng)
+        return ScoreNoise(model=GridLaplace(step=FINE, scale=right.scale / threat.n_records)).start(threat, rng)
 
 
 def _difference(oracle: ScoreOracle) -> NDArray[np.intp]:
@@ -309,7 +309,11 @@ def _difference(oracle: ScoreOracle) -> NDArray[np.intp]:
 @pytest.mark.parametrize(
     ("broken", "sound", "attack"),
     [
-        (ReusedSeed(model=Gaussian(scale=SPAN)), ScoreNoise(model=Gaussian(scale=SPAN)), _difference),
+        (
+            ReusedSeed(model=GridGaussian(step=FINE, scale=SPAN)),
+            ScoreNoise(model=GridGaussian(step=FINE, scale=SPAN)),
+            _difference,
+        ),
         (OffByN(epsilon=0.2), LaplaceDp(epsilon=0.2), one_by_one),
     ],
     ids=["reused-seed", "off-by-n"],
