@@ -88,6 +88,8 @@ class Fault(NamedTuple):
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
     """Yield every node that a fault may stand in: not annotations, messages or what only type checkers read."""
+    if isinstance(node, ast.keyword) and node.arg == "kw_only":
+        return  # how a class is called, not what it says
     if isinstance(node, ast.Raise | ast.JoinedStr) or (
         isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
     ):

@@ -185,3 +185,30 @@ def test_a_bound_must_be_a_number() -> None:
             conditions="c",
             statement="s",
         )
+
+
+@pytest.mark.parametrize(("present", "plain", "strict"), [(0.9, True, True), (1.0, True, False), (1.1, False, False)])
+def test_a_promise_is_not_strict_unless_it_says_so(present: float, plain: bool, strict: bool) -> None:
+    said: dict[str, Any] = {"survives": 1.0, "present": present, "statement": "s", "conditions": "c"}
+
+    assert Promise(**said).certified is plain
+    assert Promise(**said, strict=True).certified is strict
+    assert not Promise(**said, proved=False).certified
+
+
+def test_a_ceiling_with_its_allowance_is_no_more_than_everything() -> None:
+    said: dict[str, Any] = {"statement": "s", "conditions": "c"}
+
+    assert Ceiling(accuracy=0.9, allowance=0.3, **said).reached == 1.0
+    assert Ceiling(accuracy=0.6, allowance=0.3, **said).reached == pytest.approx(0.9)
+    assert Ceiling(accuracy=0.6, **said).reached == 0.6
+
+
+def test_the_lowest_ceiling_says_what_is_left_to_gain() -> None:
+    said: dict[str, Any] = {"statement": "s", "conditions": "c"}
+    ceilings = [Ceiling(accuracy=0.9, **said), Ceiling(accuracy=0.7, **said)]
+
+    assert left_to_gain(ceilings, 0.6) == pytest.approx(0.25)
+    assert left_to_gain(ceilings, 0.8) == 0.0
+    assert left_to_gain(ceilings, 1.0) == 0.0
+    assert left_to_gain([], 0.6) == 1.0

@@ -128,3 +128,20 @@ def test_an_interval_contains_its_estimate_and_stays_a_proportion(counts: list[i
 
     for found in (label_accuracy(shares, 40, confidence), alarm_accuracy(shares, 40, confidence)):
         assert 0 <= found.low <= found.value <= found.high <= 1
+
+
+def test_the_spread_of_two_trials_counts_by_students_quantile() -> None:
+    """Shares .5 and .6 of 10 000 labels: variance of the mean .0025, and Student's t of one degree of freedom."""
+    found = label_accuracy([0.5, 0.6], 10_000)
+
+    size = 0.55 * 0.45 / 0.0025 * (stats.norm.ppf(0.025) / stats.t.ppf(0.025, 1)) ** 2
+    expected = clopper_pearson(0.55 * size, size)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_trials_that_all_ended_the_same_way_count_as_trials(share: float) -> None:
+    found = alarm_accuracy([share] * 5, 1000, 0.95)
+
+    expected = clopper_pearson(5 * share, 5)
+    assert (found.low, found.high) == (expected.low, expected.high)

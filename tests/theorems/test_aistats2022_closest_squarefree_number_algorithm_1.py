@@ -43,6 +43,9 @@ def test_the_answer_is_within_a_third_or_so_of_its_integer() -> None:
     assert distances[0] == pytest.approx(0.3627, abs=1e-4)
     assert distances == sorted(distances, reverse=True)
     assert all(1 / 3 < distance < 1 / 2 for distance in distances)
+    for product in (2, 6, 30, 210, 2310):
+        answer = math.log(product) + 1 / (3 * product) * (1 - 1e-9)
+        assert nearest_integer(answer, 2 * product, bits=80) == product
 
 
 @pytest.mark.parametrize("n", range(1, 7))

@@ -16,6 +16,8 @@ def test_the_worked_quotient() -> None:
     rows = [2 * entry for entry in g]  # x = 2
 
     assert sum(a * b for a, b in zip(rows, g, strict=True)) / sum(b * b for b in g) == 2
+    floats = np.array([rows], dtype=float)[:, :, None], np.array([g], dtype=float)
+    assert from_last_bias(*floats, Layer(weights=np.zeros((3, 1))))[1] == pytest.approx(np.array([[2.0]]))
 
 
 @pytest.mark.parametrize("label", [(0.2, 0.3, 0.5), (1.0, 0.0, 0.0), (0.0, 0.01, 0.99)])

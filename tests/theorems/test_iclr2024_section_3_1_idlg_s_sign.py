@@ -34,3 +34,4 @@ def test_a_softened_label_has_several_negative_entries() -> None:
     p, y = np.array([0.05, 0.05, 0.4, 0.5]), np.array([0.1, 0.1, 0.7, 0.1])
 
     assert (p - y < 0).sum() == 3
+    assert odd_one_out((p - y)[None, :, None] * np.array([1.0, 2.0])).tolist() == [3]  # the one positive row: no label

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import gmpy2
 import numpy as np
@@ -63,6 +64,10 @@ def test_the_vector_of_the_printed_proof_does_not_separate() -> None:
     v = [3 * 3**k for k in (1, 2, 4)]
     assert v == [9, 27, 243]
     assert v[0] * v[1] == v[2]
+    labellings = list(itertools.product((0, 1), repeat=3))
+    assert separation([math.prod(x for x, k in zip(v, labels, strict=True) if k) for labels in labellings]) == 0
+    repaired = power_gaps(3, n_records=1, tau=0.5, base=3.0)  # ln 3 * (1, 2, 4)
+    assert separation([float(repaired @ labels) for labels in labellings]) == pytest.approx(math.log(3))
 
 
 def test_the_worked_number() -> None:

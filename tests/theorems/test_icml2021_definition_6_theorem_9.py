@@ -54,14 +54,6 @@ def test_quantiles_at_half_delta_are_enough(atoms: Atoms, delta: Fraction) -> No
     assert within(atoms, tau) >= 1 - delta
 
 
-def test_the_printed_probability_does_not_give_the_theorem() -> None:
-    # The middle atom has probability delta / 2, as printed, and leaves 1 - delta / 2 > delta outside.
-    delta = Fraction(1, 10)
-    atoms = [(Fraction(-1), Fraction(19, 40)), (Fraction(0), delta / 2), (Fraction(1), Fraction(19, 40))]
-    assert within(atoms, Fraction(0)) >= delta / 2
-    assert 1 - within(atoms, Fraction(0)) > delta
-
-
 @settings(max_examples=50, deadline=None)
 @given(distributions(), st.fractions(Fraction(1, 20), Fraction(1, 2)))
 def test_a_vector_robust_to_tau_is_decoded_with_probability_one_minus_delta(atoms: Atoms, delta: Fraction) -> None:

@@ -32,12 +32,3 @@ def test_half_way_between_two_scores_ties_under_closed_noise_only() -> None:
     assert not is_robust(2, 1, closed=True)
     assert is_robust(2, 1, closed=False)
     assert not one_algorithm_exists([Fraction(0), Fraction(2)], Fraction(1))
-
-
-def test_the_printed_order_of_the_quantifiers_lets_every_vector_be_robust() -> None:
-    """Erratum I-3: with "for every labelling there is an algorithm" a constant algorithm does."""
-    equal_scores = {(0,): Fraction(1), (1,): Fraction(1)}
-    for labelling in equal_scores:
-        constant = {Fraction(1): labelling}
-        assert constant[equal_scores[labelling]] == labelling
-    assert not one_algorithm_exists(list(equal_scores.values()), Fraction(1, 100))

@@ -27,6 +27,7 @@ def test_the_printed_vector_gives_two_labellings_one_score() -> None:
     assert math.log(3) / 6 == pytest.approx(VECTORS["tau"])
     first, second = map(tuple, VECTORS["collision"])
     assert products(v)[first] == products(v)[second] == 243
+    assert separation(list(products(v).values())) == 0
 
 
 def test_the_repaired_vector_gives_every_labelling_its_own() -> None:

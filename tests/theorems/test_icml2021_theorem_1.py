@@ -61,12 +61,3 @@ def test_the_worked_example() -> None:
     assert float(score) == pytest.approx(example["loss"], abs=1e-15)
     assert spelled_integer(score, 5, 6912, bits=60) == example["X"] == 165
     assert divisors(165, primes).astype(int).tolist() == example["sigma"]
-
-
-def test_pairwise_coprime_numbers_suffice_and_others_do_not() -> None:
-    for values, distinct in (((4, 9, 25), 8), ((2, 3, 6), 7)):
-        products = {
-            math.prod(v**label for v, label in zip(values, sigma, strict=True))
-            for sigma in itertools.product((0, 1), repeat=3)
-        }
-        assert len(products) == distinct

@@ -42,12 +42,6 @@ def test_floor_holds_up_to_the_largest_alpha(m: int) -> None:
             assert survives(scores(printed_vector(m, n_records, alpha), n_records), alpha)
 
 
-def test_the_proof_of_floor_holds() -> None:
-    # Largest score times alpha stays below half the separation 2 tau ln 3: ln 2 (1 + ln 3) < 2 ln 2 ln 3.
-    with gmpy2.context(precision=100):
-        assert gmpy2.log(2) * (1 + gmpy2.log(3)) < 2 * gmpy2.log(2) * gmpy2.log(3)
-
-
 def test_printed_form_fails_with_ceil() -> None:
     alpha, n_records = mpq(1249, 10000), 50
     assert printed_labels_per_query(0.1249) == 2

@@ -48,11 +48,6 @@ def gap(p: int, q: int) -> Fraction:
     return abs(Fraction(p, p + 1) - Fraction(q, q + 1))
 
 
-def test_the_smallest_gap_of_the_predictions_is_not_at_the_top() -> None:
-    """I-5: m = 7, primes up to 17."""
-    assert (gap(11, 13), gap(13, 17)) == (Fraction(1, 84), Fraction(1, 63))
-
-
 def test_the_final_bound_of_the_proof_is_true_all_the_same() -> None:
     primes = first_primes(200).tolist()
     smallest = Fraction(1)

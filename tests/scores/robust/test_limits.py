@@ -65,7 +65,7 @@ def test_a_tiny_float_format_cannot_tell_one_label_more() -> None:
     for gaps in itertools.combinations_with_replacement(np.arange(1, 9) / 2, 4):
         for base in (0.0, 1.0, 3.5):
             sums = {read(base + float(np.dot(gaps, bits))) for bits in itertools.product((0, 1), repeat=4)}
-            assert len(sums) < 16
+            assert len(sums) < 16 == 2 ** (limits.labels_in_one_answer(3) + 1)
 
 
 def test_the_entropy_of_a_rounded_answer_stays_below_its_bound() -> None:
