@@ -19,7 +19,7 @@ def test_every_kind_is_listed_with_reference_and_origin(labelinf: Labelinf, fake
     entry = text[text.index("fake-reader") :].splitlines()
     assert entry[0].endswith("a fake: attacks:Reader")
     assert entry[1].strip() == "labelinf tests, fake-reader · labelinf-fakes 1.0"
-    assert "loaded   labelinf-fakes 1.0: 15 components" in text
+    assert "loaded   labelinf-fakes 1.0: 16 components" in text
 
 
 def test_failed_blocked_and_contested_are_told(
