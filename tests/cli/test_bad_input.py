@@ -188,4 +188,4 @@ def test_classes_called_differently_in_two_files_are_no_all_clear(labelinf: Labe
     result = labelinf("audit", "outputs", "--top-1", "top.csv", "--canaries", "canaries.csv", "--planted-by-me")
 
     assert result.exit_code == 2
-    assert "predicts 'benign', 'malignant', but the planted labels are 'class 0', 'class 1'" in result.stderr
+    assert "top.csv and the planted labels have no name of a class in common" in result.stderr
