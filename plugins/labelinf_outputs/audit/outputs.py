@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
@@ -150,4 +151,7 @@ def _guess(
             raise QueryRefusedError("the declared view has no reference models.")
         return references
 
-    return attack.run(OutputOracle(threat, release, known), rng)
+    with gate.blamed(attack):
+        guess = attack.run(OutputOracle(threat, release, known), rng)
+        labels = gate.guessed(guess, OutputGuess, threat.n_records, threat.n_classes)
+    return attrs.evolve(guess, labels=labels)
