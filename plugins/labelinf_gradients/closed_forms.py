@@ -1,10 +1,11 @@
-"""Any gradient of a bias gives the label away in closed form, whatever its family: no search, no prior.
+"""A gradient of a bias gives the label away in closed form, whatever its family: no search, no prior.
 
 A last-layer bias has gradient ``p - y`` itself, so the feature is a quotient (Aono et al., 2017) and the soft label
-follows. Where the last layer has no bias but the last hidden one does, its gradient fixes the scale of the feature
-(labelinf theory, closed forms). Without any bias the complete gradient of a ReLU network is the same for ``(s x,
-y(s))`` at every scale ``s``: only then is a prior on labels *necessary* (Wang et al., ICLR 2024, Section 3.4, claims
-it for all analytical recovery).
+follows. Where the last layer has no bias but the last hidden one does, and a ReLU stands between, its gradient fixes
+the scale of the feature (labelinf theory, closed forms). Whether that holds can be seen from the gradients themselves
+(:func:`hidden_bias_misfit`): behind tanh, sigmoid, GELU, batch normalisation or a tied head it does not. Without any
+bias the complete gradient of a ReLU network is the same for ``(s x, y(s))`` at every scale ``s``: only then is a prior
+on labels *necessary* (Wang et al., ICLR 2024, Section 3.4, claims it for all analytical recovery).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from labelinf_gradients.recovery.factor import factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["from_hidden_bias", "from_last_bias"]
+__all__ = ["from_hidden_bias", "from_last_bias", "hidden_bias_misfit"]
 
 
 def from_last_bias(
@@ -65,3 +66,23 @@ def from_hidden_bias(
         scales = np.einsum("ni,ni->n", q, q) / np.einsum("ni,ni->n", q, hidden_bias_gradients.astype(np.float64))
         features = scales[:, None] * parts.direction
         return softmax(classifier(features)) - parts.column / scales[:, None], features
+
+
+def hidden_bias_misfit(
+    gradients: NDArray[Any], hidden_bias_gradients: NDArray[Any], classifier: Layer
+) -> NDArray[np.float64]:
+    """Return the share of a hidden bias's gradient that :func:`from_hidden_bias` does not explain, shape ``(n,)``.
+
+    Rounding where a ReLU stands between and the last layer's gradient is of one sample; of the order of one elsewhere.
+
+    Args:
+        gradients: As there.
+        hidden_bias_gradients: As there.
+        classifier: As there.
+    """
+    parts, g = factor(gradients, nonnegative=True), hidden_bias_gradients.astype(np.float64)
+    q = (parts.column @ classifier.weights.astype(np.float64)) * (parts.direction > 0)
+    tiny = np.finfo(float).tiny
+    share = np.einsum("ni,ni->n", q, g) / np.maximum(np.einsum("ni,ni->n", q, q), tiny)
+    left = np.linalg.norm(g - share[:, None] * q, axis=1) / np.maximum(np.linalg.norm(g, axis=1), tiny)
+    return np.asarray(np.maximum(left, parts.misfit))

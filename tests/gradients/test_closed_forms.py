@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
-from labelinf_gradients.game.networks import Layer, Perceptron, softmax
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit
+from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
 
 def arbitrary(dtype: str, *, bias: bool) -> tuple[Perceptron, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
@@ -48,3 +48,20 @@ def test_without_any_bias_the_complete_gradient_is_the_same_for_another_input_an
     assert np.allclose(other.sum(axis=1), 1)
     for name, part in gradients.items():
         assert np.abs(part - again[name]).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("activation", "holds"), [(Activation.RELU, True), (Activation.TANH, False), (Activation.SIGMOID, False)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_show_whether_the_hidden_closed_form_holds(activation: Activation, holds: bool, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    network = Perceptron.random((8, 16, 6), rng, activation=activation, dtype=dtype)
+    labels = rng.dirichlet(np.ones(6), 50)
+    found = network.gradients(rng.random((50, 8)), labels)
+
+    misfit = hidden_bias_misfit(found["layers.1.weight"], found["layers.0.bias"], network.classifier)
+    soft, _ = from_hidden_bias(found["layers.1.weight"], found["layers.0.bias"], network.classifier)
+
+    assert (misfit < 1e-3).all() if holds else (misfit > 1e-3).all()
+    assert (np.median(np.abs(soft - labels).sum(axis=1)) < 1e-3) == holds

@@ -38,7 +38,7 @@ from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.defences.clip import Clip
 
 THREAT = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, has_bias=True)
-NOISE = Added(std=0.01, gaussian=True)
+NOISE = Added(std=0.01, model=Gaussian(scale=0.01))
 LAYOUT = (slice(0, 6), slice(6, 10))
 GRADIENT = np.array([3.0, -1.0, 0.5, 0.0, 2.0, -4.0, 0.1, -0.2, 0.3, -0.4])
 

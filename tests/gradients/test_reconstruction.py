@@ -164,8 +164,7 @@ def test_what_cannot_be_reconstructed_is_one_sentence() -> None:
         InputError, match=r"gradients of 'layers.0.weight' have shape \(64, 32\), expected \(n, 64, 32\)"
     ):
         reconstruct(network, flat)
-    with pytest.raises(InputError, match=r"is not of rank one .* of a batch"):
-        reconstruct(network, batch)
+    assert not reconstruct(network, batch).determined.any()
     with pytest.raises(InputError, match="needs a ReLU network without biases"):
         reconstruct_noisy(curved, {}, family="one-hot")
     with pytest.raises(InputError, match="must be told the family of the labels"):
@@ -187,6 +186,7 @@ def test_the_paper_network_is_reconstructed_beyond_110_decibels() -> None:
 
 
 def test_matching_is_left_out_of_the_reproduction_where_pytorch_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any(item.name == "iclr-reconstruction" and item.target == TARGET for item in Host.load().reproductions())
     monkeypatch.setattr(published, "clean_table", lambda n: clean_table(5, (0,)))
     monkeypatch.setattr(published, "noise_table", lambda n: noise_table(5, (0,)))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -197,4 +197,3 @@ def test_matching_is_left_out_of_the_reproduction_where_pytorch_is_missing(monke
 
     assert len(result.tables) == 2
     assert result.findings[-1].value == "needs labelinf[torch]"
-    assert any(item.name == "iclr-reconstruction" and item.target == TARGET for item in Host.load().reproductions())

@@ -169,7 +169,7 @@ def in_place(gradient: NDArray[np.float64], rng: np.random.Generator) -> NDArray
 
 
 CLAIMING = {name for name, _ in gradient_defences.RULES}  # what cannot be asked for its effects breaks every rule
-ADDED = (Added(std=1.0, gaussian=True),)
+ADDED = (Added(std=1.0, model=None),)
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,12 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.attacks.common import one_sample_each
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
 
 __all__ = ["HiddenBias", "LastBias"]
+
+_MISFIT = 1e-3  # share of a gradient; float32 leaves 1e-5
 
 
 @attrs.frozen(kw_only=True)
@@ -33,7 +35,11 @@ class LastBias(GradientAttack):
 
 @attrs.frozen(kw_only=True)
 class HiddenBias(GradientAttack):
-    """Takes the scale of the feature from the last hidden bias's gradient (labelinf theory, closed forms)."""
+    """Takes the scale of the feature from the last hidden bias's gradient (labelinf theory, closed forms).
+
+    Exact behind a ReLU. Elsewhere (another activation, normalisation, a tied head, noise) its labels are wrong in their
+    weights; each gradient shows by itself whether the form holds, and the evidence counts those where it does not.
+    """
 
     def lacks(self, threat: GradientThreat) -> str:
         """It needs gradients of all layers of a network with biases."""
@@ -47,7 +53,9 @@ class HiddenBias(GradientAttack):
             raise InputError("the hidden-bias attack needs a network with a hidden layer; give the channel 'hidden'.")
         gradients = oracle.releases[biases[-2]]
         labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
-        return _guess(labels, oracle)
+        misfit = hidden_bias_misfit(oracle.weight_gradients, gradients, oracle.network.classifier)
+        guess, unfit = _guess(labels, oracle), int((misfit > _MISFIT).sum())
+        return attrs.evolve(guess, evidence={"closed form does not hold": unfit}) if unfit else guess
 
 
 def _no_bias(threat: GradientThreat) -> str:

@@ -12,6 +12,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
 from labelinf_gradients.game.gradient import GradientThreat, LabelFamily, Shared
 from labelinf_privacy import label_dp
+from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
 
@@ -65,7 +66,7 @@ class KnownFeatureBayes(Bound):
         """Return the Bayes accuracy for features of this norm; nothing where the noise or what it hides is another."""
         if not isinstance(threat, GradientThreat) or not _one_last_layer_gradient(threat):
             return ()
-        if not threat.facts.noises or not all(noise.gaussian for noise in threat.facts.noises):
+        if not threat.facts.noises or not all(isinstance(noise.model, Gaussian) for noise in threat.facts.noises):
             return ()
         value = certificates.bayes_public(self.norm / threat.noise_std, threat.n_classes)
         return (

@@ -7,7 +7,7 @@ families whose other entries are merely equal from ``C >= |S| + 3``; with fewer 
 always ambiguous without the features' sign: ``(x, e_k)`` and ``(-x, e_l)`` give the same gradient.
 
 Three things end recovery elsewhere: a zero gradient; saturated probabilities, where soft labels keep only an interval;
-and a head whose logits do not depend on the feature. Any bias gradient makes every label unique.
+and a head whose logits do not depend on the feature. The gradient of the last layer's bias makes every label unique.
 """
 
 from __future__ import annotations

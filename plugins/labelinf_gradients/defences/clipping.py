@@ -72,7 +72,7 @@ class ClippedGaussian(GradientDefence):
         std = self.multiplier * self.norm
         proof = GaussianNoise(std=std, exposures=self.exposures)
         step = _step(self.norm, std)
-        return Clipped(norm=self.norm), Added(std=std, of_sum=True, gaussian=True, step=step, proof=proof)
+        return Clipped(norm=self.norm), Added(std=std, of_sum=True, step=step, proof=proof)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what clips and adds noise."""

@@ -33,7 +33,7 @@ class GradientNoise(GradientDefence):
         """Say how large the noise is; factors change an entry by a share of itself."""
         if self.model.multiplicative:
             return (Rounded(),)
-        return (Added(std=self.model.std, gaussian=isinstance(self.model, Gaussian)),)
+        return (Added(std=self.model.std, model=self.model),)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
         """Return what adds the noise."""

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 
 import attrs
 
+from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect, fold
 from labelinf_gradients import certificates
 
@@ -314,14 +315,14 @@ class Added(Effect[GradientFacts]):
     Attributes:
         std: Its standard deviation; infinity when it is not known.
         of_sum: It is made for the batch's sum, so that the average gets a batch's share of it.
-        gaussian: Whether it is normal.
+        model: What it was drawn from in floating point; None of noise on a grid.
         step: Of the grid on which the noisy sum lies, fixed beforehand; 0 for noise drawn in floating point.
         proof: What it denies to every attack; needs a step.
     """
 
     std: float
     of_sum: bool = False
-    gaussian: bool = False
+    model: NoiseModel | None = None
     step: float = 0.0
     proof: Proof = attrs.field(factory=NoProof)
 

@@ -23,7 +23,8 @@ class Status(enum.Enum):
     """One label explains the gradient."""
 
     AMBIGUOUS = "ambiguous"
-    """Several different labels explain it; all are listed."""
+    """Several different labels explain it. Of a family that is given all are listed; under ``auto`` not all are: the
+    candidates are those of one family, and labels of others, mixed *and* smoothed ones among them, fit as well."""
 
     SMOOTHING_FACTOR_UNIDENTIFIABLE = "smoothing_factor_unidentifiable"
     """The hard label is known, its weight only as an interval: the probabilities are saturated."""

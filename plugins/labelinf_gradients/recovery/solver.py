@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
@@ -30,7 +31,7 @@ from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.patterns import Pattern, patterns_for
 from labelinf_gradients.recovery.polish import polish
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery
+from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery, Status
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,44 +44,49 @@ _RANK_ONE = 1e-3
 
 def recover(
     gradients: NDArray[Any],
-    weights: NDArray[Any],
+    weights: Any,
     *,
     family: str | Pattern = "auto",
-    bias: NDArray[Any] | None = None,
+    bias: Any = None,
     nonnegative: bool = False,
     precision: Precision | None = None,
 ) -> Recovery:
     """Recover label and feature from every gradient of a last linear layer under softmax cross-entropy.
 
+    A gradient that is not finite or not of rank one (noisy, or of a batch of several samples) is unexplained; it says
+    nothing against the others.
+
     Args:
-        gradients: One sample's gradient of the layer's weights each, shape ``(n, C, I)`` or ``(C, I)``.
-        weights: The layer's weights ``W``, shape ``(C, I)``.
+        gradients: One sample's gradient of the layer's weights each, shape ``(n, C, I)`` or ``(C, I)``; an array or a
+            tensor.
+        weights: The layer's weights ``W``, shape ``(C, I)``, or the layer itself: an object with ``weight`` and
+            ``bias``, as ``torch.nn.Linear`` is.
         family: ``"one-hot"``, ``"smoothing"``, ``"mixup"``, ``"auto"`` (in that order) or a pattern.
         bias: The layer's known bias ``b``, shape ``(C,)``, when it has one whose gradient is not seen.
         nonnegative: The features are known to be non-negative (after ReLU, sigmoid, average pooling).
         precision: How exactly the gradients are known; taken from their type unless told.
 
     Raises:
-        InputError: Shapes do not fit, a gradient is not finite or not of rank one, or the family cannot be recovered
-            from so few classes.
+        InputError: Shapes do not fit, weights are not finite, or the family cannot be recovered from so few classes.
     """
-    gradients, weights = _checked(gradients, weights, bias)
-    parts = factor(gradients, nonnegative=nonnegative)
-    if (parts.misfit > _RANK_ONE).any():
-        row = int(parts.misfit.argmax())
-        raise InputError(
-            f"gradient {row} is not of rank one (relative misfit {parts.misfit[row]:.2g}): it is noisy or of a batch "
-            f"of several samples, which this solver does not take."
-        )
+    if hasattr(weights, "weight"):
+        weights, bias = weights.weight, getattr(weights, "bias", None) if bias is None else bias
+    bias = None if bias is None else _array(bias)
+    gradients, weights = _checked(_array(gradients), _array(weights), bias)
+    broken = ~np.isfinite(gradients).all(axis=(1, 2))
+    parts = factor(np.where(broken[:, None, None], 0, gradients), nonnegative=nonnegative)
+    broken |= parts.misfit > _RANK_ONE
     problem = Problem(
-        column=parts.column,
+        column=np.where(broken[:, None], 0, parts.column),
         slopes=(parts.direction.astype(weights.dtype) @ weights.T).astype(np.float64),
         offsets=None if bias is None else np.asarray(bias, dtype=np.float64),
         least=float(np.finfo(gradients.dtype).tiny),
     )
     if precision is None:
         precision = FLOAT64 if gradients.dtype == np.float64 else FLOAT32
-    return solve(problem, family=family, positive=nonnegative, precision=precision, directions=parts.direction)
+    found = solve(problem, family=family, positive=nonnegative, precision=precision, directions=parts.direction)
+    told = zip(found.status, broken, strict=True)
+    return attrs.evolve(found, status=tuple(Status.UNEXPLAINED if lost else status for status, lost in told))
 
 
 def solve(
@@ -153,6 +159,11 @@ def _recoverable(patterns: tuple[Pattern, ...], n_classes: int) -> tuple[Pattern
     )
 
 
+def _array(values: Any) -> NDArray[Any]:
+    """Return an array of what may be a tensor on some device."""
+    return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
+
+
 def _checked(
     gradients: NDArray[Any], weights: NDArray[Any], bias: NDArray[Any] | None
 ) -> tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]:
@@ -165,9 +176,8 @@ def _checked(
         )
     if bias is not None and np.shape(bias) != (len(weights),):
         raise InputError(f"bias has shape {np.shape(bias)}, expected ({len(weights)},), one number per class.")
-    for name, values in (("gradients", gradients), ("weights", weights)):
-        if not np.isfinite(values).all():
-            raise InputError(f"{name} must be finite; entry {tuple(np.argwhere(~np.isfinite(values))[0])} is not.")
+    if not np.isfinite(weights).all():
+        raise InputError(f"weights must be finite; entry {tuple(np.argwhere(~np.isfinite(weights))[0])} is not.")
     if gradients.dtype not in (np.float32, np.float64):
         gradients = gradients.astype(np.float64)
     return gradients, weights
