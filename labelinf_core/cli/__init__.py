@@ -6,8 +6,11 @@ plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.e
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
+import threading
 from typing import Any
 
 import click
@@ -53,14 +56,33 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         from labelinf_core.contracts.errors import ComponentError, LabelinfError
 
+        _speak_in_any_encoding()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _stop)
         try:
-            return super().invoke(ctx)
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+            return found
+        except BrokenPipeError:  # whoever read has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(Exit.DONE)
         except LabelinfError as error:
             click.echo(f"labelinf: {error}", err=True)
             ctx.exit(Exit.INCOMPLETE if isinstance(error, ComponentError) else Exit.INPUT)
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
             ctx.exit(Exit.INTERRUPTED)
+
+
+def _speak_in_any_encoding() -> None:
+    """Write what a terminal or a pipe cannot show as its code, instead of failing after the whole run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _stop(signal_number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 @click.group(

@@ -37,6 +37,7 @@ def run(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], 
     while culprits := _prepare(plan, store, executor, functools.partial(_further, progress, done)):
         store.leave_out(culprits)
         done = size(plan) - len(plan.cells) - sum(1 for _ in _unplayed(plan, store))
+    store.commit()
     done = size(plan) - sum(1 for _ in _unplayed(plan, store))
     for task, result in executor.perform(_unplayed(plan, store)):
         if isinstance(task, Play) and isinstance(result, Trial):

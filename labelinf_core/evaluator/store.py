@@ -42,7 +42,7 @@ CREATE TABLE trials (
 ) WITHOUT ROWID;
 """
 _BATCH = 200  # rows, or
-_SECONDS = 0.2  # so long, whichever comes first
+_SECONDS = 0.01  # so long, whichever comes first
 _FINAL = ", ".join(repr(status.value) for status in Status if status.final)
 _SETTLED = f"""
 SELECT 1 FROM trials WHERE cell = ? AND (trial = ? OR (trial < ? AND status IN ({_FINAL})))

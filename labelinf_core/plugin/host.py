@@ -13,6 +13,7 @@ import enum
 import functools
 import importlib
 import itertools
+import logging
 import os
 from importlib.metadata import Distribution, EntryPoint, entry_points, version
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered"]
 
 T = TypeVar("T")
+_LOG = logging.getLogger("labelinf")  # without a handler, warnings go to standard error as they stand
 
 BLOCK_VARIABLE = "LABELINF_BLOCK"  #: environment variable: comma-separated plugin names that must not be imported
 
@@ -182,47 +184,50 @@ class Host:
     def statements(self) -> tuple[Statement, ...]:
         """Return every published statement that the loaded plugins implement, sorted by key.
 
-        Raises:
-            PluginError: A plugin's hook raised or yielded something else.
+        A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
         return tuple(sorted(self._yielded("labelinf_statements", Statement), key=lambda item: _natural(item.key)))
 
     def reproductions(self) -> tuple[Reproduction, ...]:
         """Return every published table that the loaded plugins compute again, sorted by name.
 
-        Raises:
-            PluginError: A plugin's hook raised or yielded something else.
+        A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
         return tuple(sorted(self._yielded("labelinf_reproductions", Reproduction), key=lambda item: item.name))
 
     def commands(self) -> tuple[Command, ...]:
         """Return every command that the loaded plugins add, sorted by group and name.
 
-        Raises:
-            PluginError: A plugin's hook raised or yielded something else.
+        A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
         return tuple(sorted(self._yielded("labelinf_commands", Command), key=lambda item: (item.group, item.name)))
 
     def suites(self) -> tuple[SuitePart, ...]:
         """Return the parts of every suite that the loaded plugins offer, sorted by suite and rank.
 
-        Raises:
-            PluginError: A plugin's hook raised or yielded something else.
+        A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
         return tuple(sorted(self._yielded("labelinf_suites", SuitePart), key=lambda item: (item.suite, item.rank)))
 
     def _yielded(self, hook: str, expected: type[T]) -> Iterator[T]:
-        """Call a hook of one plugin after another, so that a fault names its plugin."""
+        """Call a hook of one plugin after another: one that fails is named and costs nobody else theirs.
+
+        Raises:
+            PluginError: A plugin's hook failed and ``strict`` is set.
+        """
         for name, manager in self._managers.items():
             try:
                 items = [item for results in getattr(manager.hook, hook)() for item in results]
-            except Exception as error:
-                raise PluginError(f"{self.records[name]}: {hook} raised {error!r}") from error
-            for item in items:
-                if not isinstance(item, expected):
-                    got = type(item).__name__
-                    raise PluginError(f"{self.records[name]}: {hook} must yield {expected.__name__} objects, got {got}")
-                yield item
+                wrong = next((type(item).__name__ for item in items if not isinstance(item, expected)), "")
+                fault = f"must yield {expected.__name__} objects, got {wrong}" if wrong else ""
+            except (Exception, SystemExit) as error:
+                fault = f"raised {type(error).__name__}"
+            if not fault:
+                yield from items
+            elif self.strict:
+                raise PluginError(f"{self.records[name]}: {hook} {fault}")
+            else:
+                _LOG.warning("labelinf: %s: %s %s; what it offers there is left out", self.records[name], hook, fault)
 
     def _load_one(self, entry_point: EntryPoint) -> None:
         try:

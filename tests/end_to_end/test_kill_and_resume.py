@@ -110,11 +110,12 @@ def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
-def test_an_interrupted_run_stops_at_once_and_says_how_to_go_on(folder: Path) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupted_run_stops_at_once_and_says_how_to_go_on(folder: Path, name: str) -> None:
     process = start(folder, "stopped", "--workers", "2")
     wait_for(folder, "stopped", 1, process)
 
-    os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal does
+    os.killpg(process.pid, getattr(signal, name))  # as Ctrl-C in a terminal does
     output, errors = process.communicate(timeout=30)
 
     assert process.returncode == 130
