@@ -30,6 +30,7 @@ from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.rounding import exponential, nearest_integer
 from labelinf_scores.decoders.squarefree import closest_squarefree_printed
 from labelinf_scores.game.oracle import blocks
+from labelinf_scores.metrics.shapes import columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,8 +89,11 @@ class PrimeQuery:
     @functools.cached_property
     def _sent(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """The probed rows, and the neutral one in an array of its own, in the curator's format."""
-        numbers = make_arithmetic(self.threat.arithmetic).at_precision(self.bits)
-        return numbers.convert(self.rows), numbers.convert([self.neutral])
+        read, computed = self.threat.input_format or self.threat.arithmetic, self.threat.arithmetic
+        numbers = make_arithmetic(read).at_precision(self.bits)
+        rows, neutral = numbers.convert(self.rows), numbers.convert([self.neutral])
+        # A curator that reads one format and computes in another fills the other column in as it reads it.
+        return (rows, neutral) if read == computed else (columns(rows), columns(neutral))
 
     @functools.cached_property
     def _costs(self) -> tuple[NDArray[Any], Any]:
