@@ -60,7 +60,7 @@ class ScoreFacts:
         noise_factor: Largest relative difference (multiplicative noise), 0 without.
         noise: Additive models, from the curator outward; every query, or every distinct one, has its own draw.
         jump: How much further than by its cost one label can move the answer.
-        error: How far a computed score may be off the real one.
+        rounding: How far a computed score may be off the real one, over twice the span; infinity: nobody knows.
         magnification: Factor by which every difference of the score is enlarged.
         label_keep: Probability that the label scored for a record is its true one.
         label_fresh: Whether labels are perturbed anew for every query.
@@ -93,7 +93,7 @@ class ScoreFacts:
     noise_factor: float = 0.0
     noise: tuple[AddedNoise, ...] = ()
     jump: float = 0.0
-    error: float = 0.0
+    rounding: float = 0.0
     magnification: float = 1.0
     label_keep: float = 1.0
     label_fresh: bool = False
@@ -185,6 +185,11 @@ class ScoreFacts:
     def deterministic(self) -> bool:
         """Whether the released score is a function of labels and query alone, but for rounding."""
         return self.known and self.whole and self.noise_std == self.noise_factor == 0 and self.label_keep == 1
+
+    @property
+    def error(self) -> float:
+        """How far a computed score may be off the real one; costs are taken to be at most twice the span."""
+        return self.rounding * 2 * self.span if self.rounding else 0.0
 
     def computed_apart(self, magnification: float, jump: float) -> float:
         """Return how far one label moves a score as it is computed, the errors of both sums included."""

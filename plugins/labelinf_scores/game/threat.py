@@ -36,20 +36,20 @@ def _fold(threat: ScoreThreat) -> ScoreFacts:
         loss=threat.loss,
         clip=threat.scorer_clip,
         query_budget=threat.granted,
+        rounding=_rounding(threat),
     )
-    facts = fold((*threat.scorer_effects, *threat.effects), start)
-    return attrs.evolve(facts, error=_error(threat, facts.span))
+    return fold((*threat.scorer_effects, *threat.effects), start)
 
 
-def _error(threat: ScoreThreat, span: float) -> float:
-    """Return how far the computed mean may be off: every cost and every addition rounds once, whatever the order.
+def _rounding(threat: ScoreThreat) -> float:
+    """Return by what share a mean is off at most: every cost and every addition rounds once, whatever the order.
 
-    Costs are taken to be at most twice the span. Of an arithmetic that is not known nothing is said: infinity.
+    Of an arithmetic that is not known nothing is said: infinity.
     """
     if threat.arithmetic == "exact":
         return 0.0
     bits = _SIGNIFICANT.get(threat.arithmetic)
-    return math.inf if bits is None else (threat.n_records + _SPARE) * 2.0**-bits * 2 * span
+    return math.inf if bits is None else (threat.n_records + _SPARE) * 2.0**-bits
 
 
 @attrs.frozen(kw_only=True)

@@ -34,6 +34,7 @@ from labelinf_scores.bounds.sensitivity import Sensitivity
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
@@ -101,6 +102,9 @@ def test_an_arithmetic_that_nobody_bounds_has_no_ceiling(make_threat: Threat) ->
     """One label may move the sum of half-precision numbers by more than its cost."""
     on_grid = noise(GridLaplace(scale=1.0, step=2.0**-10))
     assert ceilings(make_threat(arithmetic="float16", query_budget=9, defences=(on_grid,))) == ()
+    calibrated = make_threat(arithmetic="float16", query_budget=9, defences=(LaplaceDp(epsilon=1.0, queries=9),))
+    assert ceilings(calibrated) == ()
+    assert math.isinf(calibrated.label_epsilon)
     (wide,) = ceilings(make_threat(arithmetic="float32", query_budget=9, defences=(on_grid,)))
     (narrow,) = ceilings(make_threat(arithmetic="exact", query_budget=9, defences=(on_grid,)))
     assert wide.accuracy >= narrow.accuracy > 0.5

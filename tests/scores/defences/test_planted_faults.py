@@ -85,7 +85,10 @@ defences = [
 @pytest.mark.parametrize(
     ("sound", "broken"),
     [
-        ("score-noise(model=gaussian(scale=0.5))", "reused-seed(model=gaussian(scale=0.5))"),
+        (
+            "score-noise(model=grid-gaussian(scale=0.5, step=1e-9))",
+            "reused-seed(model=grid-gaussian(scale=0.5, step=1e-9))",
+        ),
         ("laplace-dp(epsilon=2, queries=64)", "off-by-n(epsilon=2, queries=64)"),
     ],
     ids=["reused-seed", "off-by-n"],
