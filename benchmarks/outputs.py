@@ -6,6 +6,9 @@ Usage::
     python benchmarks/outputs.py best-epoch       # the published attack beside the calibrated one, at the best epoch
     python benchmarks/outputs.py broken           # resampling at nominal epsilon .3 is caught, replacing is not accused
     python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
+    python benchmarks/outputs.py learned          # the learned attack beside calibration and likelihood ratios
+    python benchmarks/outputs.py coverage         # how often the bound is wrong, what it proves, with what power
+    python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
     python benchmarks/outputs.py speed            # the epsilon bound; one cell of the quick suite
     python benchmarks/outputs.py                  # all of them: several minutes
 
@@ -17,18 +20,25 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
 from labelinf_core.evaluator.statistics import clopper_pearson, p_value
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
+from labelinf_outputs.attacks.learned import Learned
 from labelinf_outputs.attacks.lira import Lira
 from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Level, Threshold
+from labelinf_outputs.audit.outputs import audit_outputs
+from labelinf_outputs.audit.planted import Planted
+from labelinf_outputs.audit.predictions import log_softmax
 from labelinf_outputs.defences.alibi import Alibi
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_2st import Lp2st
@@ -42,11 +52,12 @@ from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
 from labelinf_outputs.game.canaries import Game
 from labelinf_outputs.game.channel import OutputChannel, ranked
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputThreat
-from labelinf_outputs.game.view import LossOracle
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputThreat, References, Release
+from labelinf_outputs.game.view import LossOracle, View
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
 from labelinf_privacy import auditing
+from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 EPOCHS = (10, 20, 30, 40, 60)
 SPLITS = 4  # splits of the data; each serves as many audits as it has members
@@ -227,6 +238,82 @@ def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Seque
         )
 
 
+def coverage(audits: int = 4000) -> None:
+    """The bound of the committed guesses on models that echo the labels they were trained on, beside the best of four.
+
+    ``wrong`` is how often the bound exceeds the true epsilon, 5 % at most by its proof; ``refuted`` how often a claim
+    of the nominal epsilon is.
+    """
+    print(f"{audits} audits a row; mean proved, refuted and wrong: committed | best of 4 shares")
+    rng = np.random.default_rng(0)
+    for n_classes, m in ((2, 40), (2, 300), (10, 300)):
+        for nominal, resampled in ((0.0, False), (0.3, True), (0.5, False), (1.0, False), (2.0, False), (2.0, True)):
+            row(n_classes, m, nominal, resampled, audits, rng)
+        row(n_classes, m, 4.0, False, audits, rng)
+
+
+def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rng: np.random.Generator) -> None:
+    true = effective_epsilon(nominal, n_classes) if resampled else nominal
+    hits = rng.random((audits, m)) < auditing.label_dp_ceiling(true, n_classes)
+    known = {"n_canaries": m, "n_classes": n_classes}
+    found = np.array(
+        [
+            (auditing.committed_epsilon(each, m, **known).epsilon, auditing.one_run_epsilon(each, **known).epsilon)
+            for each in hits
+        ]
+    )
+    mean, refuted, wrong = found.mean(axis=0), (found > nominal).mean(axis=0), (found > true).mean(axis=0)
+    print(
+        f"  K = {n_classes:2} m = {m:3} nominal {nominal:3.1f} true {true:4.2f}: {mean[0]:.2f} | {mean[1]:.2f}   "
+        f"refuted {refuted[0]:6.1%} | {refuted[1]:6.1%}   wrong {wrong[0]:5.2%} | {wrong[1]:5.2%}"
+    )
+
+
+def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
+    """Whole audits, the attack chosen on references: models of two classes that lean towards their training labels."""
+    builder, rng = Builder(Host.load(strict=True)), np.random.default_rng(1)
+    for epsilon in (0.0, 1.0, 2.0, np.inf):
+        keep = auditing.label_dp_ceiling(epsilon, 2)
+        wrong, proved, words = 0, [], Counter[str]()
+        for _ in range(audits):
+            planted = rng.integers(0, 2, (references + 1, m))
+            trained = np.where(rng.random(planted.shape) < keep, planted, 1 - planted)
+            odds = rng.standard_normal(m) + 2 * trained - 1 + 0.5 * rng.standard_normal(planted.shape)
+            logs = log_softmax(np.stack([np.zeros_like(odds), odds], axis=2))
+            given = Planted(
+                release=Release(probabilities=np.exp(logs[0]), log_probabilities=logs[0]),
+                labels=planted[0],
+                class_names=("0", "1"),
+                view=View(references=references),
+                references=References(log_probabilities=logs[1:], planted=planted[1:], trained=planted[1:]),
+            )
+            found = audit_outputs(given, builder, attacks=["lia-threshold", "calibrated"], rng=rng)
+            wrong += found.epsilon > epsilon
+            proved.append(found.epsilon)
+            words[found.conclusion.value] += 1
+        print(
+            f"  randomised response, epsilon {epsilon:3}: proved {np.mean(proved):.2f} (largest {max(proved):.2f}), "
+            f"above the truth in {interval(wrong, audits)}; {dict(words)}"
+        )
+
+
+def learned() -> None:
+    """The learned attack beside those it learns from, over models of three splits."""
+    sources = ((Digits().load(), 0.1, 60), (DigitsParity().load(), 0.05, 30), (CensusLike().load(), 0.05, 40))
+    attacks: dict[str, OutputAttack] = {
+        "threshold": Threshold(),
+        "calibrated": Calibrated(),
+        "LiRA": Lira(),
+        "learned": Learned(),
+    }
+    for data, canaries, epochs in sources:
+        for pipeline in ([], [LabelRr(epsilon=2.0)]):
+            threat, played = games(OutputChannel(canaries=canaries, epochs=epochs), data, pipeline, 3)
+            tallies = audited(attacks, threat, played, MEMBERS)
+            shown = ", ".join(f"{name} {np.mean(t.shares):.3f} +- {t.spread:.3f}" for name, t in tallies.items())
+            print(f"  {data.title}, {epochs} epochs, {' + '.join(map(str, pipeline)) or 'none'}: {shown}")
+
+
 def speed() -> None:
     """CPU time of the bound and of one cell."""
     hits = np.arange(1000) < 731
@@ -249,6 +336,9 @@ SECTIONS = {
     "best-epoch": best_epoch,
     "broken": broken,
     "defences": defences,
+    "learned": learned,
+    "coverage": coverage,
+    "road": road,
     "speed": speed,
 }
 

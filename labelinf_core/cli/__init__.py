@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from labelinf_core.cli.exits import TABLE, Exit
+from labelinf_core.cli.offered import Offered
 
 __all__ = ["main"]
 
@@ -34,15 +35,15 @@ _COMMANDS = {
 }  # in the order of a user's journey: the module here that holds it, and its line
 
 
-class _Commands(click.Group):
-    """Imports a command when it is called; shows a mistake as its one sentence, never as a traceback."""
+class _Commands(Offered):
+    """Imports a command, a plugin's too, when it is called; shows a mistake as one sentence, never as a traceback."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return super().get_command(ctx, cmd_name)
         import importlib
 
         found = getattr(importlib.import_module(f"{__name__}.{_COMMANDS[cmd_name][0]}"), cmd_name)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 
+from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.audit.plant import Planting
 from labelinf_outputs.audit.plant import plant as planted
@@ -27,13 +27,13 @@ N = 400
 
 
 def cli(*arguments: str) -> Result:
-    @click.group()
-    def main() -> None:
-        pass
+    command = {"plant": plant, "outputs": outputs}[arguments[0]]
+    return CliRunner().invoke(command, list(arguments[1:]))
 
-    main.add_command(outputs)
-    main.add_command(plant)
-    return CliRunner().invoke(main, list(arguments))
+
+def test_both_commands_are_where_a_user_looks_for_them() -> None:
+    assert CliRunner().invoke(main, ["plant", "--help"]).exit_code == 0
+    assert "outputs" in CliRunner().invoke(main, ["audit", "--help"]).output
 
 
 def rows(path: Path) -> list[dict[str, str]]:
