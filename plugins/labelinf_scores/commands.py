@@ -61,7 +61,8 @@ def scorer(
     "predictions" and writes JSON lines with "score".
 
     What the function does is learnt by probing, so nothing is certified: "expected" is what theory implies if the probe
-    is right. Exits with status 3 when no attack could be played, and with 4 when one failed and none leaked.
+    is right. Exits with status 3 when no attack could be played or the probe must have been wrong and none leaked, and
+    with 4 when one failed and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.plugin.descriptors import Kind
@@ -78,12 +79,13 @@ def scorer(
 
 
 def _status(report: _Report, most: float) -> Exit:
-    """Return a leak before what could not be played, and that before nothing."""
+    """Return a leak before what could not be played, and that before nothing; attacks on a misread scorer show none."""
     if any(leak.labels_per_query > most for leak in report.leaks):
         return Exit.FOUND
     if any(leak.failure for leak in report.leaks):
         return Exit.INCOMPLETE
-    return Exit.DONE if any(leak.accuracy for leak in report.leaks) else Exit.INCONCLUSIVE
+    stands = any(leak.accuracy for leak in report.leaks) and not any(leak.contradicts for leak in report.leaks)
+    return Exit.DONE if stands else Exit.INCONCLUSIVE
 
 
 @attrs.frozen(kw_only=True)
@@ -119,7 +121,9 @@ def _audited(
     say(f"found by probing ({findings.queries} queries): {findings.sentence()}\n")
     if not findings.loss:
         raise InputError(
-            f"scorer {scorer!r} is no mean over records of a loss that is known here ({', '.join(losses)})."
+            f"scorer {scorer!r} is no mean over records of a loss that is known here ({', '.join(losses)}): "
+            f"nothing was played, nothing is known. If it negates, sums or rescales one, return the mean loss itself; "
+            f"labelinf audit log reads the answers of roc-auc, accuracy and others."
         )
     loss, leaks = losses[findings.loss], []
     for leak in audit_scorer(
@@ -169,11 +173,15 @@ def _verdict(leaks: Sequence[Leak], data: LabelSet, queries: int) -> str:
     else:
         guessed = f"{_share(share)} of labels in {best.queries} queries"
         said = f"{guessed} (the majority guess has {best.baseline:.1%})"
-    lines = [f"\nyour scorer gives up {best.labels_per_query:.1f} labels a query: {said}, by {best.attack}."]
-    if short := [leak.attack for leak in leaks if leak.contradicts]:
+    short = [leak.attack for leak in leaks if leak.contradicts]
+    if short and not best.labels_per_query:
+        lines = ["\nINCONCLUSIVE  no attack beat the majority guess, but they were played on a wrong picture."]
+    else:
+        lines = [f"\nyour scorer gives up {best.labels_per_query:.1f} labels a query: {said}, by {best.attack}."]
+    if short:
         lines.append(
             f"The probe must have been wrong: if it were right, all labels would have come out by {', '.join(short)}. "
-            f"What else it implies is void, and no change is suggested."
+            f"What else it implies is void, no change is suggested, and more than this may leak."
         )
     return "\n".join(lines)
 
