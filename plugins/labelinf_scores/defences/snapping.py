@@ -1,7 +1,10 @@
-"""The snapping mechanism: Laplace noise that is private in floating point, not only on paper (Mironov, CCS 2012).
+"""The snapping mechanism: Laplace noise whose low bits are rounded away (Mironov, CCS 2012).
 
 The low bits of a double give naive Laplace noise away. Snapping clamps the score, adds noise drawn over all doubles,
 and rounds the sum to a power of two no smaller than the scale. Through diffprivlib, one draw a query.
+
+It carries no certificate: the proof asks for a correctly rounded logarithm, and diffprivlib draws with NumPy's, of
+which nobody has proved that.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
-from labelinf_scores.game.effects import Private, ScoreEffect
+from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Snapping"]
@@ -26,11 +29,12 @@ __all__ = ["Snapping"]
 class Snapping(ScoreDefence):
     """Answers by the snapping mechanism.
 
-    Stage: the answer. Guarantee: pure label-DP with ``epsilon`` for each answer, in floating point. Utility: like
-    Laplace noise, and rounding to about its scale.
+    Stage: the answer. Guarantee: none, since the proof asks for a correctly rounded logarithm, which diffprivlib does
+    not have; calibrated as for pure label-DP with ``epsilon``. Utility: like Laplace noise, and rounding to about its
+    scale.
 
     Attributes:
-        epsilon: Label-DP of one answer, more than 0.
+        epsilon: Label-DP that one answer is meant to have, more than 0.
         highest: Scores are clamped to [0, highest], more than 0.
         sensitivity: How far one label moves the score; 0: found from the stages nearer to the scorer.
     """
@@ -54,15 +58,13 @@ class Snapping(ScoreDefence):
         )
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
-        """Private answers; noise of the Laplace scale and a rounding step of at most twice that.
+        """Answers moved in an unknown way; by the Laplace scale and a rounding step of at most twice that on average.
 
         Raises:
             InputError: The loss is not clipped, so that no finite scale will do.
         """
-        calibrated = self._calibrated(threat)
-        scale = calibrated / self.epsilon
-        std = scale * math.sqrt(2 + 4 / 12)
-        return (Private(epsilon=self.epsilon, sensitivity=calibrated, std=std, jump=2 * scale),)
+        scale = self._calibrated(threat) / self.epsilon
+        return (Moved(bound=math.inf, std=scale * math.sqrt(2 + 4 / 12), fresh=True),)
 
     def _calibrated(self, threat: ScoreThreat) -> float:
         needed = finite_sensitivity(threat, "Laplace")

@@ -3,8 +3,8 @@
 A defence names its effects, from the curator outward; their fold are the
 :class:`~labelinf_scores.game.facts.ScoreFacts` behind it.
 
-What a stage *claims* is checked where it can be computed: a :class:`Private` mechanism that was calibrated to less than
-one label moves the score, or a :class:`Budgeted` epsilon that the noise does not pay for, counts for nothing.
+What a stage *claims* is checked where it can be computed: a :class:`Budgeted` epsilon that the noise does not pay for
+counts for nothing.
 
 Example: a stage that rounds lets one label move the answer by a step more than its cost. Unknown undoes what was known.
     >>> from labelinf_core.contracts.effects import Unknown, fold
@@ -26,7 +26,7 @@ import attrs
 from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect
 from labelinf_privacy.randomised_response import keep_probability
-from labelinf_scores.game.facts import SLACK, AddedNoise, ScoreFacts
+from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 
 __all__ = [
     "EFFECTS",
@@ -37,7 +37,6 @@ __all__ = [
     "Laddered",
     "Moved",
     "Perturbed",
-    "Private",
     "Refusing",
     "Reordered",
     "Rounded",
@@ -288,36 +287,6 @@ class Refusing(ScoreEffect):
 
 
 @attrs.frozen(kw_only=True)
-class Private(ScoreEffect):
-    """Every answer goes through a mechanism with pure label-DP.
-
-    Attributes:
-        epsilon: Of one answer, for scores that one label moves by at most ``sensitivity``.
-        sensitivity: What it was calibrated to; where one label moves the score further, nothing is private.
-        std: Standard deviation of its noise.
-        jump: The most by which it rounds two answers apart.
-    """
-
-    epsilon: float
-    sensitivity: float
-    std: float
-    jump: float = 0.0
-
-    def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """Unbounded fresh noise."""
-        holds = facts.sensitivity <= self.sensitivity * SLACK
-        return attrs.evolve(
-            facts,
-            answer_epsilon=min(facts.answer_epsilon, self.epsilon) if holds else facts.answer_epsilon,
-            noise_bound=math.inf,
-            noise_std=math.hypot(facts.noise_std, self.std),
-            noise_fresh=True,
-            jump=facts.jump + self.jump,
-            grid=0.0,
-        )
-
-
-@attrs.frozen(kw_only=True)
 class Budgeted(ScoreEffect):
     """At most ``queries`` answers are granted.
 
@@ -376,7 +345,6 @@ EFFECTS: tuple[type[ScoreEffect], ...] = (
     Laddered,
     Reordered,
     Refusing,
-    Private,
     Budgeted,
     Supposed,
 )  #: what a stage can say; a subclass or an effect of somebody else's making is unknown

@@ -35,7 +35,6 @@ from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
@@ -178,9 +177,8 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     [
         (ScoreNoise(model=Geometric(scale=SPAN / 2, step=2.0**-6)),),
         (Round(decimals=1), ScoreNoise(model=Geometric(scale=2.4, step=0.1))),
-        (Snapping(epsilon=1.0),),
     ],
-    ids=["geometric", "rounded", "snapping"],
+    ids=["geometric", "rounded"],
 )
 def test_other_private_noise_stays_below_its_ceiling(noise: tuple[ScoreDefence, ...]) -> None:
     result = tally((CLIP, *noise, QueryLimit(queries=3)), hammer(3), n_records=2, games=500, targets=[0])

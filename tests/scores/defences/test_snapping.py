@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.play import theory
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.game.channel import ScoreChannel
@@ -17,6 +23,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 
 N = 1000
 DATA = LabelSet(labels=np.arange(N) % 2, class_names=("0", "1"), title="made", provenance="made")
+BUILDER = Builder(Host.load())
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")
 
 
@@ -47,6 +54,17 @@ def test_it_can_stand_nearer_to_the_scorer_than_a_stage_with_memory() -> None:
 
     assert np.isfinite(float(curator.answer(Query(predictions=np.full(N, 0.5)))))
     assert threat.noise_std > 0
+
+
+def test_nothing_is_certified_by_a_logarithm_that_need_not_be_rounded_correctly() -> None:
+    """Mironov's proof asks for a correctly rounded one; diffprivlib takes NumPy's."""
+    limit = QueryLimit(queries=3)
+    threat = CHANNEL.threat(Setting(data=DATA, defences=(Clip(epsilon=0.01), Snapping(epsilon=1), limit)))
+
+    assert math.isinf(threat.answer_epsilon)
+    assert math.isinf(threat.label_epsilon)
+    stated = {ceiling.statement for ceiling in theory(BUILDER, "score", threat.defences, threat).ceilings}
+    assert stated <= {"labelinf theory, counting and Fano"}  # of any answers of so many bits
 
 
 def test_too_little_noise_is_refused() -> None:
