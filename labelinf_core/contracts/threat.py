@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
+
+from labelinf_core.contracts.effects import Effect, Unknown
 
 __all__ = ["ThreatModel"]
 
@@ -18,6 +22,7 @@ class ThreatModel:
         label_epsilon: Label-DP budget of everything released over the whole game (two label vectors that differ in
             one record); infinity when there is none.
         label_delta: The delta that goes with it.
+        effects: What the stages between do, from the curator outward.
     """
 
     n_records: int = attrs.field(validator=attrs.validators.ge(1))
@@ -25,11 +30,17 @@ class ThreatModel:
     prior: tuple[float, ...] = attrs.field()
     label_epsilon: float = float("inf")
     label_delta: float = 0.0
+    effects: tuple[Effect[Any], ...] = ()
 
     @prior.validator
     def _is_a_distribution(self, attribute: attrs.Attribute[tuple[float, ...]], value: tuple[float, ...]) -> None:
         if len(value) != self.n_classes or min(value) < 0 or abs(sum(value) - 1) > 1e-9:
             raise ValueError(f"prior={value} must be {self.n_classes} shares that are not negative and sum to one.")
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """Stages that do not say what they do: nothing is promised behind them, and certified only by the channel."""
+        return tuple(effect.stage for effect in self.effects if isinstance(effect, Unknown))
 
     @property
     def majority(self) -> int:

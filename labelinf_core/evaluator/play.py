@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -189,7 +190,7 @@ class Bench:
         self.doing(f"attack {cell.shown.attack}")
         with gate.blamed(attack):
             refusal = gate.sentence(attack.refusal(threat), "refusal")
-            promise = None if refusal else attack.promise(threat)
+            promise = None if refusal or threat.unsaid else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
         return attrs.evolve(
             self._known(cell, setting, threat),
@@ -237,7 +238,12 @@ def theory(
     """
     notes = [f"bound {name} is left out: {why}" for name, why in without.items()]
     bounds = dict(_bounds(builder, channel, without, notes, doing))
-    asked = {**{f"defence {type(item).__name__}": item for item in defences}, **bounds}
+    stages = {f"defence {type(item).__name__}": item for item in defences}
+    asked: dict[str, Any] = {**({} if threat.unsaid else stages), **(bounds if _may_hold(threat) else {})}
+    if threat.unsaid:
+        notes.append(
+            f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: no claim of another stage counts beside it"
+        )
     found = Implied(
         baseline=threat.baseline,
         ceilings=_gather(asked, lambda source: source.ceilings(threat), Ceiling, notes, doing),
@@ -247,6 +253,11 @@ def theory(
     )
     doing("")
     return found
+
+
+def _may_hold(threat: ThreatModel) -> bool:
+    """Whether a bound may deny anything: beside an unknown stage, only where the channel's own facts are private."""
+    return not threat.unsaid or threat.label_epsilon < math.inf
 
 
 def _bounds(

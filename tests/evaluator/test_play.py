@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.play import Bench, attack_rng, curator_rng
 from labelinf_core.evaluator.records import Status
@@ -74,6 +75,20 @@ def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, be
     assert "labelinf tests, bound" in {bound.statement for bound in implied.bounds}
     assert implied.threat["n_records"] == 12
     assert "loss" not in implied.threat
+
+
+def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies(
+    plan_of: PlanOf, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cell,) = plan_of(["fake-reader"], [["fake-none", "fake-boast"]]).cells
+    monkeypatch.setattr("labelinf_fakes.defences.Open.does", lambda self, threat: (Unknown(stage="mine"),))
+
+    implied = bench.imply(cell)
+
+    assert implied.status is Status.OK
+    assert implied.promise is None
+    assert implied.ceilings == ()
+    assert "nothing is known of mine: no claim of another stage counts beside it" in implied.notes
 
 
 def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, bench: Bench) -> None:

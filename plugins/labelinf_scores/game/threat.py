@@ -110,6 +110,12 @@ class ScoreThreat(ThreatModel):
     shift: float = _folded("shift")
     sensitivity: float = _folded("sensitivity")
 
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """As everywhere, and a scorer whose facts are assumed."""
+        assumed = tuple(effect.stage for effect in self.scorer_effects if isinstance(effect, Unknown))
+        return (*assumed, *super().unsaid)
+
     def allows(self, queries: int) -> bool:
         """Whether ``queries`` fit into the budget."""
         return self.query_budget is None or queries <= self.query_budget

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from typing import Any
@@ -13,6 +12,8 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Unknown
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.play import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -26,7 +27,7 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Guard, ScoreDefence
-from labelinf_scores.game.effects import Budgeted, Clipped, Private, Rounded, ScoreEffect, Supposed
+from labelinf_scores.game.effects import Budgeted, Clipped, Rounded, ScoreEffect, Supposed
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -73,13 +74,21 @@ class Claiming(Coarse):
         return self.effect
 
 
+@attrs.frozen(kw_only=True)
+class Boasting(Coarse):
+    """Denies everything to everybody, whatever stands beside it."""
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        return (Ceiling(accuracy=0.5, exact=0.01, statement="a boast", conditions="none"),)
+
+
 def told(*defences: ScoreDefence, scorer: str = "float64", queries: int = 0) -> ScoreThreat:
     channel = ScoreChannel(loss=LogLoss(), scorer=scorer, queries=queries)
     return channel.threat(Setting(data=LABELS, defences=defences))
 
 
-def ceilings(threat: ScoreThreat) -> list[float]:
-    return [ceiling.accuracy for ceiling in theory(BUILDER, "score", threat.defences, threat).ceilings]
+def ceilings(threat: ThreatModel) -> list[float]:
+    return [ceiling.accuracy for ceiling in theory(BUILDER, "score", getattr(threat, "defences", ()), threat).ceilings]
 
 
 def test_noise_behind_a_declared_rounding_is_calibrated_to_its_jump() -> None:
@@ -143,6 +152,24 @@ def test_what_is_no_tuple_of_effects_is_the_stages_own_failure(effect: Any, erro
         told(Claiming(effect=effect))
 
 
+@pytest.mark.parametrize("nearer", [True, False])
+def test_what_another_stage_claims_does_not_count_beside_an_unknown_one(nearer: bool) -> None:
+    silent = Coarse(told=False)
+    assert 0.5 in ceilings(told(Boasting()))
+    threat = told(*((silent, Boasting()) if nearer else (Boasting(), silent)))
+    implied = theory(BUILDER, "score", threat.defences, threat)
+    assert implied.ceilings == ()
+    assert any("nothing is known of Coarse" in note for note in implied.notes)
+    assert ceilings(told(Boasting(), scorer="cmd:cat")) == []
+
+
+def test_a_bound_counts_beside_an_unknown_stage_only_where_the_channel_says_that_labels_are_private() -> None:
+    """The channel's facts decide: labels perturbed once for all, say, of which the stage sees nothing else."""
+    threat = ThreatModel(n_records=10, n_classes=2, prior=(0.5, 0.5), effects=(Unknown(stage="mine"),))
+    assert ceilings(threat) == []
+    assert ceilings(attrs.evolve(threat, label_epsilon=1.0)) == [pytest.approx(math.e / (1 + math.e))]
+
+
 def test_an_effect_of_somebody_elses_making_is_unknown() -> None:
     assert told(Claiming(effect=(Custom(step=1.0),))).effects == (Unknown(stage="Claiming"),)
 
@@ -152,13 +179,6 @@ def test_a_claim_that_the_noise_does_not_pay_for_counts_for_nothing() -> None:
     assert math.isinf(told(Clip(epsilon=0.01), boasting).label_epsilon)
     assert math.isinf(told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=5), boasting).label_epsilon) is False
     assert told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=5), boasting).label_epsilon == 1.0
-
-
-def test_a_mechanism_calibrated_to_less_than_one_label_is_not_private() -> None:
-    private = functools.partial(Private, epsilon=1.0, std=1.0)
-    enough, short = (Claiming(effect=(private(sensitivity=scale),)) for scale in (math.log(99) / 100, 0.04))
-    assert told(Clip(epsilon=0.01), enough).answer_epsilon == 1.0
-    assert math.isinf(told(Clip(epsilon=0.01), short).answer_epsilon)
 
 
 @pytest.mark.parametrize("scorer", ["sklearn.metrics:log_loss", "cmd:cat"])
