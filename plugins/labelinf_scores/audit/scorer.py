@@ -162,7 +162,7 @@ def _probed(findings: ScorerFindings) -> Iterator[ScoreEffect]:
     if findings.decimals is not None:
         yield Rounded(step=10.0**-findings.decimals)
     if findings.noise_std > 0:
-        yield Moved(bound=math.inf, std=findings.noise_std, fresh=True)
+        yield Moved(bound=math.inf, std=findings.noise_std, fresh=True, blind=True)
 
 
 def _play(

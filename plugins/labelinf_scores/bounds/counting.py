@@ -76,9 +76,9 @@ def _fall(threat: ScoreThreat) -> float:
     """
     plain = threat.noise_std == threat.noise_factor == 0 and threat.magnification == 1
     within = threat.loss.is_log_loss and (threat.n_classes == 2 or not threat.normalised)
-    if not (plain and within and threat.clip > 0):
+    if not (plain and within and threat.facts.least > 0):
         return math.inf
-    return threat.span + 2 * present_error(threat.beside_ladder, -math.log(threat.clip))
+    return threat.span + 2 * present_error(threat.beside_ladder, -math.log(threat.facts.least))
 
 
 @attrs.frozen(kw_only=True)

@@ -81,4 +81,4 @@ class _Snapping(Guard):
         self._mechanism = mechanism
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        return float(self._mechanism.randomise(float(ask(labels, query))))
+        return float(self._mechanism.randomise(float(ask(labels, attrs.evolve(query, precision=None)))))

@@ -49,7 +49,7 @@ class WorstCaseNoise(ScoreDefence):
             InputError: Something random stands nearer to the scorer.
         """
         need_nothing_random_nearer(threat, "worst-case-noise")
-        return (Hidden(count=self._hidden(threat)), Moved(bound=self.tau))
+        return (Hidden(count=self._hidden(threat)), Moved(bound=self.tau, blind=True))
 
     def _hidden(self, threat: ScoreThreat) -> int:
         return 0 if math.isinf(threat.span) else hideable(threat.span, threat.n_records, self.tau, threat.n_classes)

@@ -59,8 +59,10 @@ class Clipped(ScoreEffect):
     epsilon: float
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """The narrower of two clips counts."""
-        return attrs.evolve(facts, clip=max(facts.clip, self.epsilon))
+        """The narrower of two clips counts; what the format cannot hold is no clip."""
+        visible = facts.unit <= self.epsilon * 2.0**-40
+        least = self.epsilon if visible else max(0.0, self.epsilon - facts.unit)
+        return attrs.evolve(facts, clip=max(facts.clip, self.epsilon), least=max(facts.least, least))
 
 
 @attrs.frozen(kw_only=True)
@@ -145,21 +147,40 @@ class Moved(ScoreEffect):
         bound: Infinity: they may be any numbers.
         std: Standard deviation of what is random in it.
         fresh: Whether asking again draws anew.
+        blind: Whether it depends on the answer and the query alone. Otherwise it may put into every answer the labels
+            that stages nearer to the scorer had hidden.
     """
 
     bound: float
     std: float = 0.0
     fresh: bool = False
+    blind: bool = False
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """What looks at labels can move two answers apart by twice as much."""
+        """What looks at labels can move two answers apart by twice as much, and undoes what hid them."""
+        seen = facts if self.blind or self.bound == 0 else self._shown(facts)
         return attrs.evolve(
-            facts,
+            seen,
             noise_bound=facts.noise_bound + self.bound,
             noise_std=math.hypot(facts.noise_std, self.std),
             noise_fresh=facts.noise_fresh or self.fresh,
             jump=facts.jump + 2 * self.bound,
             grid=facts.grid if self.bound == 0 else 0.0,
+        )
+
+    @staticmethod
+    def _shown(facts: ScoreFacts) -> ScoreFacts:
+        return attrs.evolve(
+            facts,
+            noise=(),
+            step=0.0,
+            scored=1.0,
+            scored_fresh=False,
+            ordered=True,
+            answer_epsilon=math.inf,
+            label_epsilon=math.inf,
+            label_delta=0.0,
+            ladder_step=0.0,
         )
 
 

@@ -51,6 +51,8 @@ class ScoreFacts:
         loss: What the score averages.
         known: Whether every stage has said what it does; otherwise nothing is promised and nothing certified.
         clip: Probabilities are clipped to ``[clip, 1 - clip]`` before scoring; 0 when they are not.
+        least: What a probability is at least once it has been clipped *and* rounded to the curator's format.
+        unit: By how much that rounding moves a probability at most.
         normalised: Whether rows of probabilities must sum to one.
         step: Of the coarsest rounding, 0 without any.
         grid: Step that every answer is a multiple of, 0 when that is not known.
@@ -84,6 +86,8 @@ class ScoreFacts:
     loss: AdditiveLoss
     known: bool = True
     clip: float = 0.0
+    least: float = 0.0
+    unit: float = 0.0
     normalised: bool = False
     step: float = 0.0
     grid: float = 0.0
@@ -131,7 +135,7 @@ class ScoreFacts:
     @property
     def span(self) -> float:
         """L, the most by which one record's label can move N times the score."""
-        return self.loss.span(self.clip)
+        return self.loss.span(self.least)
 
     @property
     def shift(self) -> float:
@@ -188,8 +192,12 @@ class ScoreFacts:
 
     @property
     def error(self) -> float:
-        """How far a computed score may be off the real one; costs are taken to be at most twice the span."""
-        return self.rounding * 2 * self.span if self.rounding else 0.0
+        """How far a computed score may be off the real one.
+
+        Costs are taken to be at most twice the span, of a clip of 1/4 at most: a narrow clip leaves costs near the
+        middle, which differ by next to nothing and round like large numbers.
+        """
+        return self.rounding * 2 * self.loss.span(min(self.least, 0.25)) if self.rounding else 0.0
 
     def computed_apart(self, magnification: float, jump: float) -> float:
         """Return how far one label moves a score as it is computed, the errors of both sums included."""

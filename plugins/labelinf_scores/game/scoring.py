@@ -69,7 +69,9 @@ class Scorer(Protocol):
 
 
 def as_numbers(predictions: NDArray[Any]) -> NDArray[Any]:
-    """Return predictions whose elements are plain numbers.
+    """Return predictions whose elements are plain numbers: objects, or doubles.
+
+    A narrower type would be computed with in its own precision: ``1 - 1e-4`` is 1 in half precision, and no clip.
 
     An object may compare as one number and compute as another, or remember who looked at it. Each is asked for its
     value once, before anything else looks at it.
@@ -78,7 +80,7 @@ def as_numbers(predictions: NDArray[Any]) -> NDArray[Any]:
         QueryRefusedError: An element has no value.
     """
     if predictions.dtype != object:
-        return predictions
+        return predictions.astype(np.float64) if predictions.dtype.kind in "biuf" else predictions
     plain = np.empty(predictions.shape, dtype=object)
     plain.flat = [_value(item) for item in predictions.flat]
     return plain

@@ -20,6 +20,7 @@ __all__ = ["ScoreThreat"]
 
 
 _SIGNIFICANT = {"float64": 53, "float32": 24}
+_NARROW = {"float16": 11, "bfloat16": 8}
 _SPARE = 16  # roundings of a cost and of the division
 
 
@@ -35,10 +36,18 @@ def _fold(threat: ScoreThreat) -> ScoreFacts:
         n_classes=threat.n_classes,
         loss=threat.loss,
         clip=threat.scorer_clip,
+        least=threat.scorer_clip,
+        unit=_unit(threat.input_format or threat.arithmetic),
         query_budget=threat.granted,
         rounding=_rounding(threat),
     )
     return fold((*threat.scorer_effects, *threat.effects), start)
+
+
+def _unit(name: str) -> float:
+    """Return by how much a probability moves at most when a curator reads it; clips are doubles in any case."""
+    bits = int(name[4:]) if name.startswith("fpa:") else _SIGNIFICANT.get(name, _NARROW.get(name, 53))
+    return 2.0 ** -min(bits, 53)
 
 
 def _rounding(threat: ScoreThreat) -> float:
