@@ -25,7 +25,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["class_exponents", "largest_loss", "largest_tau", "power_gaps", "printed_labels_per_query", "units"]
+__all__ = [
+    "class_exponents",
+    "largest_loss",
+    "largest_tau",
+    "power_gaps",
+    "printed_labels_per_query",
+    "sufficient_bits",
+    "units",
+]
 
 
 def power_gaps(n_labels: int, *, n_records: int, tau: float, base: float = math.e) -> NDArray[np.float64]:
@@ -80,6 +88,24 @@ def printed_labels_per_query(phi: int, *, n_records: int, tau: float) -> int:
     """
     affordable = math.log2((phi - 8) / (n_records * tau * math.log(2)))
     return min(math.ceil(math.log2(n_records)), math.ceil(affordable))
+
+
+def sufficient_bits(n_labels: int, *, n_records: int, tau: float) -> int:
+    """Return a phi for which m labels of a query in base 3 can be told in FPA(phi), under every ``|noise| <= tau``.
+
+    ``(phi - 1) / 2 >= 2**m N tau log2(3) + log2(max(4, 16 / tau))``, which repairs ICML 2021, Theorem 7. Proof: let
+    ``d = 2**m N tau ln 3`` be the widest gap and h the step of the format. As ``h <= e**-d / 4``, rounding moves a
+    probability ``q = 1 / (1 + e**d_i)`` by a quarter of it at most, hence its gap by at most
+    ``(h / 2) / (.46875 q) <= 2.134 h e**d``, and the distance of two sums by m times that. With the answer's rounding,
+    ``2 N tau ln 3 - 2.134 m h e**d > N (2 tau + h)`` is enough, and follows from ``15.9 h e**d < tau`` for m <= N.
+
+    Args:
+        n_labels: m, at most N.
+        n_records: N.
+        tau: Noise to survive, in units of the score, more than 0.
+    """
+    half = 2.0**n_labels * n_records * tau * math.log2(3) + math.log2(max(4.0, 16 / tau))
+    return 2 * math.ceil(half) + 1
 
 
 def largest_loss(n_labels: int, *, n_records: int, tau: float, base: float = math.e) -> float:
