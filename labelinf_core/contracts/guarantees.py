@@ -193,7 +193,7 @@ class Verdict(enum.Enum):
     HELD_CERTIFIED = "held, certified"
     """A ceiling leaves every attack at most a quarter of what there is to gain over the best blind guess."""
 
-    HELD_PARTLY = "certified, but much is left to gain"
+    HELD_PARTLY = "certified, much left"
     """A ceiling leaves more than a quarter and at most half of it. What was observed agrees."""
 
     HELD_SO_FAR = "held so far"

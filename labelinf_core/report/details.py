@@ -58,7 +58,7 @@ def block(cells: list[CellResult], board: Board, sources: Sources, width: int) -
     for name, least in columns.items():
         table.add_column(name, justify="right", min_width=least)
     table.add_column("source", min_width=6, style="dim")
-    table.add_column("verdict")
+    table.add_column("verdict", overflow="fold")
     notes = []
     for place, result in enumerate(cells):
         theory, marks = _theory(result, sources)
