@@ -27,7 +27,7 @@ from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.contracts.components import Guess
-from labelinf_scores.game.score import ScoreAttack
+from labelinf_scores.game.oracle import ScoreAttack
 
 labelinf_contract = 1
 

@@ -83,4 +83,4 @@ def test_a_plugin_that_yields_something_else_is_named(install_fake: Any) -> None
     install_fake("labelinf-odd", entry="odd", module="odd_plugin", source=source)
 
     with pytest.raises(PluginError, match="labelinf_reproductions must yield Reproduction objects, got str"):
-        Host.load().reproductions()
+        Host.load(strict=True).reproductions()
