@@ -20,6 +20,7 @@ from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
 from labelinf_privacy.noise.geometric import Geometric
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.noise.grid_laplace import GridLaplace
+from labelinf_privacy.words import SeededWords
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.bounds.label_dp import LabelDp
@@ -185,6 +186,55 @@ def test_other_private_noise_stays_below_its_ceiling(noise: tuple[ScoreDefence, 
     assert result.ceilings
     assert result.verdict is not Verdict.CONTRADICTION
     assert result.accuracy > 0.6
+
+
+@attrs.frozen(kw_only=True)
+class FloatSum(ScoreDefence):
+    """Geometric noise as it must not be: added to the score in doubles, the sum not put back on the grid."""
+
+    model: Geometric
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        return _FloatSum(self.model, rng)
+
+
+@attrs.frozen
+class _FloatSum(Guard):
+    model: Geometric
+    rng: np.random.Generator
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
+        drawn = int(self.model.steps(SeededWords(self.rng), 1)[0])
+        return float(ask(labels, query)) + drawn * self.model.step
+
+
+def by_low_bits(decimals: int, step: float) -> Attack:
+    """One query a record: the label from whose rounded score a whole number of steps leads to the very bits seen."""
+
+    def attack(oracle: ScoreOracle) -> NDArray[np.intp]:
+        n = oracle.threat.n_records
+        guess = np.zeros(n, dtype=np.intp)
+        for row in range(n):
+            answer = float(oracle.query(push(n, row)))
+            scores = [round((-math.log(p) + (n - 1) * math.log(2)) / n, decimals) for p in (0.99, 0.01)]
+            counts = [round((answer - score) / step) for score in scores]
+            fits = [score + count * step == answer for score, count in zip(scores, counts, strict=True)]
+            guess[row] = int(fits[1]) if fits[0] != fits[1] else int(abs(counts[1]) < abs(counts[0]))
+        return guess
+
+    return attack
+
+
+def test_geometric_noise_on_a_rounded_score_leaves_nothing_in_the_low_bits() -> None:
+    """Added in doubles, the same noise on the same multiples of a ten-thousandth tells what it was added to."""
+    n, step = 60, 1e-4
+    model = Geometric(scale=SPAN * 5, step=step)
+    attack = by_low_bits(4, step)
+    before = (CLIP, Round(decimals=4))
+    result = tally((*before, ScoreNoise(model=model), QueryLimit(queries=n)), attack, n_records=n, games=30)
+    assert result.ceiling < 0.6
+    assert result.interval.low <= result.ceiling
+    assert tally((*before, FloatSum(model=model)), attack, n_records=n, games=30).interval.low > result.ceiling
 
 
 def test_hadamard_signs_meet_the_gaussian_ceiling_for_all_labels_at_once() -> None:
