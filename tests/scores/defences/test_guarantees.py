@@ -225,6 +225,7 @@ def by_low_bits(decimals: int, step: float) -> Attack:
     return attack
 
 
+@pytest.mark.slow
 def test_geometric_noise_on_a_rounded_score_leaves_nothing_in_the_low_bits() -> None:
     """Added in doubles, the same noise on the same multiples of a ten-thousandth tells what it was added to."""
     n, step = 60, 1e-4
