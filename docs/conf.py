@@ -23,6 +23,6 @@ myst_heading_anchors = 3
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # Every reference to something of ours is checked. What others define has no inventory here: nothing is fetched to build.
-_OTHERS = r"(np|numpy|scipy|collections|contextlib|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
+_OTHERS = r"(np|numpy|scipy|collections|contextlib|fractions|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
 _ALIASES = r"(.*\.)?(NDArray|Floats|Integers|Labels|Query|Answer|Guard|T|F)"
 nitpick_ignore_regex = [("py:.*", _OTHERS), ("py:.*", _ALIASES)]

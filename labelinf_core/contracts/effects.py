@@ -10,6 +10,8 @@ A stage that does not say what it does has the effect :class:`Unknown`, and **un
 over it has the worst value of every fact. Attacks still play there; nothing is promised and nothing is certified.
 
 Example:
+    >>> import attrs
+    >>> from labelinf_core.contracts.effects import Effect, Unknown, fold
     >>> @attrs.frozen
     ... class Off:
     ...     by: float = 0.0

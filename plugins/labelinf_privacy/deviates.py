@@ -18,6 +18,8 @@ added to an integer, is the rounding of real noise added to it: post-processing 
 guarantee holds word for word, in every dimension and under every composition.
 
 Example:
+    >>> from fractions import Fraction
+    >>> from labelinf_privacy.deviates import normal
     >>> from labelinf_privacy.words import SeededWords
     >>> source = SeededWords(np.random.default_rng(1))
     >>> bool(normal(source, 1000).rounded(Fraction(100), source).max() > 200)

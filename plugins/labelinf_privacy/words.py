@@ -5,6 +5,7 @@ A **deployed** defence draws from :class:`SystemWords`: nobody can predict what 
 and what a deployment must not have, as NumPy's generators can be continued by whoever has seen enough of their words.
 
 Example:
+    >>> from labelinf_privacy.words import SeededWords, SystemWords
     >>> source = SeededWords(np.random.default_rng(1))
     >>> source.words(2).dtype, len(SystemWords().words(3))
     (dtype('uint64'), 3)

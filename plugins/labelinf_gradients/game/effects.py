@@ -11,6 +11,8 @@ the samples before they reach it. Noise that was drawn in floating point proves 
 from what is nearly zero (labelinf theory, corrections, D1).
 
 Example:
+    >>> from labelinf_gradients.game.effects import GaussianNoise
+    >>> from labelinf_gradients.game.effects import Added, Clipped, GradientFacts, Rounded
     >>> private = Added(std=2.0, step=2**-20, proof=GaussianNoise(std=2.0))
     >>> facts = fold([Clipped(norm=1.0), private], GradientFacts())
     >>> [proved.noise.std for proved in facts.proved], facts.clip, facts.noise_std

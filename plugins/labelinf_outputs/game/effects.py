@@ -5,6 +5,8 @@ Labels flow through the pipeline towards the victim, and the facts follow them: 
 certificate: whoever stands behind it sees its answers only, so all of that is post-processing.
 
 Example:
+    >>> from labelinf_outputs.game.view import View
+    >>> from labelinf_outputs.game.effects import Mixed, OutputFacts, Randomised, Retrained
     >>> start = OutputFacts(view=View())
     >>> fold([Retrained(times=5), Randomised(epsilon=0.2)], start).label_epsilon
     1.0

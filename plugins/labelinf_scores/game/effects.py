@@ -7,6 +7,8 @@ What a stage *claims* is checked where it can be computed: a :class:`Budgeted` e
 counts for nothing.
 
 Example: a stage that rounds lets one label move the answer by a step more than its cost. Unknown undoes what was known.
+    >>> from labelinf_scores.game.effects import Clipped, Rounded
+    >>> from labelinf_scores.game.facts import ScoreFacts
     >>> from labelinf_core.contracts.effects import Unknown, fold
     >>> from labelinf_scores.metrics.log_loss import LogLoss
     >>> start = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
