@@ -130,8 +130,16 @@ class GridNoise(NoiseModel):
             values: Floats, or ``gmpy2`` numbers in an object array; any shape. What is no number counts as 0.
             source: Of the noise.
         """
-        flat = self.steps_of(np.ravel(values))
-        return self.floats(flat + self.steps(source, flat.size)).reshape(np.shape(values))
+        return self.together(values, self.steps(source, np.size(values)))
+
+    def together(self, values: NDArray[Any], steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the values with noise that was drawn before, each draw used once: value and noise meet as integers.
+
+        Args:
+            values: As in :meth:`release`.
+            steps: As :meth:`steps` draws them, shape ``(values.size,)``.
+        """
+        return self.floats(self.steps_of(np.ravel(values)) + steps).reshape(np.shape(values))
 
     def steps_of(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the nearest whole numbers of steps, halves up, cut off at ``2**52``: exactly, shape as given.

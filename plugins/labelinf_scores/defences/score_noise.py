@@ -70,19 +70,29 @@ class ScoreNoise(ScoreDefence):
         )
 
 
+_MANY = 512  # draws at a time
+
+
 class _Fresh(Guard):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model = model
         self._rng = rng
+        self._drawn: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        rng = self._generator(query)
         if isinstance(self._model, GridNoise):
             # Who is to be answered in three bits moves the score by much more than one label does.
             answer = ask(labels, attrs.evolve(query, precision=None))
-            return float(self._model.release(np.array([answer]), SeededWords(rng))[0])
-        answer, drawn = ask(labels, query), float(self._model.sample(rng, 1)[0])
+            return float(self._model.together(np.array([answer]), self._steps(self._model, query))[0])
+        answer, drawn = ask(labels, query), float(self._model.sample(self._generator(query), 1)[0])
         return scaled(answer, drawn) if self._model.multiplicative else add(answer, drawn)
+
+    def _steps(self, model: GridNoise, query: Query) -> NDArray[np.int64]:
+        """Return one draw. Exact draws are dear one by one, so that they are drawn many at a time."""
+        if not self._drawn.size:
+            self._drawn = model.steps(SeededWords(self._rng), _MANY)
+        drawn, self._drawn = self._drawn[:1], self._drawn[1:]
+        return drawn
 
     def _generator(self, query: Query) -> np.random.Generator:
         return self._rng
@@ -93,6 +103,9 @@ class _Sticky(_Fresh):
         super().__init__(model, rng)
         self._key = rng.bytes(32)
         self._folded = folded
+
+    def _steps(self, model: GridNoise, query: Query) -> NDArray[np.int64]:
+        return model.steps(SeededWords(self._generator(query)), 1)
 
     def _generator(self, query: Query) -> np.random.Generator:
         digest = hashlib.blake2b(_bytes(query.predictions, folded=self._folded), key=self._key, digest_size=32).digest()
