@@ -73,7 +73,7 @@ class Doubling(ScoreAttack):
 
 def _coarser(design: PowersDesign) -> PowersDesign:
     """Return a design for twice the noise: one label fewer where the clip is full, wider gaps where there is none."""
-    if design.n_labels == 1 and math.isfinite(design.threat.span):
+    if design.n_labels == 1 and math.isfinite(design.threat.reach):
         return design
     return PowersDesign.choose(design.threat, base=design.base, tau=2 * design.tau)
 

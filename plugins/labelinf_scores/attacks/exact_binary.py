@@ -83,7 +83,7 @@ class ExactBinary(ScoreAttack):
 
 def _widest(threat: ScoreThreat) -> Any:
     """Return the largest power of two, at most one, within the span of the loss."""
-    return gmpy2.mpq(1) if threat.span > 1 else gmpy2.mpq(1, 2 ** (1 - math.frexp(threat.span * (1 - 1e-12))[1]))
+    return gmpy2.mpq(1) if threat.reach > 1 else gmpy2.mpq(1, 2 ** (1 - math.frexp(threat.reach * (1 - 1e-12))[1]))
 
 
 def _predictions(gaps: NDArray[Any], threat: ScoreThreat, *, bits: int) -> NDArray[Any]:

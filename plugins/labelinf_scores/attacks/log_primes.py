@@ -98,7 +98,7 @@ class LogPrimes(ScoreAttack):
 
     def _widest(self, threat: ScoreThreat) -> float:
         """Return the widest gap to send."""
-        if math.isfinite(threat.span):
+        if math.isfinite(threat.reach):
             return reach(Probe(threat=threat))
         if self.size and self.tau:
             return _WIDEST
@@ -133,5 +133,5 @@ class LogPrimes(ScoreAttack):
 def _noiseless(threat: ScoreThreat, size: int) -> PrimeQuery:
     """Return Theorem 2's gaps for tau = 0, or Corollary 2's where those are too wide for the loss."""
     primes = first_primes(min(size, threat.n_records))
-    fits = math.log(primes[-1]) < threat.span
+    fits = math.log(primes[-1]) < threat.reach
     return log_prime_query(threat, size, unit=gmpy2.mpq(1) if fits else gmpy2.mpq(1, threat.n_records))

@@ -132,7 +132,7 @@ class LossRows(Rows):
     def widest(self) -> float:
         """The span of the loss, or of the numbers that predictions are made of."""
         if not self.threat.loss.is_log_loss:
-            return min(self.threat.span, _WIDEST_UNBOUNDED, widest_summed(self.threat)) * (1 - 2.0**-30)
+            return min(self.threat.reach, _WIDEST_UNBOUNDED, widest_summed(self.threat)) * (1 - 2.0**-30)
         least = self.threat.clip or smallest_probability(format_of(self.threat))
         return room_of_proper_rows(math.log1p(-least) - math.log(least), self.threat.n_classes)
 

@@ -138,6 +138,11 @@ class ScoreFacts:
         return self.loss.span(self.least)
 
     @property
+    def reach(self) -> float:
+        """The widest gap an attack can be sure of: the span of the clip as declared, without its rounding."""
+        return self.loss.span(self.clip)
+
+    @property
     def shift(self) -> float:
         """L / N, magnified: the most by which one label can move the score before it is rounded."""
         return self.moved(self.magnification, 0.0)

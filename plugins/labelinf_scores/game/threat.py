@@ -116,6 +116,7 @@ class ScoreThreat(ThreatModel):
     shared_budget: int | None = _folded("shared_budget")
     refuses: bool = _folded("refuses")
     span: float = _folded("span")
+    reach: float = _folded("reach")
     shift: float = _folded("shift")
     sensitivity: float = _folded("sensitivity")
 

@@ -151,7 +151,7 @@ class PowersDesign:
 
 def is_unlimited(threat: ScoreThreat) -> bool:
     """Whether neither a clip nor a number format limits the gaps."""
-    return threat.arithmetic == "exact" and math.isinf(threat.span)
+    return threat.arithmetic == "exact" and math.isinf(threat.reach)
 
 
 def no_powers(threat: ScoreThreat) -> str:

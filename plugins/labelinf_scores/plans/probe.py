@@ -82,7 +82,7 @@ class Probe:
         """Return what every label of ``rows`` costs in the curator's own loss, shape ``(n, K)``."""
         with self.ledger():
             read = self.books.convert(self.numbers.convert(rows))
-            if self.threat.clip and math.isfinite(self.threat.span):
+            if self.threat.clip and math.isfinite(self.threat.reach):
                 edge = self.books.convert(np.array(self.threat.clip)).item()
                 read = np.clip(read, edge, 1 - edge)
             return self.threat.loss.costs(read, self.books)

@@ -32,7 +32,7 @@ def reach(probe: Probe) -> float:
 
     Infinity for an exact curator that does not clip.
     """
-    span = min(probe.threat.span, widest_summed(probe.threat))
+    span = min(probe.threat.reach, widest_summed(probe.threat))
     if (probe.threat.arithmetic == "exact" and math.isinf(span)) or (math.isfinite(span) and _holds(probe, span)):
         return span
     top = next((2.0**k for k in range(_MOST_OCTAVES, -_MOST_OCTAVES, -1) if 2.0**k < span and _holds(probe, 2.0**k)), 0)
@@ -46,7 +46,7 @@ def reach(probe: Probe) -> float:
 def spans(probe: Probe) -> Sequence[float]:
     """Return the widest gaps worth considering, ascending: the clip, or every other power of two that is held."""
     widest = reach(probe)
-    if math.isfinite(probe.threat.span) or not widest:
+    if math.isfinite(probe.threat.reach) or not widest:
         return [widest]
     return [widest / 2.0**k for k in range(40, -1, -2)]
 
