@@ -12,6 +12,16 @@ import pytest
 InstallFake = Callable[..., Path]
 
 
+@pytest.fixture(autouse=True)
+def one_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play every game of this process under one key: no verdict may depend on which run of the tests it is.
+
+    Tests marked ``fresh_key`` are about the keys themselves, and draw them from the system.
+    """
+    if request.node.get_closest_marker("fresh_key") is None:
+        monkeypatch.setattr("labelinf_core.evaluator.plan.new_key", lambda: "0f" * 32)
+
+
 @pytest.fixture
 def install_fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> InstallFake:
     """Install a made-up distribution for one test, without pip: a dist-info folder and one module.

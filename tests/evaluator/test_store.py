@@ -272,6 +272,7 @@ def test_more_trials_keep_those_there_are(tmp_path: Path, plan: Plan, cell: str)
     fewer.close()
 
 
+@pytest.mark.fresh_key
 def test_a_private_run_goes_on_under_its_own_key(tmp_path: Path, plan_of: PlanOf) -> None:
     labels = ["fake-labels(private=true)"]
     plan, again = plan_of(["fake-coin"], ["none"], labels=labels), plan_of(["fake-coin"], ["none"], labels=labels)

@@ -260,6 +260,7 @@ def test_what_is_published_follows_the_schema(new: Results) -> None:
     jsonschema.validate(json.loads(as_json(new, full=True)), json.loads(SCHEMA.read_text()))
 
 
+@pytest.mark.fresh_key
 def test_two_runs_differ_and_the_key_of_one_replays_it(tmp_path: Path, builder: Builder, secret: Labels) -> None:
     plan = planned(tmp_path, builder, secret, ["prime-blocks"], trials=2)
     again = planned(tmp_path, builder, secret, ["prime-blocks"], trials=2)
