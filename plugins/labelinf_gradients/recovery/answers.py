@@ -10,13 +10,16 @@ import numpy as np
 from labelinf_gradients.recovery.results import Precision, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-__all__ = ["SAME_LABEL", "Answers"]
+__all__ = ["SAME_LABEL", "Answers", "distinct"]
 
 SAME_LABEL = 1e-3  #: L1 distance up to which two labels are one
-_FIELDS = ("labels", "scales", "residual", "rival", "error", "lightest", "heaviest", "status", "families")
+_FIELDS = ("labels", "scales", "residual", "rival", "error", "lightest", "heaviest", "status", "families", "complete")
 _DEFINITE = frozenset({Status.UNIQUE, Status.UNEXPLAINED, Status.NO_INFORMATION})
+_SAME_SCALE = 1e-3  # relative
 
 
 @attrs.define(eq=False)
@@ -35,6 +38,7 @@ class Answers:
     heaviest: NDArray[np.float64]
     status: NDArray[np.object_]
     families: NDArray[np.object_]
+    complete: NDArray[np.bool_]
     candidates: NDArray[np.float64]
 
     @classmethod
@@ -50,6 +54,7 @@ class Answers:
             heaviest=np.full(n, 1.0),
             status=np.full(n, Status.NO_INFORMATION, dtype=object),
             families=np.full(n, None, dtype=object),
+            complete=np.ones(n, dtype=bool),
             candidates=np.full((n, 1), np.nan),
         )
 
@@ -65,7 +70,8 @@ class Answers:
     def improve(self, rows: NDArray[np.intp], other: Answers, precision: Precision) -> None:
         """Take over the answers of ``other``, a richer family's, about ``rows`` wherever they explain clearly more.
 
-        Where both explain about as much, the simpler one stays, and is ambiguous if the two differ.
+        Where both explain about as much, the simpler one stays, and is ambiguous if the two differ. A scale gives one
+        label, whatever the family, so that the candidates of both are listed together, those of the better one first.
         """
         before = self.of(rows)
         differs = ~(np.abs(before.labels - other.labels).sum(axis=1) <= SAME_LABEL)
@@ -77,10 +83,29 @@ class Answers:
         self.put(rows, before)
         better = (other.residual < before.residual) & ~precision.comparable(before.residual, other.residual)
         better |= before.status == Status.NO_INFORMATION
-        rows, chosen = rows[better], np.flatnonzero(better)
-        extra = other.candidates.shape[1] - self.candidates.shape[1]
-        if extra > 0:
-            self.candidates = np.pad(self.candidates, ((0, 0), (0, extra)), constant_values=np.nan)
-        self.candidates[rows] = np.nan
-        self.candidates[rows, : other.candidates.shape[1]] = other.candidates[chosen]
-        self.put(rows, other.of(chosen))
+        self.put(rows[better], other.of(np.flatnonzero(better)))
+        self.complete[rows] = before.complete & other.complete
+        self._list(rows, np.where(better[:, None], *_both(before.candidates, other.candidates)))
+
+    def _list(self, rows: NDArray[np.intp], scales: NDArray[np.float64]) -> None:
+        """Set the candidates of ``rows`` to ``scales``, shape ``(len(rows), m)``, each once, NaN beyond the last."""
+        listed = [distinct(row[np.isfinite(row)].tolist()) for row in scales]
+        width = max([self.candidates.shape[1], *map(len, listed)])
+        self.candidates = np.pad(
+            self.candidates, ((0, 0), (0, width - self.candidates.shape[1])), constant_values=np.nan
+        )
+        self.candidates[rows] = [row + [np.nan] * (width - len(row)) for row in listed]
+
+
+def distinct(scales: Iterable[float]) -> list[float]:
+    """Return the scales in order, those left out that are one with an earlier one."""
+    kept: list[float] = []
+    for scale in scales:
+        if all(abs(scale - other) > _SAME_SCALE * abs(other) for other in kept):
+            kept.append(scale)
+    return kept
+
+
+def _both(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the second's columns before the first's, and the first's before the second's."""
+    return np.concatenate([two, one], axis=1), np.concatenate([one, two], axis=1)

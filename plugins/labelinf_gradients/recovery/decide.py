@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelinf_gradients.recovery.answers import SAME_LABEL, Answers
+from labelinf_gradients.recovery.answers import SAME_LABEL, Answers, distinct
 from labelinf_gradients.recovery.results import Precision, Status
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["decide"]
 
-_SAME_SCALE = 1e-3  # relative
 _UNIDENTIFIABLE = {False: Status.SMOOTHING_FACTOR_UNIDENTIFIABLE, True: Status.MIXING_WEIGHT_UNIDENTIFIABLE}
 _WIDEST_ERROR = 1e-3  # L1: beyond it the weight of a label is an interval, not a number
 
@@ -67,15 +66,16 @@ def _judge(problem: Problem, answers: Answers, pattern: Pattern, precision: Prec
         unsure[rows] = True
         answers.status[unsure] = _UNIDENTIFIABLE[pattern.zero]
     answers.status[~(answers.residual <= precision.tolerance)] = Status.UNEXPLAINED
+    answers.complete[:] = answers.status != _UNIDENTIFIABLE[pattern.zero]
 
 
 def _distinct(scored: Scored, n: int, tolerance: float) -> NDArray[np.float64]:
     """Return the accepted scales of every gradient, each once, best first, shape ``(n, m)``."""
     accepted = np.flatnonzero(scored.residual <= tolerance)
     accepted = accepted[np.lexsort((scored.residual[accepted], scored.rows[accepted]))]
-    listed: list[list[float]] = [[] for _ in range(n)]
+    found: list[list[float]] = [[] for _ in range(n)]
     for row, scale in zip(scored.rows[accepted].tolist(), scored.scales[accepted].tolist(), strict=True):
-        if all(abs(scale - other) > _SAME_SCALE * abs(other) for other in listed[row]):
-            listed[row].append(scale)
+        found[row].append(scale)
+    listed = [distinct(scales) for scales in found]
     width = max(map(len, listed), default=0)
     return np.array([row + [np.nan] * (width - len(row)) for row in listed]).reshape(n, width)

@@ -23,8 +23,8 @@ class Status(enum.Enum):
     """One label explains the gradient."""
 
     AMBIGUOUS = "ambiguous"
-    """Several different labels explain it. Of a family that is given all are listed; under ``auto`` not all are: the
-    candidates are those of one family, and labels of others, mixed *and* smoothed ones among them, fit as well."""
+    """Several different labels explain it. Where the recovery is ``complete`` all labels of the families that were
+    tried are among the candidates; where some family leaves an interval of weights, they cannot be listed."""
 
     SMOOTHING_FACTOR_UNIDENTIFIABLE = "smoothing_factor_unidentifiable"
     """The hard label is known, its weight only as an interval: the probabilities are saturated."""
@@ -86,7 +86,8 @@ class Recovery:
         lightest: Least weight that the heaviest class of the label can have, shape ``(n,)``.
         heaviest: Largest weight that it can have, shape ``(n,)``.
         families: The pattern that each label follows, shape ``(n,)``.
-        candidates: All accepted scales of that pattern, shape ``(n, m)``, NaN beyond the last.
+        candidates: All accepted scales, of every family that was tried, shape ``(n, m)``, NaN beyond the last.
+        complete: Whether the candidates are all there are, shape ``(n,)``: no family left an interval of weights.
     """
 
     labels: NDArray[np.float64]
@@ -100,6 +101,7 @@ class Recovery:
     heaviest: NDArray[np.float64]
     families: tuple[Pattern | None, ...]
     candidates: NDArray[np.float64]
+    complete: NDArray[np.bool_]
 
     @property
     def hard(self) -> NDArray[np.intp]:

@@ -146,6 +146,7 @@ def _assembled(pieces: list[Answers], directions: NDArray[np.float64] | None) ->
         heaviest=np.concatenate([piece.heaviest for piece in pieces]),
         families=tuple(np.concatenate([piece.families for piece in pieces])),
         candidates=np.concatenate(wide),
+        complete=np.concatenate([piece.complete for piece in pieces]),
     )
 
 
