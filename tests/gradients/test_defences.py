@@ -175,13 +175,13 @@ def test_private_noise_stays_on_its_grid_and_samples_stay_within_the_clip() -> N
     rng = np.random.default_rng(0)
     for defence, order in ((ClippedGaussian(norm=1 / 3), 2), (ClippedLaplace(norm=1 / 3), 1)):
         step = told(defence).facts.proved[0].noise.step
-        guard = defence.start(THREAT, np.random.default_rng(0))
-        own = guard.examples(rng.normal(size=(300, 10)), LAYOUT)
+        active = defence.start(THREAT, np.random.default_rng(0))
+        own = active.examples(rng.normal(size=(300, 10)), LAYOUT)
         for row in own:
             whole = [Fraction(value) / Fraction(step) for value in row]
             assert all(item.denominator == 1 for item in whole)
             assert sum(abs(item) ** order for item in whole) <= (Fraction(1 / 3) / Fraction(step)) ** order
-        sent = np.array([guard.release(row, LAYOUT) for row in own]) / step
+        sent = np.array([active.release(row, LAYOUT) for row in own]) / step
         assert (sent == np.rint(sent)).all()
 
 

@@ -75,11 +75,11 @@ def test_float_gaussian_noise_too(data: LabelSet, multiplier: float, hidden: int
 def test_noise_on_a_grid_says_as_little_of_zeros_as_of_others() -> None:
     rng = np.random.default_rng(0)
     threat = GradientThreat(n_records=2, n_classes=2, prior=(0.5, 0.5), precision="float64")
-    guard = ClippedLaplace(epsilon=0.1).start(threat, rng)
+    active = ClippedLaplace(epsilon=0.1).start(threat, rng)
     gradient = np.where(np.arange(4000) < 2000, 0.0, rng.normal(size=4000))
-    (own,) = guard.examples(gradient[None], (slice(0, 4000),))
+    (own,) = active.examples(gradient[None], (slice(0, 4000),))
 
-    evidence = laplace_evidence(guard.release(own, (slice(0, 4000),)), 20.0)
+    evidence = laplace_evidence(active.release(own, (slice(0, 4000),)), 20.0)
 
     zeros, others = evidence[:2000], evidence[2000:]
     # Each has a standard deviation of 3 or 4, so that the means of 2 000 differ by less than .5 but for one in 10 000.

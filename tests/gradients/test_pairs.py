@@ -29,7 +29,7 @@ from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_gradients.game.clients import Client, Samples
 from labelinf_gradients.game.effects import Dropped, GradientFacts, Lengthened, Rounded
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout, Stage, pipeline
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, pipeline
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
 from labelinf_privacy import auditing
@@ -73,11 +73,11 @@ def told_apart(*defences: GradientDefence) -> float:
     """Return how often opposite gradients are told apart: one long entry, or all alike, whichever shows more."""
     best = 0.0
     for direction in (1000 * np.eye(ENTRIES)[:1], np.full((1, ENTRIES), 1000.0)):
-        guards = [
+        actives = [
             item.start(told(*defences), generator)
             for item, generator in zip(defences, np.random.default_rng(0).spawn(len(defences)), strict=True)
         ]
-        shown = np.array([[released(guards, sign * direction) for _ in range(TRIES)] for sign in (-1, 1)])
+        shown = np.array([[released(actives, sign * direction) for _ in range(TRIES)] for sign in (-1, 1)])
         learnt, guessed = shown[:, : TRIES // 2], shown[:, TRIES // 2 :]
         low, high = learnt.mean(axis=1)
         sides = (guessed - (low + high) / 2) @ (high - low)
@@ -85,12 +85,12 @@ def told_apart(*defences: GradientDefence) -> float:
     return best
 
 
-def released(guards: list[Guard], gradients: NDArray[np.float64]) -> NDArray[np.float64]:
-    for guard in guards:
-        gradients = guard.examples(gradients, LAYOUT)
+def released(actives: list[ActiveDefence], gradients: NDArray[np.float64]) -> NDArray[np.float64]:
+    for active in actives:
+        gradients = active.examples(gradients, LAYOUT)
     release: NDArray[np.float64] = gradients.mean(axis=0)
-    for guard in guards:
-        release = guard.release(release, LAYOUT)
+    for active in actives:
+        release = active.release(release, LAYOUT)
     return release
 
 
@@ -147,11 +147,11 @@ class Loud(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return (Lengthened(),) if self.honest else ()
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return Louder()
 
 
-class Louder(Guard):
+class Louder(ActiveDefence):
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         return gradients * 1000
 
@@ -163,11 +163,11 @@ class LoudAverage(Loud):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return (Rounded(),) if self.honest else (Dropped(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return LouderAverage()
 
 
-class LouderAverage(Guard):
+class LouderAverage(ActiveDefence):
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         return gradient * 1000
 
@@ -213,7 +213,7 @@ class Careless(GradientDefence):
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         return (Ceiling(accuracy=0.63, statement="s", conditions="c"),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return ClippedLaplace(epsilon=1.0).start(threat, rng)
 
 

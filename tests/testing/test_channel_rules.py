@@ -19,7 +19,13 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError, exceeds
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace
 from labelinf_gradients.game.effects import Added, Clipped, Dropped, GradientFacts, Rounded
-from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientOracle, GradientThreat, Guard
+from labelinf_gradients.game.gradient import (
+    ActiveDefence,
+    GradientAttack,
+    GradientDefence,
+    GradientOracle,
+    GradientThreat,
+)
 from labelinf_gradients.rules import attacks as gradient_attacks
 from labelinf_gradients.rules import defences as gradient_defences
 from labelinf_outputs.game.effects import Randomised
@@ -139,7 +145,7 @@ def test_an_attack_that_plays_nowhere_is_not_tried_and_says_why() -> None:
         gradient_attacks.RULES.guesses_every_record(Never())
 
 
-class Change(Guard):
+class Change(ActiveDefence):
     """Does to averages what it is told to."""
 
     def __init__(self, change: Callable[[Any], Any]) -> None:
@@ -159,7 +165,7 @@ class Guarded(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         return self.claims
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return Change(lambda gradient: self.change(gradient, rng))
 
 
@@ -208,14 +214,14 @@ class Noisy(ClippedLaplace):
 
     change: Callable[..., Any]
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return Noise(super().start(threat, rng), lambda gradient: self.change(gradient, rng))
 
 
 class Noise(Change):
-    """Clips samples as another guard does."""
+    """Clips samples as another does."""
 
-    def __init__(self, clip: Guard, change: Callable[[Any], Any]) -> None:
+    def __init__(self, clip: ActiveDefence, change: Callable[[Any], Any]) -> None:
         super().__init__(change)
         self.examples = clip.examples  # type: ignore[method-assign]
 

@@ -17,7 +17,7 @@ from labelinf_gradients.game.gradient import GradientAttack
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputAttack, OutputGuess
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules.games import channel_of, threat_of
@@ -126,7 +126,7 @@ def test_a_plain_guess_is_scored_and_labels_stay_as_they_are(name: str, data: La
     assert np.array_equal(data.labels, before)
 
 
-class Writing(Guard):
+class Writing(ActiveDefence):
     """Writes into the labels it is handed, and says them aloud when that fails."""
 
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:
@@ -139,9 +139,9 @@ class Writing(Guard):
 
 @attrs.frozen(kw_only=True)
 class WritingDefence(ScoreDefence):
-    """Starts a guard that writes."""
+    """Starts an active defence that writes."""
 
-    def start(self, threat: Any, rng: np.random.Generator) -> Guard:
+    def start(self, threat: Any, rng: np.random.Generator) -> ActiveDefence:
         return Writing()
 
 

@@ -17,7 +17,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.testing.rules import NotApplicableError
 from labelinf_privacy.noise.gaussian import Gaussian
-from labelinf_scores.game.curator import Answer, Ask, Curator, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Perturbed, Rounded
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.brier import Brier
@@ -161,7 +161,7 @@ def test_what_is_public_cannot_be_changed_and_halves_are_no_guess() -> None:
     assert accused(Half(), Kind.ATTACK) == {"guesses-every-record"}
 
 
-class Does(Guard):
+class Does(ActiveDefence):
     """Does to answers what it is told to."""
 
     def __init__(self, does: Callable[..., Any], rng: np.random.Generator) -> None:
@@ -185,7 +185,7 @@ class Doing(ScoreDefence):
     def ceilings(self, threat: ThreatModel) -> tuple[Any, ...]:
         return self.states
 
-    def start(self, threat: Any, rng: np.random.Generator) -> Guard:
+    def start(self, threat: Any, rng: np.random.Generator) -> ActiveDefence:
         return Does(self.acts, rng)
 
 

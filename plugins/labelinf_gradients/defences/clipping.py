@@ -20,7 +20,7 @@ from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Added, Clipped, GaussianNoise, GradientFacts, LaplaceNoise
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
 from labelinf_privacy.deviates import Deviates, exponential, normal, signs
 from labelinf_privacy.words import SeededWords, Words
 
@@ -48,7 +48,7 @@ class GradientClip(GradientDefence):
         """Say how far gradients reach."""
         return (Clipped(norm=self.norm, order=self.order),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what clips."""
         return _Clip(self.norm, self.order)
 
@@ -74,7 +74,7 @@ class ClippedGaussian(GradientDefence):
         step = _step(self.norm, std)
         return Clipped(norm=self.norm), Added(std=std, of_sum=True, step=step, proof=proof)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what clips and adds noise."""
         return _ClippedNoise(self.norm, 2, threat.batch, self.multiplier * self.norm, normal, SeededWords(rng))
 
@@ -109,7 +109,7 @@ class ClippedLaplace(GradientDefence):
         step, std = _step(self.norm, self._scale), math.sqrt(2) * self._scale
         return Clipped(norm=self.norm, order=1), Added(std=std, of_sum=True, step=step, proof=proof)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what clips and adds noise."""
         return _ClippedNoise(self.norm, 1, threat.batch, self._scale, exponential, SeededWords(rng))
 
@@ -126,7 +126,7 @@ def _step(norm: float, scale: float) -> float:
     return math.ldexp(1.0, max(small - _FINE, large - _WIDE))
 
 
-class _Clip(Guard):
+class _Clip(ActiveDefence):
     def __init__(self, norm: float, order: int) -> None:
         self._norm, self._order = norm, order
 

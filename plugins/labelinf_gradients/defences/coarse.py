@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Rounded
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
 
 __all__ = ["Quantise", "Sign"]
 
@@ -21,12 +21,12 @@ class Sign(GradientDefence):
         """Say that entries are rounded."""
         return (Rounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what takes signs."""
         return _Sign()
 
 
-class _Sign(Guard):
+class _Sign(ActiveDefence):
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
         return np.sign(gradient)
 
@@ -47,12 +47,12 @@ class Quantise(GradientDefence):
         """Say that entries are rounded."""
         return (Rounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what rounds."""
         return _Quantised(2 ** (self.bits - 1) - 1, rng if self.stochastic else None)
 
 
-class _Quantised(Guard):
+class _Quantised(ActiveDefence):
     def __init__(self, levels: int, rng: np.random.Generator | None) -> None:
         self._levels, self._rng = levels, rng
 

@@ -10,7 +10,7 @@ from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Added, GradientFacts, Rounded
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
 from labelinf_privacy.noise.gaussian import Gaussian
 
 __all__ = ["GradientNoise"]
@@ -35,12 +35,12 @@ class GradientNoise(GradientDefence):
             return (Rounded(),)
         return (Added(std=self.model.std, model=self.model),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what adds the noise."""
         return _Noise(self.model, rng)
 
 
-class _Noise(Guard):
+class _Noise(ActiveDefence):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model, self._rng = model, rng
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Dropped
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
 
 __all__ = ["Prune", "RandomSparse", "TopK"]
 
@@ -31,7 +31,7 @@ class TopK(_Dropping):
 
     share: float = _share
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what drops small entries."""
         return _Largest(self.share, whole=True)
 
@@ -46,12 +46,12 @@ class Prune(_Dropping):
 
     share: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what drops small entries."""
         return _Largest(1 - self.share, whole=False)
 
 
-class _Largest(Guard):
+class _Largest(ActiveDefence):
     def __init__(self, share: float, *, whole: bool) -> None:
         self._share, self._whole = share, whole
 
@@ -74,12 +74,12 @@ class RandomSparse(_Dropping):
 
     share: float = _share
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what drops random entries."""
         return _Random(self.share, rng)
 
 
-class _Random(Guard):
+class _Random(ActiveDefence):
     def __init__(self, share: float, rng: np.random.Generator) -> None:
         self._share, self._rng = share, rng
 

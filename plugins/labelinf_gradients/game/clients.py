@@ -15,7 +15,7 @@ from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_gradients.game.effects import GradientFacts, LabelFamily
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout, Shared, Stage
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Shared, Stage
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
 
 if TYPE_CHECKING:
@@ -182,28 +182,28 @@ class Client:
     Attributes:
         network: The network everybody knows.
         threat: What a client does.
-        guards: The defences' parts in this game, from the client outward.
+        actives: The defences' parts in this game, from the client outward.
     """
 
     network: Network
     threat: GradientThreat
-    guards: tuple[Watched, ...]
+    actives: tuple[Watched, ...]
 
     @classmethod
     def start(
         cls, network: Network, threat: GradientThreat, rng: np.random.Generator, stages: Sequence[Stage] = ()
     ) -> Client:
         """Start a client: every defence gets a generator of its own, in order."""
-        guards = tuple(
+        actives = tuple(
             Watched(
-                guard=stage.defence.start(threat, generator),
+                active=stage.defence.start(threat, generator),
                 defence=stage.defence,
                 facts=stage.facts,
                 final=threat.facts,
             )
             for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True)
         )
-        return cls(network=network, threat=threat, guards=guards)
+        return cls(network=network, threat=threat, actives=actives)
 
     def releases(self, samples: Samples) -> Mapping[str, NDArray[Any]]:
         """Return what the client sends about every batch, by parameter, shape ``(n_releases, *shape)``.
@@ -221,7 +221,7 @@ class Client:
 
     def clean(self, samples: Samples) -> Mapping[str, NDArray[Any]]:
         """Return what the client would send without defences that change numbers."""
-        return attrs.evolve(self, guards=()).releases(samples)
+        return attrs.evolve(self, actives=()).releases(samples)
 
     @property
     def _shared(self) -> tuple[str, ...]:
@@ -243,29 +243,29 @@ class Client:
             own = network.gradients(x, labels)
             flat = np.concatenate([own[name].reshape(len(x), -1) for name in self._shared], axis=1).astype(np.float64)
             self._require_finite(flat.sum(axis=1, keepdims=True).T, number)
-            for guard in self.guards:
-                flat = guard.examples(flat, layout)
+            for active in self.actives:
+                flat = active.examples(flat, layout)
             total = total + flat.mean(axis=0)
             if self.threat.steps > 1:
                 network = network.moved({name: -self.threat.rate * part.mean(axis=0) for name, part in own.items()})
         total /= self.threat.steps
-        for guard in self.guards:
-            total = guard.release(total, layout)
+        for active in self.actives:
+            total = active.release(total, layout)
         return total
 
 
 @attrs.frozen(kw_only=True)
 class Watched:
-    """A guard whose lengths are compared with what is known of them: every proof about noise depends on it.
+    """An active defence whose lengths are compared with what is known of them: every proof about noise depends on it.
 
     Attributes:
-        guard: A defence's part in one game.
+        active: A defence's part in one game.
         defence: Who is to blame.
         facts: What is known behind it.
         final: What is known behind all defences.
     """
 
-    guard: Guard
+    active: ActiveDefence
     defence: GradientDefence
     facts: GradientFacts
     final: GradientFacts
@@ -274,10 +274,10 @@ class Watched:
         """Pass the samples' own gradients, shape ``(batch, d)``.
 
         Raises:
-            ComponentError: The guard fails, or they are longer behind it than its effects allow.
+            ComponentError: The defence fails, or they are longer behind it than its effects allow.
         """
         with gate.blamed(self.defence, quote=False):
-            passed = self.guard.examples(gradients, layout)
+            passed = self.active.examples(gradients, layout)
         self._compare(np.atleast_2d(passed), self.facts)
         return passed
 
@@ -285,10 +285,10 @@ class Watched:
         """Pass the average, shape ``(d,)``.
 
         Raises:
-            ComponentError: The guard fails, or it is longer behind it than its effects allow.
+            ComponentError: The defence fails, or it is longer behind it than its effects allow.
         """
         with gate.blamed(self.defence, quote=False):
-            passed = self.guard.release(gradient, layout)
+            passed = self.active.release(gradient, layout)
         if self.facts.bounded:
             self._compare(passed[None], self.final)
         return passed

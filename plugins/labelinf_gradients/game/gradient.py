@@ -5,7 +5,8 @@ else it can know stands in :class:`GradientThreat`; :class:`GradientOracle` is i
 
 A **defence** of this channel changes what a client does, and says what in its effects. Some only give orders that the
 client obeys (its labels are smoothed, its batch is larger, its biases stay at home). Others change numbers: their
-:class:`Guard` gets every sample's flat gradient before the batch is averaged, and the flat average before it leaves.
+:class:`ActiveDefence` gets every sample's flat gradient before the batch is averaged, and the flat average before it
+leaves.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ from labelinf_gradients.game.effects import GradientFacts, LabelFamily, fold
 from labelinf_gradients.game.networks import Network
 
 __all__ = [
+    "ActiveDefence",
     "GradientAttack",
     "GradientDefence",
     "GradientGuess",
     "GradientOracle",
     "GradientThreat",
-    "Guard",
     "LabelFamily",
     "Layout",
     "Shared",
@@ -220,7 +221,7 @@ class GradientAttack(Attack, abc.ABC):
         """
 
 
-class Guard:
+class ActiveDefence:
     """A defence in one game. The default lets everything through."""
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
@@ -236,17 +237,17 @@ class GradientDefence(Defence):
     """A defence of the gradient channel. Says in ``effects`` what it does (:mod:`labelinf_gradients.game.effects`).
 
     Orders that the client obeys are effects alone; who changes numbers overrides :meth:`start` as well. The run itself
-    watches lengths: a guard that makes a clipped gradient longer, and does not say so, has failed.
+    watches lengths: an active defence that makes a clipped gradient longer, and does not say so, has failed.
     """
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return this defence's part in one game.
 
         Args:
             threat: What is public.
             rng: Its own source of randomness; the adversary never sees it.
         """
-        return Guard()
+        return ActiveDefence()
 
 
 @attrs.frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Rules for defences of the gradient channel: what their guard does to gradients that are made up.
+"""Rules for defences of the gradient channel: what they do to gradients that are made up.
 
 A guarantee is tried on the two gradients that are easiest to tell apart: opposite and long, as those of one sample with
 one or the other of two labels may be. Half of the releases show which way they differ, the other half are guessed. It
@@ -21,7 +21,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.game.effects import Batched, Clipped, Rounded
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, Guard, Layout, pipeline
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, pipeline
 from labelinf_privacy import auditing
 
 __all__ = ["RULES"]
@@ -50,7 +50,7 @@ def _told(component: object, threat: GradientThreat) -> GradientThreat:
     return threat.behind(belongs(component, GradientDefence))
 
 
-def _guard(component: object, threat: GradientThreat, seed: int = 1) -> Guard:
+def _active(component: object, threat: GradientThreat, seed: int = 1) -> ActiveDefence:
     return belongs(component, GradientDefence).start(_told(component, threat), np.random.default_rng(seed))
 
 
@@ -58,32 +58,32 @@ def _gradients(seed: int = 0) -> Floats:
     return np.random.default_rng(seed).standard_normal((_BATCH, _ENTRIES))
 
 
-def _through(guard: Guard, gradients: Floats) -> tuple[Floats, Floats]:
-    """Return what a guard makes of the samples' gradients, and of their mean."""
-    own = np.asarray(guard.examples(gradients.copy(), _LAYOUT))
+def _through(active: ActiveDefence, gradients: Floats) -> tuple[Floats, Floats]:
+    """Return what an active defence makes of the samples' gradients, and of their mean."""
+    own = np.asarray(active.examples(gradients.copy(), _LAYOUT))
     require(own.shape == gradients.shape, f"examples() has shape {own.shape}, expected {gradients.shape}")
-    released = np.asarray(guard.release(own.mean(axis=0), _LAYOUT))
+    released = np.asarray(active.release(own.mean(axis=0), _LAYOUT))
     require(released.shape == (_ENTRIES,), f"release() has shape {released.shape}, expected ({_ENTRIES},)")
     return own, released
 
 
 def _keeps_shapes(defence: GradientDefence) -> None:
     for gradients in (_gradients(), np.zeros((_BATCH, _ENTRIES))):
-        own, released = _through(_guard(defence, _threat(batch=_BATCH)), gradients)
+        own, released = _through(_active(defence, _threat(batch=_BATCH)), gradients)
         require(np.isfinite(own).all() and np.isfinite(released).all(), "it released something else than numbers")
 
 
 def _is_seeded(defence: GradientDefence) -> None:
-    one, two = (_through(_guard(defence, _threat(batch=_BATCH)), _gradients())[1] for _ in range(2))
+    one, two = (_through(_active(defence, _threat(batch=_BATCH)), _gradients())[1] for _ in range(2))
     require(np.array_equal(one, two), "the same generator must give the same release; draw from rng alone")
 
 
 def _leaves_its_input_alone(defence: GradientDefence) -> None:
-    guard, gradients = _guard(defence, _threat(batch=_BATCH)), _gradients()
+    active, gradients = _active(defence, _threat(batch=_BATCH)), _gradients()
     mean = gradients.mean(axis=0)
     with untouched(gradients=gradients, mean=mean):
-        guard.examples(gradients, _LAYOUT)
-        guard.release(mean, _LAYOUT)
+        active.examples(gradients, _LAYOUT)
+        active.release(mean, _LAYOUT)
 
 
 def _shortens_as_it_says(defence: GradientDefence) -> None:
@@ -92,7 +92,7 @@ def _shortens_as_it_says(defence: GradientDefence) -> None:
     directions = _gradients()
     for order, most in ((2, known.clip), (1, known.clip_sum)):
         long = _LENGTH * directions / np.linalg.norm(directions, ord=order, axis=1, keepdims=True)
-        own, released = _through(_guard(defence, _threat(batch=_BATCH)), long)
+        own, released = _through(_active(defence, _threat(batch=_BATCH)), long)
         longest = float(np.linalg.norm(own, ord=order, axis=1).max())
         said = f"{order}-norm {longest:g} behind it; its effects allow {most:g}"
         require(longest <= most * (1 + _SLACK), f"a sample's gradient of {order}-norm {_LENGTH:g} has {said}")
@@ -110,9 +110,9 @@ def _changes_what_it_says(defence: GradientDefence) -> None:
     one, two = _gradients(1)[:1], _gradients(2)[:1]
     grid = max([noise.step for noise in known.noises], default=0.0)
     if math.isinf(known.clip):
-        own = np.asarray(_guard(defence, _threat()).examples(one.copy(), _LAYOUT))
+        own = np.asarray(_active(defence, _threat()).examples(one.copy(), _LAYOUT))
         require(np.allclose(own, one, rtol=_SLACK, atol=grid), "it changes samples, and its effects do not say so")
-    left, right = (_guard(defence, _threat()).release(item[0].copy(), _LAYOUT) for item in (one, two))
+    left, right = (_active(defence, _threat()).release(item[0].copy(), _LAYOUT) for item in (one, two))
     same = np.allclose(left - right, one[0] - two[0], rtol=0, atol=max(_SLACK, 2 * grid))
     require(same, "it does more to averages than to add what does not depend on them, and its effects do not say so")
 
@@ -121,8 +121,8 @@ def _adds_what_it_says(defence: GradientDefence) -> None:
     known = _told(defence, _threat()).facts
     if known.altered or not 0 < known.noise_std < math.inf:
         raise NotApplicableError("it adds no noise of known size, or does more")
-    guard = _guard(defence, _threat())
-    drawn = np.array([guard.release(np.zeros(_ENTRIES), _LAYOUT) for _ in range(_TRIES)])
+    active = _active(defence, _threat())
+    drawn = np.array([active.release(np.zeros(_ENTRIES), _LAYOUT) for _ in range(_TRIES)])
     off = abs(float(drawn.std()) / known.noise_std - 1)
     require(off < _OFF, f"its noise has standard deviation {drawn.std():.3g}, and it says {known.noise_std:.3g}")
 
@@ -131,9 +131,9 @@ def _stays_on_its_grid(defence: GradientDefence) -> None:
     proved = _told(defence, _threat()).facts.proved
     if not proved:
         raise NotApplicableError("certificate: none")
-    guard, step = _guard(defence, _threat()), proved[-1].noise.step
+    active, step = _active(defence, _threat()), proved[-1].noise.step
     for gradients in (np.zeros((1, _ENTRIES)), _gradients()[:1] / _LENGTH):
-        steps = np.array([_through(guard, gradients)[1] for _ in range(_FEW)]) / step
+        steps = np.array([_through(active, gradients)[1] for _ in range(_FEW)]) / step
         require((steps == np.rint(steps)).all(), f"noise is proved on a grid of step {step:g}, and leaves it")
 
 
@@ -146,7 +146,7 @@ def _states_its_guarantee(defence: GradientDefence) -> None:
         require(ceiling.conditions and ceiling.statement, "a ceiling needs its conditions and its source")
 
 
-class _Louder(Guard):
+class _Louder(ActiveDefence):
     def release(self, gradient: Floats, layout: Layout) -> Floats:
         return gradient * _LENGTH**2
 
@@ -158,7 +158,7 @@ class _Loud(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[Rounded]:
         return (Rounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Louder()
 
 
@@ -185,21 +185,21 @@ def _holds(defence: GradientDefence, before: tuple[GradientDefence, ...]) -> Non
     )
 
 
-class _Chain(Guard):
-    def __init__(self, guards: list[Guard]) -> None:
-        self._guards = guards
+class _Chain(ActiveDefence):
+    def __init__(self, actives: list[ActiveDefence]) -> None:
+        self._actives = actives
 
     def examples(self, gradients: Floats, layout: Layout) -> Floats:
-        return functools.reduce(lambda left, guard: guard.examples(left, layout), self._guards, gradients)
+        return functools.reduce(lambda left, active: active.examples(left, layout), self._actives, gradients)
 
     def release(self, gradient: Floats, layout: Layout) -> Floats:
-        return functools.reduce(lambda left, guard: guard.release(left, layout), self._guards, gradient)
+        return functools.reduce(lambda left, active: active.release(left, layout), self._actives, gradient)
 
 
-def _told_apart(guard: Guard) -> int:
+def _told_apart(active: ActiveDefence) -> int:
     direction = np.zeros((1, _ENTRIES))
     direction[0, 0] = _LENGTH
-    shown = np.array([[_through(guard, sign * direction)[1] for _ in range(_TRIES)] for sign in (-1, 1)])
+    shown = np.array([[_through(active, sign * direction)[1] for _ in range(_TRIES)] for sign in (-1, 1)])
     learnt, guessed = shown[:, : _TRIES // 2], shown[:, _TRIES // 2 :]
     low, high = learnt.mean(axis=1)
     sides = (guessed - (low + high) / 2) @ (high - low)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.game.output import OutputDefence, OutputGuard, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.training import Predictor, Recipe, Train, TrainingTask, one_hot
 from labelinf_outputs.game.uses import counted
 from labelinf_outputs.game.victims import make_victim
@@ -190,10 +190,10 @@ class Game:
             recipe=self._recipe,
             records=np.arange(labels.size),
         )
-        guards = [item.start(threat, rng) for item, threat in zip(self._defences, self._threats, strict=True)]
-        trained = self._pipeline(guards)(task, rng)
+        actives = [item.start(threat, rng) for item, threat in zip(self._defences, self._threats, strict=True)]
+        trained = self._pipeline(actives)(task, rng)
         own = trained.model.log_probabilities(task.features)
-        released, intact = _released(guards, own, rng)
+        released, intact = _released(actives, own, rng)
         others = slice(self.n_canaries, None)
         return Member(
             planted=planted,
@@ -201,27 +201,27 @@ class Game:
             own=own[: self.n_canaries],
             released=released[: self.n_canaries],
             intact=intact,
-            test_accuracy=self._accuracy(trained.model, guards, rng),
+            test_accuracy=self._accuracy(trained.model, actives, rng),
             train_accuracy=float(np.mean(released[others].argmax(axis=1) == labels[others])),
         )
 
-    def _pipeline(self, guards: Sequence[OutputGuard]) -> Train:
+    def _pipeline(self, actives: Sequence[ActiveDefence]) -> Train:
         train: Train = self._victim.train
-        for stage in reversed([*zip(self._defences, guards, self._threats, strict=True)]):
+        for stage in reversed([*zip(self._defences, actives, self._threats, strict=True)]):
             train = counted(*stage, train)
         return train
 
-    def _accuracy(self, model: Predictor, guards: Sequence[OutputGuard], rng: np.random.Generator) -> float:
-        released, _ = _released(guards, model.log_probabilities(self._features[self._test]), rng)
+    def _accuracy(self, model: Predictor, actives: Sequence[ActiveDefence], rng: np.random.Generator) -> float:
+        released, _ = _released(actives, model.log_probabilities(self._features[self._test]), rng)
         return float(np.mean(released.argmax(axis=1) == self._labels[self._test]))
 
 
-def _released(guards: Sequence[OutputGuard], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+def _released(actives: Sequence[ActiveDefence], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
     """Return what leaves the curator, and whether that is what the model said."""
     said = np.exp(own)
     released = said
-    for guard in guards:
-        released = guard.release(released, rng)
+    for active in actives:
+        released = active.release(released, rng)
     return released, released is said
 
 

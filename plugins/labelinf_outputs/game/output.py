@@ -40,9 +40,9 @@ from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_outputs.game.view import LossOracle, View
 
 __all__ = [
+    "ActiveDefence",
     "OutputAttack",
     "OutputDefence",
-    "OutputGuard",
     "OutputGuess",
     "OutputOracle",
     "OutputThreat",
@@ -217,7 +217,7 @@ class OutputAttack(Attack, abc.ABC):
         """
 
 
-class OutputGuard(Protocol):
+class ActiveDefence(Protocol):
     """A defence while one model is trained and shown."""
 
     def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
@@ -233,8 +233,8 @@ class OutputDefence(Defence):
     It must be hashable: victims are prepared once for every pipeline of defences.
     """
 
-    def start(self, threat: OutputThreat, rng: np.random.Generator) -> OutputGuard:
-        """Return who stands guard over one model: the defence itself, unless it has something to remember.
+    def start(self, threat: OutputThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return this defence's part in one game: the defence itself, unless it has something to remember.
 
         Args:
             threat: What is known of the stages nearer to the labels.

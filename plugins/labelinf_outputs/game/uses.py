@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.game.effects import allowed_uses
-from labelinf_outputs.game.output import OutputDefence, OutputGuard, OutputThreat
+from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 
 __all__ = ["counted", "uses"]
@@ -39,12 +39,12 @@ def _records(task: TrainingTask) -> Records | None:
     return task.records if known else None
 
 
-def counted(defence: OutputDefence, guard: OutputGuard, threat: OutputThreat, train: Train) -> Train:
+def counted(defence: OutputDefence, active: ActiveDefence, threat: OutputThreat, train: Train) -> Train:
     """Return one stage of a pipeline, which raises when it trains on a label more often than its defence declares.
 
     Args:
         defence: Whose stage it is.
-        guard: Who plays it.
+        active: Who plays it.
         threat: What is known of the stages nearer to the labels.
         train: The next stage towards the victim.
     """
@@ -57,7 +57,7 @@ def counted(defence: OutputDefence, guard: OutputGuard, threat: OutputThreat, tr
             passed.append(inner)
             return train(inner, inner_rng)
 
-        trained = guard.train(task, onward, rng)
+        trained = active.train(task, onward, rng)
         if (found := uses(task, passed)) > declared:
             often = "nobody knows how often" if math.isinf(found) else f"{found:g} times"
             raise InputError(

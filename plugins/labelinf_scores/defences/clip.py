@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Clipped, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -31,8 +31,8 @@ class Clip(ScoreDefence):
 
     epsilon: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that clips."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that clips."""
         return _Clipping(self.epsilon)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -45,7 +45,7 @@ class Clip(ScoreDefence):
         return (Clipped(epsilon=self.epsilon),)
 
 
-class _Clipping(Guard):
+class _Clipping(ActiveDefence):
     def __init__(self, epsilon: float) -> None:
         self._epsilon = epsilon
 

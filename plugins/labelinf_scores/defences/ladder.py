@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import to_step
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Laddered, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -36,8 +36,8 @@ class Ladder(ScoreDefence):
 
     step: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that remembers the best answer."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that remembers the best answer."""
         return _Climbing(self.step)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -50,7 +50,7 @@ class Ladder(ScoreDefence):
         return (Knob(title="Ladder, step of the score", template="ladder(step={})", weakest=1e-6, strongest=1.0),)
 
 
-class _Climbing(Guard):
+class _Climbing(ActiveDefence):
     def __init__(self, step: float) -> None:
         self._step = step
         self._best = math.inf

@@ -11,7 +11,7 @@ from labelinf_privacy.noise.grid import fine_step
 from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -41,8 +41,8 @@ class LaplaceDp(ScoreDefence):
         """
         return (Added(model=self._model(threat)), *self._budget())
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that adds the calibrated noise."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that adds the calibrated noise."""
         return ScoreNoise(model=self._model(threat)).start(threat, rng)
 
     def _model(self, threat: ScoreThreat) -> GridLaplace:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -34,8 +34,8 @@ class MinimumBatch(ScoreDefence):
     share: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     gap: float = attrs.field(default=0.01, validator=attrs.validators.ge(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that counts the records a query speaks of."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that counts the records a query speaks of."""
         return _Counting(self, threat)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -43,7 +43,7 @@ class MinimumBatch(ScoreDefence):
         return (Refusing(),)
 
 
-class _Counting(Guard):
+class _Counting(ActiveDefence):
     def __init__(self, limits: MinimumBatch, threat: ScoreThreat) -> None:
         self._limits = limits
         self._threat = threat

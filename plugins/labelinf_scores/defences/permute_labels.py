@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Reordered, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -25,8 +25,8 @@ class PermuteLabels(ScoreDefence):
     away. Utility: none; every honest model scores like a shuffled one.
     """
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that permutes."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that permutes."""
         return _Permuting(rng.permutation(threat.n_records))
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -34,7 +34,7 @@ class PermuteLabels(ScoreDefence):
         return (Reordered(),)
 
 
-class _Permuting(Guard):
+class _Permuting(ActiveDefence):
     def __init__(self, order: NDArray[np.intp]) -> None:
         self._order = order
 

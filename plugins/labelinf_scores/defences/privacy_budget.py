@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.effects import Budgeted, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -31,9 +31,9 @@ class PrivacyBudget(ScoreDefence):
 
     epsilon: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that lets everything through; the oracle keeps count."""
-        return Guard()
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that lets everything through; the oracle keeps count."""
+        return ActiveDefence()
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """So many queries, and the guarantee of their sum.

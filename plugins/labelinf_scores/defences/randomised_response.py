@@ -20,7 +20,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.randomised_response import keep_probability, perturb
 from labelinf_scores.defences.answers import combined
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Perturbed, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -44,8 +44,8 @@ class RandomisedResponse(ScoreDefence):
     fresh: bool = False
     debiased: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that scores perturbed labels."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that scores perturbed labels."""
         perturbing = _Perturbing(self.epsilon, threat.n_classes, self.fresh, rng)
         return _Debiasing(perturbing, self.epsilon, threat.n_classes) if self.debiased else perturbing
 
@@ -72,7 +72,7 @@ class RandomisedResponse(ScoreDefence):
         )
 
 
-class _Perturbing(Guard):
+class _Perturbing(ActiveDefence):
     """Perturbs the labels when it first sees them and keeps to that, or perturbs them every time."""
 
     def __init__(self, epsilon: float, n_classes: int, fresh: bool, rng: np.random.Generator) -> None:
@@ -88,10 +88,10 @@ class _Perturbing(Guard):
         return ask(self._perturbed, query)
 
 
-class _Debiasing(Guard):
+class _Debiasing(ActiveDefence):
     """Corrects the score of perturbed labels by the scores of constant ones, which depend on no label."""
 
-    def __init__(self, perturbing: Guard, epsilon: float, n_classes: int) -> None:
+    def __init__(self, perturbing: ActiveDefence, epsilon: float, n_classes: int) -> None:
         self._perturbing = perturbing
         keep = keep_probability(epsilon, n_classes)
         lost = (1 - keep) / (n_classes - 1)

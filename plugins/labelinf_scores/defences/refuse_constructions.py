@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps, outweighing_rows
 from labelinf_scores.defences.placing import need_probabilities
 from labelinf_scores.detector import detector
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -39,8 +39,8 @@ class RefuseConstructions(ScoreDefence):
     most_extreme: float = attrs.field(default=0.9, validator=[attrs.validators.ge(0), attrs.validators.le(1)])
     outweighing: int = attrs.field(default=5, validator=attrs.validators.ge(2))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that looks for the marks."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that looks for the marks."""
         return _Detecting(self, threat)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -53,7 +53,7 @@ class RefuseConstructions(ScoreDefence):
         return (Refusing(),)
 
 
-class _Detecting(Guard):
+class _Detecting(ActiveDefence):
     def __init__(self, limits: RefuseConstructions, threat: ScoreThreat) -> None:
         self._limits = limits
         self._threat = threat

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import rounded
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Rounded, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -33,8 +33,8 @@ class Round(ScoreDefence):
 
     decimals: int = attrs.field(default=5, validator=[attrs.validators.ge(0), attrs.validators.le(15)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that rounds."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that rounds."""
         return _Rounding(self.decimals)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -55,7 +55,7 @@ class Round(ScoreDefence):
         )
 
 
-class _Rounding(Guard):
+class _Rounding(ActiveDefence):
     def __init__(self, decimals: int) -> None:
         self._decimals = decimals
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.answers import precise
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import RowSums, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -45,8 +45,8 @@ class EnforceRowSums(ScoreDefence):
     action: str = attrs.field(default="renormalise", validator=attrs.validators.in_([item.value for item in RowAction]))
     tolerance: float = attrs.field(default=1e-6, validator=[attrs.validators.ge(0), attrs.validators.le(1e-3)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that checks or renormalises rows."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that checks or renormalises rows."""
         return _Rejecting(self.tolerance) if self.action == RowAction.REJECT.value else _Renormalising()
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -59,7 +59,7 @@ class EnforceRowSums(ScoreDefence):
         return (RowSums(),)
 
 
-class _Rejecting(Guard):
+class _Rejecting(ActiveDefence):
     def __init__(self, tolerance: float) -> None:
         self._tolerance = tolerance
 
@@ -73,7 +73,7 @@ class _Rejecting(Guard):
         return ask(labels, query)
 
 
-class _Renormalising(Guard):
+class _Renormalising(ActiveDefence):
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
         if query.predictions.ndim == 2:
             with precise(query.predictions, query.precision):

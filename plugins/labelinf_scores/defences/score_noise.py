@@ -21,7 +21,7 @@ from labelinf_privacy.noise.grid import GridNoise, fine_step
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.defences.answers import add, scaled
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Scaled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.shapes import columns
@@ -44,8 +44,8 @@ class ScoreNoise(ScoreDefence):
     model: NoiseModel = attrs.field(factory=Uniform)
     sticky: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that adds noise."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that adds noise."""
         return _Sticky(self.model, rng, folded=_folds(threat)) if self.sticky else _Fresh(self.model, rng)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -73,7 +73,7 @@ class ScoreNoise(ScoreDefence):
 _MANY = 512  # draws at a time
 
 
-class _Fresh(Guard):
+class _Fresh(ActiveDefence):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model = model
         self._rng = rng

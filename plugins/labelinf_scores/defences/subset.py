@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.placing import need_nothing_random_nearer
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Sampled, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -37,8 +37,8 @@ class Subset(ScoreDefence):
     share: float = attrs.field(default=0.3, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
     fresh: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        """Return a guard that scores a subset."""
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that scores a subset."""
         size = self._size(threat)
         return _FreshSubset(size, rng) if self.fresh else _FixedSubset(size, rng)
 
@@ -67,7 +67,7 @@ class Subset(ScoreDefence):
         )
 
 
-class _FixedSubset(Guard):
+class _FixedSubset(ActiveDefence):
     def __init__(self, size: int, rng: np.random.Generator) -> None:
         self._size = size
         self._rng = rng

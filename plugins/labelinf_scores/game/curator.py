@@ -24,12 +24,12 @@ from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.scoring import Answer, Query, Scorer, as_numbers
 from labelinf_scores.game.threat import ScoreThreat, score_threat
 
-__all__ = ["Answer", "Ask", "Curator", "Guard", "Query", "ScoreDefence"]
+__all__ = ["ActiveDefence", "Answer", "Ask", "Curator", "Query", "ScoreDefence"]
 
 Ask = Callable[[NDArray[np.intp], Query], Answer]  #: the next stage towards the scorer
 
 
-class Guard:
+class ActiveDefence:
     """A defence in one game: may keep state between queries. The default lets everything through."""
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
@@ -48,7 +48,7 @@ class ScoreDefence(Defence, abc.ABC):
     """
 
     @abc.abstractmethod
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return this defence's part in one game.
 
         Args:
@@ -90,18 +90,18 @@ class Curator:
     labels: NDArray[np.intp] = attrs.field(repr=False)
     threat: ScoreThreat
     scorer: Scorer
-    _guards: tuple[tuple[Defence, Guard], ...] = attrs.field(repr=False)
+    _actives: tuple[tuple[Defence, ActiveDefence], ...] = attrs.field(repr=False)
 
     @classmethod
     def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
         """Start one game: every defence gets a generator of its own, in order, and is told of the stages before it."""
-        guards, nearer = [], threat.bare
+        actives, nearer = [], threat.bare
         for defence, generator in zip(threat.defences, rng.spawn(len(threat.defences)), strict=True):
             if isinstance(defence, ScoreDefence):
                 with gate.blamed(defence, quote=False):
-                    guards.append((defence, defence.start(nearer, generator)))
+                    actives.append((defence, defence.start(nearer, generator)))
             nearer = nearer.behind(defence)
-        return cls(labels=labels, threat=threat, scorer=scorer, guards=tuple(guards))
+        return cls(labels=labels, threat=threat, scorer=scorer, actives=tuple(actives))
 
     def answer(self, query: Query) -> Answer:
         """Answer one query.
@@ -114,15 +114,15 @@ class Curator:
         if problem:
             raise QueryRefusedError(problem)
         ask: Ask = self.scorer.score
-        for defence, guard in self._guards:
-            ask = _through(defence, guard, ask)
+        for defence, active in self._actives:
+            ask = _through(defence, active, ask)
         return ask(self.labels, query)
 
 
-def _through(defence: Defence, guard: Guard, ask: Ask) -> Ask:
+def _through(defence: Defence, active: ActiveDefence, ask: Ask) -> Ask:
     def answer(labels: NDArray[np.intp], query: Query) -> Answer:
         with gate.blamed(defence, QueryRefusedError, quote=False):  # what it raises may hold the labels it is handed
-            answered = guard.answer(labels, query, ask)
+            answered = active.answer(labels, query, ask)
             if math.isnan(answered):
                 raise ComponentError("it answered NaN, expected a number")
         return answered

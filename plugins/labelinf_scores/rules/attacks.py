@@ -20,7 +20,7 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Answer, Ask, Curator, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -58,12 +58,12 @@ class _Situation:
             labels=truth,
             threat=threat,
             scorer=curator.scorer,
-            guards=(*curator._guards, (_Swap(), _Elsewhere(self.labels))),
+            actives=(*curator._actives, (_Swap(), _Elsewhere(self.labels))),
         )
         return ScoreOracle(threat, swapped.answer), {}
 
 
-class _Elsewhere(Guard):
+class _Elsewhere(ActiveDefence):
     """Answers about other labels than it is given, which it keeps in two halves."""
 
     def __init__(self, labels: Labels) -> None:
@@ -78,8 +78,8 @@ class _Elsewhere(Guard):
 class _Swap(ScoreDefence):
     """Stands for the exchange of labels where a stage must have a name."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        return Guard()
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        return ActiveDefence()
 
 
 _LOG_LOSS = channel_of(loss=LogLoss())

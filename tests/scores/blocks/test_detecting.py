@@ -26,7 +26,7 @@ from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -45,11 +45,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau), *((Refusing(),) if self.declined else ()))
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Moving(self, rng)
 
 
-class _Moving(Guard):
+class _Moving(ActiveDefence):
     def __init__(self, stage: Extreme, rng: np.random.Generator) -> None:
         self.stage, self.rng, self.numbers = stage, rng, itertools.count()
 

@@ -18,7 +18,7 @@ from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
@@ -43,11 +43,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Moving(self.tau, rng)
 
 
-class _Moving(Guard):
+class _Moving(ActiveDefence):
     def __init__(self, tau: float, rng: np.random.Generator) -> None:
         self.tau, self.rng = tau, rng
 

@@ -61,9 +61,9 @@ def test_the_ladder_has_so_many_transcripts_and_no_more(queries: int, levels: in
 
 
 def _climb(scores: tuple[float, ...], threat: ScoreThreat) -> tuple[float, ...]:
-    guard = Ladder(step=1.0).start(threat, np.random.default_rng(0))
+    active = Ladder(step=1.0).start(threat, np.random.default_rng(0))
     labels, query = np.zeros(1, dtype=np.intp), Query(predictions=np.zeros(1))
-    return tuple(guard.answer(labels, query, lambda _labels, _query, score=score: score) for score in scores)
+    return tuple(active.answer(labels, query, lambda _labels, _query, score=score: score) for score in scores)
 
 
 @settings(max_examples=100, deadline=None)

@@ -63,7 +63,7 @@ def test_the_ladder_has_105_or_126_transcripts(make_threat: Callable[..., ScoreT
     for offset in (0.0, 0.5):
         found = set()
         for scores in itertools.product(np.arange(0, 5.01, 0.5) + offset, repeat=4):
-            guard = Ladder(step=1.0).start(threat, np.random.default_rng(0))
-            found.add(tuple(guard.answer(labels, query, lambda _l, _q, score=score: score) for score in scores))
+            active = Ladder(step=1.0).start(threat, np.random.default_rng(0))
+            found.add(tuple(active.answer(labels, query, lambda _l, _q, score=score: score) for score in scores))
         counts.append(len(found))
     assert counts == [105, 126]

@@ -139,24 +139,24 @@ def test_a_query_limit_is_the_smallest_of_all(play: Play) -> None:
 def test_a_batch_must_say_something_about_enough_records(play: Play) -> None:
     probe = np.full(8, 0.5)
     probe[:3] = P[:3]
-    guard = MinimumBatch(share=0.5, gap=0.01)
+    defence = MinimumBatch(share=0.5, gap=0.01)
     with pytest.raises(QueryRefusedError, match=r"something about 37\.5% of the records; at least 50\.0%"):
-        play(guard).ask(probe)
-    assert play(guard).ask(P) == play().ask(P)
-    assert play(guard).threat.refuses
+        play(defence).ask(probe)
+    assert play(defence).ask(P) == play().ask(P)
+    assert play(defence).threat.refuses
 
 
 def test_constructions_are_refused_and_predictions_are_not(play: Play) -> None:
     labels = np.arange(40) % 2
-    guard = RefuseConstructions()
+    defence = RefuseConstructions()
     honest = np.random.default_rng(0).beta(2, 2, 40)
-    assert play(guard, labels=labels).ask(honest) == play(labels=labels).ask(honest)
+    assert play(defence, labels=labels).ask(honest) == play(labels=labels).ask(honest)
     powers = 1 / (1 + np.exp(2.0 ** np.arange(-30.0, 10.0)))
     signs = np.where(np.random.default_rng(1).random(40) < 0.5, 0.01, 0.99)
     block = np.where(np.arange(40) < 25, 0.5, honest)
     for query, reason in ((powers, "outweigh"), (signs, "only 2 different"), (block, "the same probability")):
         with pytest.raises(QueryRefusedError, match=f"looks like an attack: .*{reason}"):
-            play(guard, labels=labels).ask(query)
+            play(defence, labels=labels).ask(query)
 
 
 # --- labels ----------------------------------------------------------------------------------------------------------
@@ -209,8 +209,8 @@ def test_the_debiased_score_is_right_on_average(n_classes: int) -> None:
         weight = math.prod(
             keep if a == b else (1 - keep) / (n_classes - 1) for a, b in zip(labels, perturbed, strict=True)
         )
-        guard = _Debiasing(Fixed(perturbed), 0.7, n_classes)
-        mean += weight * guard.answer(labels, Query(predictions=predictions), ask)
+        active = _Debiasing(Fixed(perturbed), 0.7, n_classes)
+        mean += weight * active.answer(labels, Query(predictions=predictions), ask)
     assert mean == pytest.approx(true_score(labels, predictions), abs=1e-12)
 
 

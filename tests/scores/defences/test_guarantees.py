@@ -39,7 +39,7 @@ from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -194,12 +194,12 @@ class FloatSum(ScoreDefence):
 
     model: Geometric
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _FloatSum(self.model, rng)
 
 
 @attrs.frozen
-class _FloatSum(Guard):
+class _FloatSum(ActiveDefence):
     model: Geometric
     rng: np.random.Generator
 
@@ -325,11 +325,11 @@ def test_an_unclipped_ladder_gives_twelve_labels_in_one_answer() -> None:
 class ReusedSeed(ScoreNoise):
     """Broken: every query draws the same noise, whatever it asks."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Reused(self.model, int(rng.integers(2**32)))
 
 
-class _Reused(Guard):
+class _Reused(ActiveDefence):
     def __init__(self, model: Any, seed: int) -> None:
         self._model = model
         self._seed = seed
@@ -342,7 +342,7 @@ class _Reused(Guard):
 class OffByN(LaplaceDp):
     """Broken: tells the right scale and draws with one that is N times too small."""
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         right = self._model(threat)
         return ScoreNoise(model=GridLaplace(step=FINE, scale=right.scale / threat.n_records)).start(threat, rng)
 

@@ -13,7 +13,7 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.game.threat import ScoreThreat
@@ -47,11 +47,11 @@ class WorstNoise(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Noisy(self.tau, rng)
 
 
-class _Noisy(Guard):
+class _Noisy(ActiveDefence):
     def __init__(self, tau: float, rng: np.random.Generator) -> None:
         self.tau, self.rng = tau, rng
 
@@ -66,11 +66,11 @@ class RefuseEverySecond(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Refusing(),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Refusing()
 
 
-class _Refusing(Guard):
+class _Refusing(ActiveDefence):
     asked = 0
 
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:

@@ -26,7 +26,7 @@ from labelinf_scores.defences.query_limit import QueryLimit
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.effects import Budgeted, Clipped, Rounded, ScoreEffect, Supposed
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
@@ -46,12 +46,12 @@ class Coarse(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Rounded(step=self.step),) if self.told else super().does(threat)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return Rounding(self.step)
 
 
 @attrs.frozen
-class Rounding(Guard):
+class Rounding(ActiveDefence):
     step: float
 
     def answer(self, labels: Any, query: Any, ask: Any) -> float:
@@ -200,9 +200,9 @@ def test_a_stage_is_told_of_the_stages_nearer_to_the_scorer_only() -> None:
 
     @attrs.frozen(kw_only=True)
     class Listening(Coarse):
-        def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+        def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
             heard.append(threat.effects)
-            return Guard()
+            return ActiveDefence()
 
     pipeline = (Clip(epsilon=0.1), Listening(step=1.0), Round(decimals=3))
     ScoreChannel(loss=LogLoss(), scorer="float64").curator(LABELS.labels, told(*pipeline), np.random.default_rng(0))

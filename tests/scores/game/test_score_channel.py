@@ -10,7 +10,7 @@ from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError, InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Answer, Ask, Curator, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
@@ -44,7 +44,7 @@ class Foreign(Attack):
     pass
 
 
-class AddingGuard(Guard):
+class _Adding(ActiveDefence):
     def __init__(self, amount: float, twice: bool) -> None:
         self.amount, self.twice = amount, twice
 
@@ -61,22 +61,22 @@ class Adding(ScoreDefence):
     twice: bool = False
     random: bool = False
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        return AddingGuard(float(rng.random()) if self.random else self.amount, self.twice)
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        return _Adding(float(rng.random()) if self.random else self.amount, self.twice)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=abs(self.amount)),)
 
 
-class FlippingGuard(Guard):
+class _Flipping(ActiveDefence):
     def answer(self, labels: np.ndarray, query: Query, ask: Ask) -> Answer:
         return ask(1 - labels, query)
 
 
 @attrs.frozen(kw_only=True)
 class Flipping(ScoreDefence):
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        return FlippingGuard()
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        return _Flipping()
 
 
 def setting(attack: Attack | None = None, *defences: ScoreDefence) -> Setting:

@@ -14,7 +14,7 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Refusing, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.game.threat import ScoreThreat
@@ -46,7 +46,7 @@ class Gaussian(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=math.inf, std=self.std, fresh=True),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Adding(lambda: self.std * rng.normal())
 
 
@@ -60,11 +60,11 @@ class Extreme(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=self.tau, std=self.tau),) if self.told else ()
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Adding(lambda: float(rng.choice([-self.tau, self.tau])))
 
 
-class _Adding(Guard):
+class _Adding(ActiveDefence):
     def __init__(self, draw: Callable[[], float]) -> None:
         self.draw = draw
 
@@ -79,11 +79,11 @@ class RefuseEverything(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Refusing(),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Refusing()
 
 
-class _Refusing(Guard):
+class _Refusing(ActiveDefence):
     def answer(self, labels: Any, query: Query, ask: Any) -> Any:
         raise QueryRefusedError("no")
 

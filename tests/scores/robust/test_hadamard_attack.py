@@ -37,8 +37,8 @@ def test_noise_that_stops_one_label_per_query_is_beaten_by_the_square_root_of_n(
 def test_the_observed_accuracy_meets_the_formula(play, defences, n: int, multiple: float) -> None:
     """Phi(L sqrt(q) / (2 N s)) at q = n; eight games, five standard errors of a proportion."""
     std = multiple * SPAN / n
-    guards = (*FAST, defences.gaussian(std=std))
-    bouts = [play(HadamardAttack(), n, scorer="float64", defences=guards, queries=n, seed=s) for s in range(8)]
+    stages = (*FAST, defences.gaussian(std=std))
+    bouts = [play(HadamardAttack(), n, scorer="float64", defences=stages, queries=n, seed=s) for s in range(8)]
     expected = sign_accuracy(n, 2 * n * std / SPAN)
     error = math.sqrt(expected * (1 - expected) / (8 * n))
     assert np.mean([bout.accuracy for bout in bouts]) == pytest.approx(expected, abs=5 * error + 0.01)

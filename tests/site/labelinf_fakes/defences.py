@@ -7,7 +7,7 @@ import numpy as np
 
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.curator import Answer, Ask, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -19,8 +19,8 @@ class Open(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return ()
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        return Guard()
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        return ActiveDefence()
 
 
 @attrs.frozen(kw_only=True)
@@ -36,12 +36,12 @@ class Noisy(ScoreDefence):
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Moved(bound=float("inf"), std=self.scale, fresh=True),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return _Noise(self.scale, rng)
 
 
 @attrs.frozen
-class _Noise(Guard):
+class _Noise(ActiveDefence):
     scale: float
     rng: np.random.Generator
 
