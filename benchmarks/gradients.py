@@ -41,7 +41,7 @@ from labelinf_gradients.game.clients import train
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence
 from labelinf_gradients.game.networks import Layer, Perceptron, softmax
 from labelinf_gradients.published.table5 import table5
-from labelinf_gradients.recovery.results import Recovery, Status
+from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import label_loss
@@ -116,8 +116,8 @@ def attacked(network: Perceptron, family: str, n: int) -> Victims:
 def judged(found: Recovery, labels: NDArray[np.float64]) -> str:
     """Say how many are right, how many are flagged, and how many are neither."""
     right = np.abs(found.labels - labels).sum(axis=1) < RIGHT
-    unique = np.array([status is Status.UNIQUE for status in found.status])
-    flags = Counter(status.value.partition("_")[0] for status in found.status if status is not Status.UNIQUE)
+    unique = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
+    flags = Counter(status.value.partition("_")[0] for status in found.status if status is not RecoveryStatus.UNIQUE)
     flagged = ", ".join(f"{count} {name}" for name, count in flags.items()) or "-"
     identifiable = np.mean(right[unique]) if unique.any() else float("nan")
     return f"{np.mean(right):8.2%}{identifiable:17.2%}{int((unique & ~right).sum()):16}   {flagged}"
@@ -196,7 +196,7 @@ def report_search(name: str, network: Perceptron, family: str, n: int) -> tuple[
     found = recover(victims.gradients, weights, family=family)
     ours = (time.process_time() - before) / len(victims.labels)
     right = np.abs(found.labels - victims.labels).sum(axis=1) < RIGHT
-    silent = sum(status is Status.UNIQUE for status in np.array(found.status)[~right])
+    silent = sum(status is RecoveryStatus.UNIQUE for status in np.array(found.status)[~right])
     close, near = [], []
     excluded, before = EXCLUDED[family], time.process_time()
     for gradient, label, errors in zip(victims.gradients[:n], victims.labels, victims.errors, strict=False):
@@ -228,7 +228,7 @@ def saturated_one_hot(scale: float) -> None:
         gradients, truth = victims.gradients[informative], victims.labels[informative].argmax(axis=1)
         anywhere = recover(gradients, weights, family="one-hot")
         positive = recover(gradients, weights, family="one-hot", nonnegative=True)
-        unique = np.array([status is Status.UNIQUE for status in anywhere.status])
+        unique = np.array([status is RecoveryStatus.UNIQUE for status in anywhere.status])
         print(
             f"{n_classes:5}{np.mean(odd_one_out(gradients) == truth):11.3f}{np.mean(anywhere.hard == truth):21.3f}"
             f"{np.mean(unique):17.3f}{int((anywhere.hard != truth)[unique].sum()):7}"

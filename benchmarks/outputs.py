@@ -56,7 +56,7 @@ from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputThre
 from labelinf_outputs.game.view import LossOracle, View
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 EPOCHS = (10, 20, 30, 40, 60)
@@ -96,7 +96,7 @@ class Tally:
         self.canaries += hits.size
         self.placebo += int((attack.run(sham, rng).labels == redrawn).sum())
         self.shares.append(float(hits.mean()))
-        bound = auditing.one_run_epsilon(
+        bound = epsilon_bounds.one_run_epsilon(
             ranked(guess, member.planted),
             n_canaries=hits.size,
             n_classes=threat.n_classes,
@@ -129,7 +129,7 @@ def audited(
 
 def memorising() -> None:
     """Randomised response at epsilon 1 on a victim that memorises all of its training labels."""
-    ceiling = auditing.label_dp_ceiling(1.0, 2)
+    ceiling = epsilon_bounds.label_dp_ceiling(1.0, 2)
     print(f"breast cancer, 20 % canaries, randomised response, epsilon 1: ceiling {ceiling:.4f}")
     data = BreastCancer().load()
     channel = OutputChannel(canaries=0.2, epochs=300, loss=LossOracle.PLANTED)
@@ -183,7 +183,7 @@ def broken(seeds: int = 100) -> None:
         for game in played:
             truth = game.member(0).planted
             guess = Threshold().run(game.oracle(threat), rng)
-            found.append(auditing.one_run_epsilon(ranked(guess, truth), n_canaries=truth.size).epsilon)
+            found.append(epsilon_bounds.one_run_epsilon(ranked(guess, truth), n_canaries=truth.size).epsilon)
             shares.append(float((guess.labels == truth).mean()))
         accused = sum(epsilon > 0.3 for epsilon in found)
         print(
@@ -230,7 +230,7 @@ def rows(data: LabelSet, canaries: float, epochs: int, pipelines: Sequence[Seque
         tallies = audited({"threshold": Threshold(), "calibrated": Calibrated()}, threat, played, MEMBERS)
         test = np.mean([game.member(i).test_accuracy for game in played for i in range(MEMBERS)])
         known = np.isfinite(threat.label_epsilon)
-        limit = auditing.label_dp_ceiling(threat.label_epsilon, threat.n_classes, threat.label_delta)
+        limit = epsilon_bounds.label_dp_ceiling(threat.label_epsilon, threat.n_classes, threat.label_delta)
         print(
             f"  {' + '.join(map(str, pipeline)) or 'none':52} {test:6.3f} {np.mean(tallies['threshold'].shares):10.3f} "
             f"{np.mean(tallies['calibrated'].shares):11.3f} {np.mean(tallies['calibrated'].epsilons):11.2f}  "
@@ -254,11 +254,14 @@ def coverage(audits: int = 4000) -> None:
 
 def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rng: np.random.Generator) -> None:
     true = effective_epsilon(nominal, n_classes) if resampled else nominal
-    hits = rng.random((audits, m)) < auditing.label_dp_ceiling(true, n_classes)
+    hits = rng.random((audits, m)) < epsilon_bounds.label_dp_ceiling(true, n_classes)
     known = {"n_canaries": m, "n_classes": n_classes}
     found = np.array(
         [
-            (auditing.committed_epsilon(each, m, **known).epsilon, auditing.one_run_epsilon(each, **known).epsilon)
+            (
+                epsilon_bounds.committed_epsilon(each, m, **known).epsilon,
+                epsilon_bounds.one_run_epsilon(each, **known).epsilon,
+            )
             for each in hits
         ]
     )
@@ -273,7 +276,7 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
     """Whole audits, the attack chosen on references: models of two classes that lean towards their training labels."""
     builder, rng = Builder(Host.load(strict=True)), np.random.default_rng(1)
     for epsilon in (0.0, 1.0, 2.0, np.inf):
-        keep = auditing.label_dp_ceiling(epsilon, 2)
+        keep = epsilon_bounds.label_dp_ceiling(epsilon, 2)
         wrong, proved, words = 0, [], Counter[str]()
         for _ in range(audits):
             planted = rng.integers(0, 2, (references + 1, m))
@@ -319,11 +322,11 @@ def speed() -> None:
     hits = np.arange(1000) < 731
     start = time.process_time()
     for _ in range(200):
-        auditing.one_run_epsilon(hits, n_canaries=1000)
+        epsilon_bounds.one_run_epsilon(hits, n_canaries=1000)
     print(f"one-run epsilon, 1 000 canaries: {(time.process_time() - start) / 200 * 1e3:.3f} ms a call")
     start = time.process_time()
     for _ in range(20):
-        auditing.one_run_epsilon(hits, n_canaries=1000, delta=1e-5)
+        epsilon_bounds.one_run_epsilon(hits, n_canaries=1000, delta=1e-5)
     print(f"the same for (epsilon, delta):   {(time.process_time() - start) / 20 * 1e3:.1f} ms a call")
     start = time.process_time()
     threat, played = games(OutputChannel(canaries=0.2, epochs=200), BreastCancer().load(), [LabelRr()], 1)

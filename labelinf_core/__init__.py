@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from labelinf_core.plugin.catalogue import Catalogue
     from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
     from labelinf_core.plugin.markers import CONTRACT, hookimpl
-    from labelinf_core.plugin.statements import Statement, Status
+    from labelinf_core.plugin.statements import Statement, StatementStatus
 
-__all__ = ["CONTRACT", "Catalogue", "Descriptor", "Kind", "Reference", "Statement", "Status", "hookimpl"]
+__all__ = ["CONTRACT", "Catalogue", "Descriptor", "Kind", "Reference", "Statement", "StatementStatus", "hookimpl"]
 
 _HOMES = {
     "catalogue": ("Catalogue",),
     "descriptors": ("Descriptor", "Kind", "Reference"),
     "markers": ("CONTRACT", "hookimpl"),
-    "statements": ("Statement", "Status"),
+    "statements": ("Statement", "StatementStatus"),
 }  # modules of labelinf_core.plugin, with what they hold
 
 

@@ -59,15 +59,15 @@ def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
 @click.pass_context
 def check(ctx: click.Context, host: Host, plugin: str) -> None:
     """Run the contract checks on every component of PLUGIN; exit 1 when one fails."""
-    from labelinf_core.testing import Outcome, run_checks
+    from labelinf_core.testing import CheckOutcome, run_checks
 
     results = run_checks(plugin, host)
     for result in results:
-        if result.outcome is not Outcome.PASSED:
+        if result.outcome is not CheckOutcome.PASSED:
             click.echo(f"{result.outcome.value:8} {result.check}: {result.reason}")
-    counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in Outcome)
+    counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in CheckOutcome)
     click.echo(f"{len(results)} checks: {counts}")
-    broken = any(result.outcome is Outcome.FAILED for result in results)
+    broken = any(result.outcome is CheckOutcome.FAILED for result in results)
     ctx.exit(Exit.FOUND if broken else Exit.DONE)
 
 

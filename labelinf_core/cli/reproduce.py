@@ -54,8 +54,8 @@ def _print(found: Reproduced) -> None:
     for table in found.tables:
         console.print(Text(f"\n{table.title}"))
         console.print(_rich(table))
-    for finding in found.findings:
-        console.print(Text(f"· {finding.says}: {_show(finding.value)}"))
+    for remark in found.remarks:
+        console.print(Text(f"· {remark.says}: {_show(remark.value)}"))
 
 
 def _rich(table: Table) -> Any:

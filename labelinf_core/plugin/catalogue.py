@@ -42,7 +42,7 @@ from labelinf_core.contracts.errors import PluginError
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, Reference, SuitePart
 from labelinf_core.plugin.markers import hookimpl
 from labelinf_core.plugin.reproductions import Reproduction
-from labelinf_core.plugin.statements import Statement, Status
+from labelinf_core.plugin.statements import Statement, StatementStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,10 +162,10 @@ class Catalogue:
         if "where" in entry:
             entry["title"] = f"{work}, {entry.pop('where')}"
         word = entry.pop("status", None)
-        if not isinstance(word, str) or word.upper() not in Status.__members__:
-            known = ", ".join(name.lower() for name in Status.__members__)
+        if not isinstance(word, str) or word.upper() not in StatementStatus.__members__:
+            known = ", ".join(name.lower() for name in StatementStatus.__members__)
             raise PluginError(f"{where}: status={word!r} must be one of {known}.")
-        return self._made(Statement, where, entry, key=key, status=Status[word.upper()])
+        return self._made(Statement, where, entry, key=key, status=StatementStatus[word.upper()])
 
     def _entries(self, table: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Yield name, place and values of every entry of a table."""

@@ -14,7 +14,7 @@ import attrs
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.plugin.descriptors import Reference
 
-__all__ = ["Finding", "Reproduced", "Reproduction", "Table"]
+__all__ = ["Remark", "Reproduced", "Reproduction", "Table"]
 
 
 @attrs.frozen(kw_only=True)
@@ -33,7 +33,7 @@ class Table:
 
 
 @attrs.frozen(kw_only=True)
-class Finding:
+class Remark:
     """One sentence with the number behind it.
 
     Attributes:
@@ -52,12 +52,12 @@ class Reproduced:
     Attributes:
         title: One line.
         tables: In the order to be shown.
-        findings: What the tables say.
+        remarks: What the tables say.
     """
 
     title: str
     tables: tuple[Table, ...]
-    findings: tuple[Finding, ...]
+    remarks: tuple[Remark, ...]
 
 
 @attrs.frozen(kw_only=True)

@@ -6,10 +6,10 @@ import enum
 
 import attrs
 
-__all__ = ["Statement", "Status"]
+__all__ = ["Statement", "StatementStatus"]
 
 
-class Status(enum.Enum):
+class StatementStatus(enum.Enum):
     """What became of a statement when it was checked."""
 
     OK = "ok"
@@ -45,7 +45,7 @@ class Statement:
     key: str
     title: str
     says: str
-    status: Status
+    status: StatementStatus
     code: tuple[str, ...]
     tests: tuple[str, ...]
     erratum: str = ""

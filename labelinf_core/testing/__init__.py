@@ -17,7 +17,7 @@ Each check tries one rule on one component. A check that does not apply is repor
 dropped.
 """
 
-from labelinf_core.testing.checks import Check, Outcome, Result, checks_of, run_checks
+from labelinf_core.testing.checks import Check, CheckOutcome, Result, checks_of, run_checks
 from labelinf_core.testing.imports import discovery_imports
 
-__all__ = ["Check", "Outcome", "Result", "checks_of", "discovery_imports", "run_checks"]
+__all__ = ["Check", "CheckOutcome", "Result", "checks_of", "discovery_imports", "run_checks"]

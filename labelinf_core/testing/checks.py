@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Rule
     from labelinf_core.plugin.descriptors import Descriptor
 
-__all__ = ["Check", "Outcome", "Result", "checks_of", "run_checks"]
+__all__ = ["Check", "CheckOutcome", "Result", "checks_of", "run_checks"]
 
 
 class ExpectedFailureError(NotApplicableError):
     """A rule is broken, as its author knows and says."""
 
 
-class Outcome(enum.Enum):
+class CheckOutcome(enum.Enum):
     """What became of a check."""
 
     PASSED = "passed"
@@ -45,7 +45,7 @@ class Result:
     """One check on one component."""
 
     check: str
-    outcome: Outcome
+    outcome: CheckOutcome
     reason: str = ""
 
 
@@ -91,13 +91,13 @@ class Check:
         try:
             self.run()
         except ExpectedFailureError as error:
-            return Result(check=str(self), outcome=Outcome.EXPECTED, reason=str(error))
+            return Result(check=str(self), outcome=CheckOutcome.EXPECTED, reason=str(error))
         except NotApplicableError as error:
-            return Result(check=str(self), outcome=Outcome.SKIPPED, reason=str(error))
+            return Result(check=str(self), outcome=CheckOutcome.SKIPPED, reason=str(error))
         except Exception as error:
             reason = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-            return Result(check=str(self), outcome=Outcome.FAILED, reason=reason)
-        return Result(check=str(self), outcome=Outcome.PASSED)
+            return Result(check=str(self), outcome=CheckOutcome.FAILED, reason=reason)
+        return Result(check=str(self), outcome=CheckOutcome.PASSED)
 
 
 def checks_of(

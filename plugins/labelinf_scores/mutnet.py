@@ -37,7 +37,7 @@ from scipy.special import expit, logit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Activation", "Layer", "Network", "batch_head", "for_any_sign", "interpolating", "published", "to_torch"]
+__all__ = ["Activation", "Layer", "MutNet", "batch_head", "for_any_sign", "interpolating", "published", "to_torch"]
 
 
 class Activation(enum.Enum):
@@ -71,7 +71,7 @@ class Layer:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Network:
+class MutNet:
     """Layers one after the other.
 
     Attributes:
@@ -98,7 +98,7 @@ class Network:
         return values[0] if self.whole_batch else values
 
 
-def published(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+def published(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> MutNet:
     """Return MutNet as published: the target for every row of features that are not negative.
 
     Args:
@@ -109,10 +109,10 @@ def published(target: NDArray[np.float64], *, n_features: int, rng: np.random.Ge
     Raises:
         ValueError: A target is not strictly between 0 and 1.
     """
-    return Network(layers=_silent(target, n_features, rng))
+    return MutNet(layers=_silent(target, n_features, rng))
 
 
-def for_any_sign(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+def for_any_sign(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> MutNet:
     """Return MutNet repaired for features of any sign, by a layer that doubles them to (relu(v), relu(-v)).
 
     Args:
@@ -123,10 +123,10 @@ def for_any_sign(target: NDArray[np.float64], *, n_features: int, rng: np.random
     Raises:
         ValueError: A target is not strictly between 0 and 1.
     """
-    return Network(layers=(_doubled(n_features), *_silent(target, 2 * n_features, rng)))
+    return MutNet(layers=(_doubled(n_features), *_silent(target, 2 * n_features, rng)))
 
 
-def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> Network:
+def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> MutNet:
     """Return a network that reads the whole ordered batch and returns a different wanted output for each record.
 
     Args:
@@ -138,10 +138,10 @@ def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.G
         ValueError: A target is not strictly between 0 and 1.
     """
     inputs = len(target) * n_features
-    return Network(layers=(_doubled(inputs), *_silent(target, 2 * inputs, rng)), whole_batch=True)
+    return MutNet(layers=(_doubled(inputs), *_silent(target, 2 * inputs, rng)), whole_batch=True)
 
 
-def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *, rng: np.random.Generator) -> Network:
+def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *, rng: np.random.Generator) -> MutNet:
     """Return a network with one hidden ReLU layer that gives every known record its wanted output.
 
     The records are put on a line by a random projection; between neighbours the logit is linear, and each of the
@@ -168,10 +168,10 @@ def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *,
         weights=np.tile(direction[:, None], (1, len(knots) - 1)), bias=-knots[:-1], activation=Activation.RELU
     )
     output = Layer(weights=bends[:, None], bias=heights[:1], activation=Activation.SIGMOID)
-    return Network(layers=(hidden, output))
+    return MutNet(layers=(hidden, output))
 
 
-def to_torch(network: Network) -> Any:
+def to_torch(network: MutNet) -> Any:
     """Return the network as a ``torch.nn.Sequential`` in double precision.
 
     Raises:

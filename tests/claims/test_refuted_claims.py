@@ -33,7 +33,7 @@ from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.effects import Added
 from labelinf_gradients.game.gradient import GradientDefence, Shared
 from labelinf_gradients.game.networks import Layer
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 from labelinf_outputs.defences.alibi import observe, posterior
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -382,7 +382,7 @@ def test_row_10_ambiguous_says_that_all_are_listed_only_where_they_are() -> None
     for family in ("auto", "mixup"):
         found = recover(gradients, weights, family=family)
         assert found.directions is not None
-        for row in (row for row, status in enumerate(found.status) if status is Status.AMBIGUOUS):
+        for row in (row for row, status in enumerate(found.status) if status is RecoveryStatus.AMBIGUOUS):
             scales = found.candidates[row][np.isfinite(found.candidates[row])]
             listed = [_label_at(gradients[row], weights, found.directions[row], scale) for scale in scales]
             is_there = min(np.abs(label - labels[row]).sum() for label in listed) < 1e-2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_core import Catalogue, Kind, Status
+from labelinf_core import Catalogue, Kind, StatementStatus
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.plugin.descriptors import Command, Descriptor, Reference, SuitePart
 from labelinf_core.plugin.host import Host
@@ -122,11 +122,11 @@ def test_every_table_becomes_what_its_hook_yields(written: Written) -> None:
 def test_statements_name_their_work_once(written: Written) -> None:
     first, second = written(WHOLE, ours=OURS).labelinf_statements()
 
-    assert (first.key, first.title, first.status) == ("R1", "Doe, 2026, Theorem 1", Status.FALSE)
+    assert (first.key, first.title, first.status) == ("R1", "Doe, 2026, Theorem 1", StatementStatus.FALSE)
     assert first.code[0].endswith(".attack:ByName")
     assert first.tests == ("tests/test_attack.py",)
     assert second == Statement(
-        key="R2", title="Roe, 2020, Lemma 4", says="so do fields", status=Status.OK, code=(), tests=()
+        key="R2", title="Roe, 2020, Lemma 4", says="so do fields", status=StatementStatus.OK, code=(), tests=()
     )
 
 

@@ -32,7 +32,7 @@ from labelinf_gradients.game.effects import Dropped, GradientFacts, Lengthened, 
 from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, pipeline
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.multiplicative import Multiplicative
 
@@ -66,7 +66,7 @@ def told(*defences: GradientDefence) -> GradientThreat:
 def ceiling(*defences: GradientDefence) -> float:
     threat = told(*defences)
     stated = [line.accuracy for line in GradientCertificate().ceilings(threat)]
-    return min([auditing.label_dp_ceiling(threat.label_epsilon, 2), *stated])
+    return min([epsilon_bounds.label_dp_ceiling(threat.label_epsilon, 2), *stated])
 
 
 def told_apart(*defences: GradientDefence) -> float:

@@ -196,4 +196,4 @@ def test_matching_is_left_out_of_the_reproduction_where_pytorch_is_missing(monke
     ).run()
 
     assert len(result.tables) == 2
-    assert result.findings[-1].value == "needs labelinf[torch]"
+    assert result.remarks[-1].value == "needs labelinf[torch]"

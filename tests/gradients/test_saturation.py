@@ -10,7 +10,7 @@ import pytest
 
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover, solve
 
 FAMILIES = ("one-hot", "smoothing", "mixup")
@@ -25,7 +25,7 @@ def test_nothing_is_silently_wrong(make: Callable[..., Any], family: str, asked:
 
     found = recover(made.gradients, made.weights, family=family if asked == "known" else "auto")
 
-    certain = np.array([status is Status.UNIQUE for status in found.status])
+    certain = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     assert np.abs(found.labels - made.labels).sum(axis=1)[certain].max() < 1e-3
 
 
@@ -34,7 +34,7 @@ def test_saturated_smoothing_keeps_the_hard_label_and_an_interval(make: Callable
 
     found = recover(made.gradients, made.weights, family="smoothing", nonnegative=True)
 
-    lost = np.array([status is Status.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
+    lost = np.array([status is RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
     weight = made.labels.max(axis=1)
     assert 10 < lost.sum() < 100
     assert (found.hard == made.labels.argmax(axis=1))[lost].all()
@@ -49,7 +49,7 @@ def test_saturated_mixup_keeps_its_classes() -> None:
 
     found = solve(problem, family="mixup", positive=True)
 
-    assert found.status == (Status.MIXING_WEIGHT_UNIDENTIFIABLE,)
+    assert found.status == (RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,)
     assert set(np.flatnonzero(found.labels[0] > 1e-6)) == {0, 1}
     assert found.lightest[0] <= 0.7 <= found.heaviest[0]
 
@@ -60,11 +60,11 @@ def test_a_head_that_does_not_depend_on_the_feature_hides_the_smoothing_factor_o
 
     found = solve(problem, family="smoothing")
 
-    assert found.status == (Status.SMOOTHING_FACTOR_UNIDENTIFIABLE,)
+    assert found.status == (RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,)
     assert found.hard[0] == 2
     assert solve(
         Problem(column=(2.0 * (0.2 - np.eye(5)[2]))[None], slopes=np.zeros((1, 5))), family="one-hot"
-    ).status == (Status.UNIQUE,)
+    ).status == (RecoveryStatus.UNIQUE,)
 
 
 @pytest.mark.parametrize(("n_classes", "least"), [(10, 0.98), (17, 0.98), (100, 0.99)])
@@ -77,7 +77,7 @@ def test_saturated_one_hot_labels_come_out_where_features_are_not_negative(
     found = recover(made.gradients, made.weights, family="one-hot", nonnegative=True)
 
     assert np.mean((found.hard == made.labels.argmax(axis=1))[informative]) >= least
-    unknown = np.array([status is Status.NO_INFORMATION for status in found.status])
+    unknown = np.array([status is RecoveryStatus.NO_INFORMATION for status in found.status])
     assert unknown[~made.gradients.any(axis=(1, 2))].all()
     assert not unknown[np.abs(made.gradients).max(axis=(1, 2)) > 1e-34].any()
 
@@ -100,7 +100,7 @@ def test_well_trained_mixup_is_told_from_a_label_that_only_explains_the_large_en
 
     found = recover(made.gradients, made.weights, family="mixup")
 
-    unique = np.array([status is Status.UNIQUE for status in found.status])
+    unique = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     right = np.abs(found.labels - made.labels).sum(axis=1) < 1e-3
     small = np.sort(np.abs(made.gradients).max(axis=2), axis=1)[:, 0] < 1e-6
     assert small.sum() > 30
@@ -112,7 +112,7 @@ def test_what_underflow_has_left_is_no_information() -> None:
     weights = np.array([[0.0], [1.0], [2.0], [3.0]], dtype=np.float32)
     gradient = np.array([[4e-44], [0.0], [0.0], [-4e-44]], dtype=np.float32)
 
-    assert recover(gradient, weights).status == (Status.NO_INFORMATION,)
+    assert recover(gradient, weights).status == (RecoveryStatus.NO_INFORMATION,)
 
 
 @pytest.mark.parametrize("factor", [1, 4, 16])
@@ -121,7 +121,7 @@ def test_intervals_hold_the_truth(make: Callable[..., Any], factor: int) -> None
 
     found = recover(made.gradients, made.weights, family="smoothing", nonnegative=True)
 
-    lost = np.array([status is Status.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
+    lost = np.array([status is RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
     weight = made.labels.max(axis=1)
     inside = (found.lightest <= weight + 1e-3) & (found.heaviest >= weight - 1e-3)
     assert lost.any()
@@ -147,7 +147,7 @@ def test_known_biases_that_saturate_the_softmax_mislead_nobody(seed: int, family
 
     found = recover(gradients, weights, family=family, bias=bias)
 
-    unique = np.array([status is Status.UNIQUE for status in found.status])
+    unique = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     right = np.abs(found.labels - labels).sum(axis=1) < 1e-3
     assert right[unique].all()
     assert unique.mean() > 0.3

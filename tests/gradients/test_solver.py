@@ -16,7 +16,7 @@ from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.candidates import _pairs
 from labelinf_gradients.recovery.patterns import MIXUP, MIXUP_EQUAL, ONE_HOT, SMOOTHING, Pattern
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover, solve
 
 FAMILIES = ("one-hot", "smoothing", "mixup")
@@ -36,8 +36,8 @@ def test_labels_and_features_come_out_without_knowing_the_sign(
     assert np.abs(found.labels - made.labels).sum(axis=1).max() < limit
     assert np.abs(found.features - made.features).max() < 100 * limit
     # With as few classes as can be, float32 sometimes admits a second label; then it is said.
-    assert sum(status is Status.UNIQUE for status in found.status) >= (60 if dtype == "float64" else 57)
-    assert set(found.status) <= {Status.UNIQUE, Status.AMBIGUOUS}
+    assert sum(status is RecoveryStatus.UNIQUE for status in found.status) >= (60 if dtype == "float64" else 57)
+    assert set(found.status) <= {RecoveryStatus.UNIQUE, RecoveryStatus.AMBIGUOUS}
     assert np.median(found.confidence) > 0.99
 
 
@@ -57,15 +57,15 @@ def test_classes_of_equal_weights_make_no_answer_silently_wrong(
 
     found = recover(gradients, weights, family=family if asked == "known" else "auto", nonnegative=nonnegative)
 
-    certain = np.array([status is Status.UNIQUE for status in found.status])
+    certain = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     assert np.abs(found.labels - labels).sum(axis=1)[certain].max(initial=0) < 1e-3
     # Whatever is not certain is not wrong either: the truth is among what is listed, or an interval contains it.
     scales = np.linalg.norm(features, axis=1)
     listed = (np.abs(np.abs(found.candidates) - scales[:, None]) < 1e-3 * scales[:, None]).any(axis=1)
-    ambiguous = np.array([status is Status.AMBIGUOUS for status in found.status])
+    ambiguous = np.array([status is RecoveryStatus.AMBIGUOUS for status in found.status])
     if asked == "known":
         assert listed[ambiguous].all()
-        assert Status.UNEXPLAINED not in found.status
+        assert RecoveryStatus.UNEXPLAINED not in found.status
 
 
 @pytest.mark.parametrize("pattern", [SMOOTHING, MIXUP_EQUAL], ids=lambda item: item.name)
@@ -175,7 +175,7 @@ def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, f
     candidates = found.candidates[0]
     for expected in [scale, *scales_on_a_grid(problem, pattern)]:
         assert np.nanmin(np.abs(candidates - expected)) < 1e-4 * abs(expected)
-    if found.status[0] is Status.UNIQUE:
+    if found.status[0] is RecoveryStatus.UNIQUE:
         assert np.abs(found.labels[0] - label).sum() < 1e-3
 
 
@@ -207,12 +207,12 @@ def test_the_truth_is_among_the_answers_for_any_head_and_feature(
     assert found.directions is not None
     scale = x @ found.directions[0]  # plus or minus the norm of x
     assert np.nanmin(np.abs(found.candidates[0] - scale)) < 1e-4 * abs(scale)
-    if found.status[0] is Status.UNIQUE:
+    if found.status[0] is RecoveryStatus.UNIQUE:
         assert np.abs(found.labels[0] - label).sum() < 1e-3
         assert found.features[0] == pytest.approx(x, abs=1e-3 * np.abs(x).max())
 
 
-def share_of(status: Status, n_classes: int, family: str, pattern: Pattern, *, positive: bool) -> float:
+def share_of(status: RecoveryStatus, n_classes: int, family: str, pattern: Pattern, *, positive: bool) -> float:
     rng = np.random.default_rng(n_classes)
     made = [truth_and_problem(rng, n_classes, family) for _ in range(300)]
     signs = np.sign([scale for scale, _, _ in made])[:, None] if positive else 1.0
@@ -244,14 +244,14 @@ def test_identifiability_is_what_counting_says(
 ) -> None:
     # Shares of 300 draws; the wide bounds allow five standard deviations around simulated values.
     low, high = anywhere
-    assert low <= share_of(Status.UNIQUE, n_classes, family, pattern, positive=False) <= high
+    assert low <= share_of(RecoveryStatus.UNIQUE, n_classes, family, pattern, positive=False) <= high
     low, high = positive
-    assert low <= share_of(Status.UNIQUE, n_classes, family, pattern, positive=True) <= high
+    assert low <= share_of(RecoveryStatus.UNIQUE, n_classes, family, pattern, positive=True) <= high
 
 
 def test_two_classes_are_always_ambiguous_without_the_sign() -> None:
-    assert share_of(Status.AMBIGUOUS, 2, "one-hot", ONE_HOT, positive=False) == 1
-    assert share_of(Status.UNIQUE, 2, "one-hot", ONE_HOT, positive=True) == 1
+    assert share_of(RecoveryStatus.AMBIGUOUS, 2, "one-hot", ONE_HOT, positive=False) == 1
+    assert share_of(RecoveryStatus.UNIQUE, 2, "one-hot", ONE_HOT, positive=True) == 1
 
 
 @pytest.mark.parametrize("family", ["smoothing", "mixup"])
@@ -266,7 +266,7 @@ def test_a_zero_gradient_carries_no_information(make: Callable[..., Any]) -> Non
 
     found = recover(made.gradients, made.weights)
 
-    assert found.status == (Status.UNIQUE, Status.NO_INFORMATION)
+    assert found.status == (RecoveryStatus.UNIQUE, RecoveryStatus.NO_INFORMATION)
     assert found.hard[1] == -1
     assert found.confidence[1] == 0
     assert np.isnan(found.labels[1]).all()
@@ -277,7 +277,7 @@ def test_a_label_of_another_family_is_not_explained(make: Callable[..., Any]) ->
 
     found = recover(made.gradients, made.weights, family="one-hot")
 
-    assert set(found.status) == {Status.UNEXPLAINED}
+    assert set(found.status) == {RecoveryStatus.UNEXPLAINED}
 
 
 def test_features_are_asked_for_only_where_gradients_were_given() -> None:
@@ -318,10 +318,10 @@ def test_a_gradient_that_cannot_be_solved_says_nothing_against_the_others(make: 
 
     for row, status in enumerate(found.status):
         if row in (1, 4, 6):
-            assert status is Status.UNEXPLAINED
+            assert status is RecoveryStatus.UNEXPLAINED
             assert found.hard[row] == -1
         else:
-            assert status is whole.status[row] is Status.UNIQUE
+            assert status is whole.status[row] is RecoveryStatus.UNIQUE
             assert (found.labels[row] == whole.labels[row]).all()
 
 

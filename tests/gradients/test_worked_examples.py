@@ -7,7 +7,7 @@ import pytest
 
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Recovery, Status
+from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover, solve
 
 EXACT = 1e-9
@@ -22,7 +22,7 @@ def solved(odds: tuple[float, ...], label: tuple[float, ...], family: str, *, po
 def test_one_hot_of_three_classes_is_unique() -> None:
     found = solved((1, 2, 4), (1, 0, 0), "one-hot")
 
-    assert found.status == (Status.UNIQUE,)
+    assert found.status == (RecoveryStatus.UNIQUE,)
     assert found.candidates[0] == pytest.approx([1], abs=EXACT)
     assert found.labels[0] == pytest.approx([1, 0, 0], abs=EXACT)
 
@@ -30,7 +30,7 @@ def test_one_hot_of_three_classes_is_unique() -> None:
 def test_smoothing_of_four_classes_is_unique() -> None:
     found = solved((1, 2, 3, 4), (0.1, 0.7, 0.1, 0.1), "smoothing")
 
-    assert found.status == (Status.UNIQUE,)
+    assert found.status == (RecoveryStatus.UNIQUE,)
     assert found.candidates[0] == pytest.approx([1], abs=EXACT)
     assert found.labels[0] == pytest.approx([0.1, 0.7, 0.1, 0.1], abs=EXACT)
 
@@ -38,7 +38,7 @@ def test_smoothing_of_four_classes_is_unique() -> None:
 def test_mixup_of_four_classes_is_unique() -> None:
     found = solved((1, 2, 3, 4), (0.25, 0, 0, 0.75), "mixup")
 
-    assert found.status == (Status.UNIQUE,)
+    assert found.status == (RecoveryStatus.UNIQUE,)
     assert found.candidates[0] == pytest.approx([1], abs=EXACT)
     assert found.labels[0] == pytest.approx([0.25, 0, 0, 0.75], abs=EXACT)
 
@@ -46,7 +46,7 @@ def test_mixup_of_four_classes_is_unique() -> None:
 def test_one_hot_of_two_classes_has_two_solutions_where_the_prediction_is_wrong() -> None:
     found = solved((1, 3), (1, 0), "one-hot")
 
-    assert found.status == (Status.AMBIGUOUS,)
+    assert found.status == (RecoveryStatus.AMBIGUOUS,)
     assert np.sort(found.candidates[0]) == pytest.approx([-1, 1], abs=EXACT)
     problem = Problem(column=np.array([[-0.75, 0.75]]), slopes=np.log([[1.0, 3.0]]))
     assert problem.labels(np.array([1.0]))[0] == pytest.approx([1, 0], abs=EXACT)
@@ -57,7 +57,7 @@ def test_one_hot_of_two_classes_has_four_where_it_is_right_and_one_label_for_eac
     anywhere, positive = (solved((1, 3), (0, 1), "one-hot", positive=sign) for sign in (False, True))
 
     four = [-1.341822454747, -1, 1, 1.341822454747]
-    assert anywhere.status == (Status.AMBIGUOUS,)
+    assert anywhere.status == (RecoveryStatus.AMBIGUOUS,)
     assert np.sort(anywhere.candidates[0]) == pytest.approx(four, abs=EXACT)
     assert np.sort(positive.candidates[0]) == pytest.approx(four[2:], abs=EXACT)
     assert positive.labels[0] == pytest.approx([0, 1], abs=EXACT)
@@ -66,7 +66,7 @@ def test_one_hot_of_two_classes_has_four_where_it_is_right_and_one_label_for_eac
 def test_mixup_of_three_classes_has_three_solutions() -> None:
     found = solved((1, 2, 4), (0.4, 0.6, 0), "mixup")
 
-    assert found.status == (Status.AMBIGUOUS,)
+    assert found.status == (RecoveryStatus.AMBIGUOUS,)
     scales = np.sort(found.candidates[0])
     assert scales == pytest.approx([-3.161486760014, -1.155466548460, 1], abs=EXACT)
     slopes = np.log([[1.0, 2.0, 4.0]])
@@ -84,7 +84,7 @@ def test_a_saturated_smoothed_label_is_an_interval() -> None:
     found = recover(gradient, weights, family="smoothing", nonnegative=True)
 
     assert gradient[:, 0] == pytest.approx([1.5, -0.5, -0.5, -0.5], abs=EXACT)
-    assert found.status == (Status.SMOOTHING_FACTOR_UNIDENTIFIABLE,)
+    assert found.status == (RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,)
     assert found.hard[0] == 0
     assert found.lightest[0] <= 0.7 <= found.heaviest[0]
     assert found.lightest[0] < 0.45
@@ -94,5 +94,5 @@ def test_a_saturated_smoothed_label_is_an_interval() -> None:
 def test_a_zero_gradient_is_no_information() -> None:
     found = recover(np.zeros((4, 3)), np.ones((4, 3)))
 
-    assert found.status == (Status.NO_INFORMATION,)
+    assert found.status == (RecoveryStatus.NO_INFORMATION,)
     assert found.hard.tolist() == [-1]

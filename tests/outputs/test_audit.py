@@ -23,7 +23,7 @@ from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs
 from labelinf_outputs.game.view import Outputs, View
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 BUILDER = Builder(Host.load(strict=True))
 M = 600
@@ -86,7 +86,7 @@ def test_a_memorising_model_leaks(tmp_path: Path) -> None:
 
 def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) -> None:
     """Nominal epsilon .3. Ten seeds of the broken one; the right one is wrongly accused in at most 5 % of audits."""
-    keep = auditing.label_dp_ceiling(0.3, 2)
+    keep = epsilon_bounds.label_dp_ceiling(0.3, 2)
     caught = [
         audited(files(tmp_path, keep, seed=seed, resample=True), claim=Claim(epsilon=0.3)).refuted for seed in range(10)
     ]
@@ -279,7 +279,7 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     good, bad = (tmp_path / name for name in ("good", "bad"))
     good.mkdir()
     bad.mkdir()
-    keep = auditing.label_dp_ceiling(0.3, 2)
+    keep = epsilon_bounds.label_dp_ceiling(0.3, 2)
     honest, broken = files(good, keep), files(bad, keep, resample=True)
 
     held = cli("--probabilities", honest["predictions"], "--canaries", honest["canaries"], "--epsilon", "0.3")
@@ -318,7 +318,7 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
 
 
 def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
-    given = files(tmp_path, keep=auditing.label_dp_ceiling(1.0, 2))
+    given = files(tmp_path, keep=epsilon_bounds.label_dp_ceiling(1.0, 2))
     arguments = ("--probabilities", given["predictions"], "--canaries", given["canaries"], "--epsilon", "1")
 
     result = cli(*arguments)

@@ -20,7 +20,7 @@ from labelinf_outputs.game.channel import OutputChannel, ranked
 from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 RNG = np.random.default_rng(0)
 
@@ -54,7 +54,7 @@ def test_honest_attacks_reach_the_ceiling_and_do_not_exceed_it(
 ) -> None:
     """510 canaries, ceiling .7311: an honest attack fails one of the last three with probability below 2 % each."""
     correct, n, sham, trained = counts(memorising, attack)
-    ceiling = auditing.label_dp_ceiling(1.0, 2)
+    ceiling = epsilon_bounds.label_dp_ceiling(1.0, 2)
 
     assert trained > 0.98
     assert clopper_pearson(correct, n, 0.98).high > ceiling
@@ -68,7 +68,7 @@ def test_attacks_that_read_the_loss_exceed_it_and_are_caught(
 ) -> None:
     correct, n, sham, _ = counts(memorising, attack)
 
-    assert p_value(correct, n, auditing.label_dp_ceiling(1.0, 2)) < 1e-9
+    assert p_value(correct, n, epsilon_bounds.label_dp_ceiling(1.0, 2)) < 1e-9
     assert p_value(sham, n, 0.5) < 1e-9
 
 
@@ -82,7 +82,7 @@ def accused(defence: OutputDefence, seeds: int) -> int:
     for seed in range(seeds):
         game = Game(channel.plan, data, (defence,), seed)
         hits = ranked(Threshold().run(game.oracle(threat), RNG), game.member(0).planted)
-        found += auditing.one_run_epsilon(hits, n_canaries=600).epsilon > 0.3
+        found += epsilon_bounds.one_run_epsilon(hits, n_canaries=600).epsilon > 0.3
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
-from labelinf_core.testing import Outcome, checks_of, run_checks
+from labelinf_core.testing import CheckOutcome, checks_of, run_checks
 
 PLAYED, REFERENCED = "attack:fake-raises:guesses-every-record", "attack:fake-raises:has-a-reference"
 
@@ -24,8 +24,8 @@ def test_a_known_failure_is_told_with_its_reason_and_a_mended_one_is_a_failure(h
 
     known, mended = checks[PLAYED].result(), checks[REFERENCED].result()
 
-    assert (known.outcome, known.reason) == (Outcome.EXPECTED, "it raises by design")
-    assert mended.outcome is Outcome.FAILED
+    assert (known.outcome, known.reason) == (CheckOutcome.EXPECTED, "it raises by design")
+    assert mended.outcome is CheckOutcome.FAILED
     assert mended.reason == "it is kept, though it was expected to be broken: none was written"
 
 

@@ -13,10 +13,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.committed import Commitment
-from labelinf_outputs.audit.findings import Bout, Claim, Finding, Word, judge
+from labelinf_outputs.audit.findings import Bout, Claim, Finding, Word, findings_of
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
-from labelinf_privacy.auditing import label_dp_ceiling
+from labelinf_privacy.epsilon_bounds import label_dp_ceiling
 from labelinf_privacy.randomised_response import perturb
 
 
@@ -56,7 +56,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
             placebo=guess.labels == rng.integers(0, 2, m),
             trained=guess.labels == labels,
         )
-        return judge([bout], threat, Claim(epsilon=epsilon), committed)[0]
+        return findings_of([bout], threat, Claim(epsilon=epsilon), committed)[0]
 
     honest, broken = audited(trained), audited(planted)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.search.algorithm import search
 from labelinf_gradients.search.loss import label_loss
@@ -37,4 +37,4 @@ def test_the_exact_solver_returns_the_truth_or_says_that_it_cannot_know() -> Non
 
     assert exact.labels[0] == pytest.approx(LABEL, abs=1e-6)
     wrong = np.abs(rounded.labels[0] - LABEL).sum() > 1e-3
-    assert not (wrong and rounded.status[0] is Status.UNIQUE)
+    assert not (wrong and rounded.status[0] is RecoveryStatus.UNIQUE)

@@ -8,7 +8,7 @@ import pytest
 from labelinf_gradients.attacks.idlg import odd_one_out
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 WEIGHTS = np.array([[800.0], [0], [1], [-800]])
@@ -26,7 +26,7 @@ def test_the_false_root_is_no_label_unless_the_class_is_the_least_likely(label: 
 
     assert problem.labels(np.array([-1.0]))[0, label] == -1
     found = recover(gradient(label), WEIGHTS, family="one-hot")
-    assert found.status == (Status.UNIQUE,)
+    assert found.status == (RecoveryStatus.UNIQUE,)
     assert found.hard[0] == label
 
 
@@ -34,9 +34,9 @@ def test_the_least_likely_class_is_ambiguous_until_features_are_known_to_be_non_
     anywhere = recover(gradient(3), WEIGHTS, family="one-hot")
     positive = recover(gradient(3), WEIGHTS, family="one-hot", nonnegative=True)
 
-    assert anywhere.status == (Status.AMBIGUOUS,)
+    assert anywhere.status == (RecoveryStatus.AMBIGUOUS,)
     assert sorted(anywhere.candidates[0]) == [-1, 1]
-    assert positive.status == (Status.UNIQUE,)
+    assert positive.status == (RecoveryStatus.UNIQUE,)
     assert positive.hard[0] == 3
 
 
@@ -58,5 +58,5 @@ def test_beside_the_sign_rule_on_random_saturated_networks() -> None:
     assert signs < 0.7
     assert np.mean(found.hard == truth) > 0.9
     assert np.mean(known.hard == truth) > 0.98
-    certain = np.array([status is Status.UNIQUE for status in found.status])
+    certain = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     assert (found.hard == truth)[certain].all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.game.networks import Layer, Perceptron
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 NETWORK = Perceptron(layers=(Layer(weights=1000 * np.eye(3)),))
@@ -20,5 +20,5 @@ def test_every_label_can_be_behind_it(k: int, x: str) -> None:
 
     assert not gradient.any()
     found = recover(gradient, NETWORK.classifier.weights, family="one-hot")
-    assert found.status == (Status.NO_INFORMATION,)
+    assert found.status == (RecoveryStatus.NO_INFORMATION,)
     assert found.hard[0] == -1

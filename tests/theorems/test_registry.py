@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_core import Statement, Status
+from labelinf_core import Statement, StatementStatus
 from labelinf_core.cli.theorems import called_to_mind
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
@@ -68,7 +68,7 @@ def test_the_tests_it_names_exist(statement: Statement) -> None:
 
 @every_statement
 def test_what_is_not_true_as_printed_shows_why(statement: Statement) -> None:
-    assert (statement.status is Status.OK) or statement.counterexample
+    assert (statement.status is StatementStatus.OK) or statement.counterexample
     assert statement.worked or statement.counterexample
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.published.matching import matching_table
 from labelinf_gradients.published.victims import Victims, fully_connected
@@ -115,18 +115,18 @@ def noise_table(n: int, epochs: tuple[int, ...] = _EPOCHS) -> Table:
 def reconstruction() -> Reproduced:
     """Compute the tables; with PyTorch, gradient matching too."""
     clean, noise = clean_table(300), noise_table(40)
-    findings = [
-        Finding(says="least median over trainings and families, dB", value=min(row[3] for row in clean.rows)),
-        Finding(says="most an 8-bit image shows of it, dB", value=max(row[6] for row in clean.rows)),
-        Finding(says="slowest, CPU ms a sample", value=max(row[8] for row in clean.rows)),
+    remarks = [
+        Remark(says="least median over trainings and families, dB", value=min(row[3] for row in clean.rows)),
+        Remark(says="most an 8-bit image shows of it, dB", value=max(row[6] for row in clean.rows)),
+        Remark(says="slowest, CPU ms a sample", value=max(row[8] for row in clean.rows)),
     ]
     tables = [clean, noise]
     if importlib.util.find_spec("torch") is None:
-        findings.append(Finding(says="gradient matching on a convolutional network", value="needs labelinf[torch]"))
+        remarks.append(Remark(says="gradient matching on a convolutional network", value="needs labelinf[torch]"))
     else:
         tables.append(matching_table(images=2, iterations=600))
     return Reproduced(
         title="Inputs behind recovered labels (Wang et al., ICLR 2024, Sections 3.3, 4.3 and 5.1)",
         tables=tuple(tables),
-        findings=tuple(findings),
+        remarks=tuple(remarks),
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered
@@ -190,11 +190,11 @@ def table5(samples: int = 100) -> Reproduced:
                 rows=honest,
             ),
         ),
-        findings=(
-            Finding(says="growth of the printed L_s, 1e-4 to 1e-2, per decade", value=_per_decade(PRINTED_LOSS[:3])),
-            Finding(says="expected of a standard deviation", value=10.0),
-            Finding(says="expected of a variance", value=round(10**0.5, 2)),
-            Finding(says="hard labels that row sums still find at variance 0.1", value=honest[-2][3]),
+        remarks=(
+            Remark(says="growth of the printed L_s, 1e-4 to 1e-2, per decade", value=_per_decade(PRINTED_LOSS[:3])),
+            Remark(says="expected of a standard deviation", value=10.0),
+            Remark(says="expected of a variance", value=round(10**0.5, 2)),
+            Remark(says="hard labels that row sums still find at variance 0.1", value=honest[-2][3]),
         ),
     )
 

@@ -29,7 +29,7 @@ from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import patterns_for
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import Status
+from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def reconstruct(network: Perceptron, releases: Mapping[str, NDArray[Any]], *, fa
     found = recover(last, classifier.weights, family=family, bias=classifier.bias, nonnegative=network.nonnegative)
     errors = softmax(found.features @ classifier.weights.T.astype(np.float64) + _offsets(network)) - found.labels
     inputs = inputs_by_recursion(network, releases, found.features, errors)
-    determined = np.array([status is Status.UNIQUE for status in found.status])
+    determined = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     return Reconstruction(inputs=inputs, labels=found.labels, determined=determined)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from labelinf_gradients.recovery.results import Precision, Status
+from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ __all__ = ["SAME_LABEL", "Answers", "distinct"]
 
 SAME_LABEL = 1e-3  #: L1 distance up to which two labels are one
 _FIELDS = ("labels", "scales", "residual", "rival", "error", "lightest", "heaviest", "status", "families", "complete")
-_DEFINITE = frozenset({Status.UNIQUE, Status.UNEXPLAINED, Status.NO_INFORMATION})
+_DEFINITE = frozenset({RecoveryStatus.UNIQUE, RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
 _SAME_SCALE = 1e-3  # relative
 
 
@@ -52,7 +52,7 @@ class Answers:
             error=np.full(n, np.inf),
             lightest=np.full(n, 0.0),
             heaviest=np.full(n, 1.0),
-            status=np.full(n, Status.NO_INFORMATION, dtype=object),
+            status=np.full(n, RecoveryStatus.NO_INFORMATION, dtype=object),
             families=np.full(n, None, dtype=object),
             complete=np.ones(n, dtype=bool),
             candidates=np.full((n, 1), np.nan),
@@ -79,10 +79,10 @@ class Answers:
             one.rival[differs] = np.minimum(one.rival, two.residual)[differs]
             unsure = differs & precision.comparable(one.rival, one.residual)
             unsure |= np.array([status not in _DEFINITE for status in two.status])
-            one.status[unsure & (one.status == Status.UNIQUE)] = Status.AMBIGUOUS
+            one.status[unsure & (one.status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
         self.put(rows, before)
         better = (other.residual < before.residual) & ~precision.comparable(before.residual, other.residual)
-        better |= before.status == Status.NO_INFORMATION
+        better |= before.status == RecoveryStatus.NO_INFORMATION
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
         self._list(rows, np.where(better[:, None], *_both(before.candidates, other.candidates)))

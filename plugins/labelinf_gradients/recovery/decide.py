@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_gradients.recovery.answers import SAME_LABEL, Answers, distinct
-from labelinf_gradients.recovery.results import Precision, Status
+from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["decide"]
 
-_UNIDENTIFIABLE = {False: Status.SMOOTHING_FACTOR_UNIDENTIFIABLE, True: Status.MIXING_WEIGHT_UNIDENTIFIABLE}
+_UNIDENTIFIABLE = {
+    False: RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,
+    True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
+}
 _WIDEST_ERROR = 1e-3  # L1: beyond it the weight of a label is an interval, not a number
 
 
@@ -49,13 +52,13 @@ def decide(problem: Problem, scored: Scored, pattern: Pattern, precision: Precis
     weight = answers.labels[rows].max(axis=1)
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
-    _judge(problem, answers, pattern, precision, positive)
+    _set_status(problem, answers, pattern, precision, positive)
     return answers
 
 
-def _judge(problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool) -> None:
-    answers.status[:] = Status.UNIQUE
-    answers.status[precision.comparable(answers.rival, answers.residual)] = Status.AMBIGUOUS
+def _set_status(problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool) -> None:
+    answers.status[:] = RecoveryStatus.UNIQUE
+    answers.status[precision.comparable(answers.rival, answers.residual)] = RecoveryStatus.AMBIGUOUS
     if pattern.has_weight:
         unsure = ~(answers.error <= _WIDEST_ERROR)
         rows = np.flatnonzero(saturated(problem.column, pattern, precision))
@@ -65,7 +68,7 @@ def _judge(problem: Problem, answers: Answers, pattern: Pattern, precision: Prec
             answers.put(rows, settled)
         unsure[rows] = True
         answers.status[unsure] = _UNIDENTIFIABLE[pattern.zero]
-    answers.status[~(answers.residual <= precision.tolerance)] = Status.UNEXPLAINED
+    answers.status[~(answers.residual <= precision.tolerance)] = RecoveryStatus.UNEXPLAINED
     answers.complete[:] = answers.status != _UNIDENTIFIABLE[pattern.zero]
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.recovery.patterns import Pattern
 
-__all__ = ["FLOAT32", "FLOAT64", "Precision", "Recovery", "Status"]
+__all__ = ["FLOAT32", "FLOAT64", "Precision", "Recovery", "RecoveryStatus"]
 
 
-class Status(enum.Enum):
+class RecoveryStatus(enum.Enum):
     """What the attacker can say about one recovered label without ever seeing the truth."""
 
     UNIQUE = "unique"
@@ -79,7 +79,7 @@ class Recovery:
         labels: Soft labels, shape ``(n, C)``; NaN where there is no candidate at all.
         scales: ``t``, the signed norm of the feature along its direction, shape ``(n,)``; NaN as above.
         directions: ``v``, shape ``(n, I)``; None when only the scalar problem was given.
-        status: What the evidence says, shape ``(n,)``, of :class:`Status`.
+        status: What the evidence says, shape ``(n,)``, of :class:`RecoveryStatus`.
         residual: Share of the gradient outside S that the label leaves unexplained, shape ``(n,)``.
         rival: The same for the best candidate with another label, shape ``(n,)``; infinite when there is none.
         error: Estimated L1 error of the label from rounding alone, shape ``(n,)``.
@@ -93,7 +93,7 @@ class Recovery:
     labels: NDArray[np.float64]
     scales: NDArray[np.float64]
     directions: NDArray[np.float64] | None
-    status: tuple[Status, ...]
+    status: tuple[RecoveryStatus, ...]
     residual: NDArray[np.float64]
     rival: NDArray[np.float64]
     error: NDArray[np.float64]

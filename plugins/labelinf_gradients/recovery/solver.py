@@ -31,7 +31,7 @@ from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.patterns import Pattern, patterns_for
 from labelinf_gradients.recovery.polish import polish
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery, Status
+from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery, RecoveryStatus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +86,7 @@ def recover(
         precision = FLOAT64 if gradients.dtype == np.float64 else FLOAT32
     found = solve(problem, family=family, positive=nonnegative, precision=precision, directions=parts.direction)
     told = zip(found.status, broken, strict=True)
-    return attrs.evolve(found, status=tuple(Status.UNEXPLAINED if lost else status for status, lost in told))
+    return attrs.evolve(found, status=tuple(RecoveryStatus.UNEXPLAINED if lost else status for status, lost in told))
 
 
 def solve(

@@ -22,7 +22,7 @@ from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, re
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.game.effects import Batched, Clipped, Rounded
 from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, pipeline
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["RULES"]
 
@@ -174,7 +174,7 @@ def _holds(defence: GradientDefence, before: tuple[GradientDefence, ...]) -> Non
     told, _ = pipeline(_threat(n_classes=2), (*before, defence))
     certified = GradientCertificate().ceilings(told)
     stated = [ceiling.accuracy for ceiling in (*certified, *defence.ceilings(told))]
-    ceiling = min([auditing.label_dp_ceiling(told.label_epsilon, 2, told.label_delta), *stated])
+    ceiling = min([epsilon_bounds.label_dp_ceiling(told.label_epsilon, 2, told.label_delta), *stated])
     if math.isclose(ceiling, 1):
         raise NotApplicableError("certificate: none")
     rng = np.random.default_rng(1)

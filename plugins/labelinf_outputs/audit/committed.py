@@ -19,7 +19,7 @@ from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.channel import ranked
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["Commitment", "commit"]
 
@@ -83,8 +83,8 @@ def _rehearsed(
     except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
         return {}
     return {
-        guesses: float(np.mean([auditing.committed_epsilon(item, guesses, **known).epsilon for item in hits]))  # type: ignore[arg-type]
-        for guesses in auditing.guess_counts(threat.n_records)
+        guesses: float(np.mean([epsilon_bounds.committed_epsilon(item, guesses, **known).epsilon for item in hits]))  # type: ignore[arg-type]
+        for guesses in epsilon_bounds.guess_counts(threat.n_records)
     }
 
 

@@ -16,9 +16,10 @@ from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.game.view import View
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
+from labelinf_privacy.epsilon_bounds import EpsilonBound
 
-__all__ = ["Audit", "Bout", "Claim", "Conclusion", "Finding", "Word", "judge"]
+__all__ = ["Audit", "Bout", "Claim", "Conclusion", "Finding", "Word", "findings_of"]
 
 
 class Word(enum.Enum):
@@ -98,9 +99,9 @@ class Finding:
         placebo_share: Share of the guesses of the redrawn labels that are correct, with its interval.
         memorised: Share of the guesses that are the label the model was trained on, where that is known. No label-DP
             mechanism is meant to lower it.
-        epsilon: What the committed guesses prove at error probability ``auditing.BETA``; None of other attacks.
+        epsilon: What the committed guesses prove at error probability ``epsilon_bounds.BETA``; None of other attacks.
         p_claim: p-value of the claim by the committed guesses; exact for delta = 0, an upper bound for delta > 0
-            (:func:`labelinf_privacy.auditing.claim_p_value`). 1 without a claim, and of other attacks.
+            (:func:`labelinf_privacy.epsilon_bounds.claim_p_value`). 1 without a claim, and of other attacks.
     """
 
     attack: str
@@ -114,7 +115,7 @@ class Finding:
     p_placebo: float = 1.0
     placebo_share: Interval | None = None
     memorised: Interval | None = None
-    epsilon: auditing.EpsilonBound | None = None
+    epsilon: EpsilonBound | None = None
     p_claim: float = 1.0
 
 
@@ -204,7 +205,7 @@ class Bout:
     trained: NDArray[np.bool_] | None
 
 
-def judge(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: Commitment) -> list[Finding]:
+def findings_of(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: Commitment) -> list[Finding]:
     """Count every bout; the committed one against the claim, all against chance.
 
     Args:
@@ -237,14 +238,14 @@ def judge(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: 
 
 def _counted(
     bout: Bout, threat: OutputThreat, claim: Claim, committed: Commitment
-) -> tuple[auditing.EpsilonBound | None, float]:
+) -> tuple[EpsilonBound | None, float]:
     if bout.attack != committed.attack:
         return None, 1.0
     n_canaries, n_classes, delta = threat.n_records, threat.n_classes, claim.delta
-    bound = auditing.committed_epsilon(
+    bound = epsilon_bounds.committed_epsilon(
         bout.ranked, committed.guesses, n_canaries=n_canaries, n_classes=n_classes, delta=delta
     )
-    p_claim = auditing.claim_p_value(
+    p_claim = epsilon_bounds.claim_p_value(
         bound.correct, bound.guesses, claim.epsilon, n_classes=n_classes, delta=delta, n_canaries=n_canaries
     )
     return bound, p_claim
@@ -259,7 +260,7 @@ def _share(correct: NDArray[np.bool_]) -> Interval | None:
     return clopper_pearson(int(correct.sum()), correct.size) if correct.size else None
 
 
-def _word(view: View, p_placebo: float, p_chance: float, bound: auditing.EpsilonBound | None, claim: Claim) -> Word:
+def _word(view: View, p_placebo: float, p_chance: float, bound: EpsilonBound | None, claim: Claim) -> Word:
     if p_placebo <= LEVEL:
         return Word.VIEW_REVEALS if view.reveals_label else Word.LEAKY
     if bound is not None and bound.epsilon > claim.epsilon:

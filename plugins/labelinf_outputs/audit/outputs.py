@@ -20,12 +20,12 @@ from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_outputs.audit.committed import commit
-from labelinf_outputs.audit.findings import Audit, Bout, Claim, Finding, Word, judge
+from labelinf_outputs.audit.findings import Audit, Bout, Claim, Finding, Word, findings_of
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.validity import carries_signal, voids
 from labelinf_outputs.game.channel import ranked
 from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["audit_outputs", "output_attacks"]
 
@@ -80,14 +80,14 @@ def audit_outputs(
     bouts = [item for item in tried if isinstance(item, Bout)]
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
-    judged = {item.attack: item for item in judge(bouts, threat, claim, committed)}
+    found_by = {item.attack: item for item in findings_of(bouts, threat, claim, committed)}
     return Audit(
         n_canaries=threat.n_records,
         n_classes=n_classes,
         claim=claim,
-        ceiling=auditing.label_dp_ceiling(claim.epsilon, n_classes, claim.delta),
+        ceiling=epsilon_bounds.label_dp_ceiling(claim.epsilon, n_classes, claim.delta),
         committed=committed,
-        findings=tuple(judged[item.attack] if isinstance(item, Bout) else item for item in tried),
+        findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
         voids=voids(planted),
         signal=None if planted.control is None else carries_signal(planted),
         sealed=planted.sealed,

@@ -10,7 +10,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.output import OutputThreat
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
 
 __all__ = ["PlantedLabels"]
@@ -76,8 +76,8 @@ def _provable(threat: OutputThreat) -> BoundValue:
         title=f"epsilon that {threat.n_records} canaries can prove",
         direction=Direction.CEILING,
         quantity="epsilon",
-        value=auditing.provable_epsilon(threat.n_records, threat.n_classes, delta=delta),
+        value=epsilon_bounds.provable_epsilon(threat.n_records, threat.n_classes, delta=delta),
         formula="by bisection: p-value = beta / 4" if delta else pure,
-        conditions=f"one model, every guess right, error probability {auditing.BETA:g}, delta = {delta:.4g}",
+        conditions=f"one model, every guess right, error probability {epsilon_bounds.BETA:g}, delta = {delta:.4g}",
         statement=f"Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem {'5.2' if delta else '5.1'}",
     )

@@ -30,7 +30,7 @@ from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGues
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["OutputChannel", "ranked"]
 
@@ -186,9 +186,9 @@ def _audited(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Audite
     """Set the certificate against the guesses, the most confident ones first, for the shares fixed beforehand."""
     found, delta = ranked(guess, victim.planted), threat.label_delta
     provable = delta == 0 or threat.n_classes == 2  # for more classes it is not proved for delta > 0
-    sizes = auditing.guess_counts(victim.planted.size)
+    sizes = epsilon_bounds.guess_counts(victim.planted.size)
     each = [
-        auditing.claim_p_value(
+        epsilon_bounds.claim_p_value(
             int(found[:size].sum()),
             min(size, found.size),
             threat.label_epsilon,
@@ -207,9 +207,11 @@ def _audited(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Audite
     )
 
 
-def _proved(found: NDArray[np.bool_], victim: Member, threat: OutputThreat) -> auditing.EpsilonBound:
+def _proved(found: NDArray[np.bool_], victim: Member, threat: OutputThreat) -> epsilon_bounds.EpsilonBound:
     delta = threat.label_delta if threat.n_classes == 2 else 0.0
-    return auditing.one_run_epsilon(found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=delta)
+    return epsilon_bounds.one_run_epsilon(
+        found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=delta
+    )
 
 
 def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import special
 
 from labelinf_core.evaluator.statistics import holm, p_value
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = [
     "Entry",
@@ -128,7 +128,7 @@ def entries() -> tuple[Entry, ...]:
 
 def _entry(row: Row, attack: str) -> Entry:
     correct = _correct(row, attack)
-    ceiling = auditing.label_dp_ceiling(row.epsilon, 2)
+    ceiling = epsilon_bounds.label_dp_ceiling(row.epsilon, 2)
     return Entry(
         row=row,
         attack=attack,
@@ -192,7 +192,7 @@ class Fit:
 
 def keeps(epsilon: float, *, resampling: bool) -> float:
     """Return the probability that a label survives: p under randomised response, ``(1 + p) / 2`` when it resamples."""
-    p = auditing.label_dp_ceiling(epsilon, 2)
+    p = epsilon_bounds.label_dp_ceiling(epsilon, 2)
     return (1 + p) / 2 if resampling else p
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from labelinf_core.plugin.reproductions import Finding, Reproduced, Table
+from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
 from labelinf_outputs.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
@@ -20,7 +20,7 @@ def blia_tables() -> Reproduced:
     return Reproduced(
         title="Khan et al., BLIA, 2025: 84 success rates, from the printed figures",
         tables=(_all_entries(found), _above_ceiling(found), _identity(), _fits(), _budgets()),
-        findings=tuple(_findings(found)),
+        remarks=tuple(_remarks(found)),
     )
 
 
@@ -94,7 +94,7 @@ def _budgets() -> Table:
     )
 
 
-def _findings(found: tuple[Entry, ...]) -> Iterator[Finding]:
+def _remarks(found: tuple[Entry, ...]) -> Iterator[Remark]:
     limited = [item for item in found if math.isfinite(item.row.epsilon)]
     counts = {
         "entries": len(found),
@@ -108,8 +108,8 @@ def _findings(found: tuple[Entry, ...]) -> Iterator[Finding]:
             row.delta_margin < row.threshold for row in rows()
         ),
     }
-    yield from (Finding(says=says, value=value) for says, value in counts.items())
-    yield Finding(says="IMDB, (1 + threshold) / 2: p-value of the fit", value=loss_identity().p_value)
+    yield from (Remark(says=says, value=value) for says, value in counts.items())
+    yield Remark(says="IMDB, (1 + threshold) / 2: p-value of the fit", value=loss_identity().p_value)
     for resampling, name in ((False, "randomised response"), (True, "resampling")):
         fit = threshold_fit("IMDB", resampling=resampling)
-        yield Finding(says=f"IMDB thresholds under {name}: p-value of the fit", value=fit.p_value)
+        yield Remark(says=f"IMDB thresholds under {name}: p-value of the fit", value=fit.p_value)

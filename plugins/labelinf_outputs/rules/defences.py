@@ -19,7 +19,7 @@ from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
 from labelinf_outputs.game.output import OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Predictor, Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["RULES"]
 
@@ -207,7 +207,7 @@ def _stays_below(ceilings: Sequence[float], values: Floats, labels: Labels) -> N
 def _proves_no_more(threat: OutputThreat, ranked: NDArray[np.bool_]) -> None:
     if threat.label_delta > 0 and threat.n_classes > 2:
         return  # the bound is proved for two classes
-    proved = auditing.one_run_epsilon(
+    proved = epsilon_bounds.one_run_epsilon(
         ranked, n_canaries=ranked.size, n_classes=threat.n_classes, beta=_IMPROBABLE, delta=threat.label_delta
     )
     require(

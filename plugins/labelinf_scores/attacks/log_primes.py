@@ -30,7 +30,7 @@ from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_design import most_labels, promise_of, unplayable
-from labelinf_scores.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, recover
+from labelinf_scores.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, read_blocks
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach, tells_nothing
 
@@ -119,7 +119,7 @@ class LogPrimes(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""
         query = self.design(oracle.threat)
-        scored = recover(oracle, [query], self.decoder)
+        scored = read_blocks(oracle, [query], self.decoder)
         return Guess(
             labels=likeliest_labels(certainly(scored, oracle.threat), oracle.threat),
             evidence={

@@ -27,7 +27,7 @@ from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.prime_design import most_labels, prime_queries, promise_of, unplayable
-from labelinf_scores.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, recover
+from labelinf_scores.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, read_blocks
 
 __all__ = ["PrimeBlocks"]
 
@@ -75,7 +75,7 @@ class PrimeBlocks(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""
         queries = self.design(oracle.threat)
-        scored = recover(oracle, queries, self.decoder)
+        scored = read_blocks(oracle, queries, self.decoder)
         return Guess(
             labels=likeliest_labels(certainly(scored, oracle.threat), oracle.threat),
             evidence={

@@ -35,7 +35,7 @@ from labelinf_scores.plans.sizing import reach
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LEFT_OUT", "OutcomeRows", "SubsetInference", "outcome_gaps"]
+__all__ = ["LEFT_OUT", "SubsetInference", "SubsetRows", "outcome_gaps"]
 
 _MOST_ROWS = 64
 _PLACES = 3  # last places of the sum that its roundings are taken to move it by, beyond those of equal rows
@@ -59,12 +59,12 @@ class SubsetInference(ScoreAttack):
         """There must be a subset, two classes, and no noise but the subset itself."""
         if unfit := _unfit(threat):
             return unfit
-        return "" if OutcomeRows.of(threat).gaps else "no record stands out from the error of the score"
+        return "" if SubsetRows.of(threat).gaps else "no record stands out from the error of the score"
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask about all records, and again about those that may still show."""
         threat = oracle.threat
-        rows = OutcomeRows.of(threat)
+        rows = SubsetRows.of(threat)
         found = np.full(threat.n_records, _UNREAD, dtype=np.intp)
         passes = 0
         try:
@@ -107,7 +107,7 @@ def outcome_gaps(least: float, widest: float) -> Iterator[float]:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class OutcomeRows:
+class SubsetRows:
     """The rows of one query, widest last.
 
     Attributes:
@@ -121,7 +121,7 @@ class OutcomeRows:
     gaps: tuple[float, ...]
 
     @classmethod
-    def of(cls, threat: ScoreThreat) -> OutcomeRows:
+    def of(cls, threat: ScoreThreat) -> SubsetRows:
         """Lay as many rows as the error of a score and the clip leave room for."""
         probe, error = Probe(threat=threat), _error(threat)
         # Sums as close as can be leave no room to tell an answer that is about something else.
@@ -176,7 +176,7 @@ def _error(threat: ScoreThreat) -> float:
     return max(_FINEST, released + added)
 
 
-def _read(oracle: ScoreOracle, rows: OutcomeRows, block: NDArray[np.intp], found: NDArray[np.intp]) -> None:
+def _read(oracle: ScoreOracle, rows: SubsetRows, block: NDArray[np.intp], found: NDArray[np.intp]) -> None:
     """Ask about a block once and write down what shows."""
     predictions = np.tile(rows.probe.neutral, (oracle.threat.n_records, 1))
     predictions[block] = rows.predictions[: len(block)]

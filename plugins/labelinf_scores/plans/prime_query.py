@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from labelinf_scores.game.oracle import ScoreOracle
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["NEAREST", "PRINTED", "ROUNDING", "PrimeQuery", "recover"]
+__all__ = ["NEAREST", "PRINTED", "ROUNDING", "PrimeQuery", "read_blocks"]
 
 ROUNDING = "rounding"  #: the nearest integer, and which primes divide it
 NEAREST = "nearest"  #: the nearest divisor of the product of all primes in use
@@ -180,7 +180,7 @@ class PrimeQuery:
         return class_of[found]
 
 
-def recover(oracle: ScoreOracle, queries: Sequence[PrimeQuery], decoder: str) -> NDArray[np.intp]:
+def read_blocks(oracle: ScoreOracle, queries: Sequence[PrimeQuery], decoder: str) -> NDArray[np.intp]:
     """Ask about block after block while the budget lasts.
 
     Args:

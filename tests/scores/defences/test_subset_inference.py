@@ -12,7 +12,7 @@ import pytest
 from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.attacks.averaging import Averaging
-from labelinf_scores.attacks.subset_inference import LEFT_OUT, OutcomeRows, SubsetInference, outcome_gaps
+from labelinf_scores.attacks.subset_inference import LEFT_OUT, SubsetInference, SubsetRows, outcome_gaps
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.permute_labels import PermuteLabels
@@ -52,7 +52,7 @@ def test_one_answer_tells_membership_and_label_of_so_many_records(n: int, size: 
     board, setting = channel(), game(n, Subset(share=size / n))
     threat = board.threat(setting)
     curator = board.curator(setting.data.labels, threat, np.random.default_rng(1))
-    rows = OutcomeRows.of(threat)
+    rows = SubsetRows.of(threat)
     m = len(rows.gaps)
     assert m >= at_least
     for start in range(0, min(20 * m, n - m), m):

@@ -1,4 +1,4 @@
-"""Statistics of an audit with planted labels: pure functions, nothing is trained or played here.
+"""The epsilon that planted labels prove: pure functions, nothing is trained or played here.
 
 An auditor plants labels drawn uniformly from K classes, lets somebody guess them, and counts. Three questions:
 
@@ -84,7 +84,7 @@ def claim_p_value(
         ValueError: As :func:`epsilon_lower_bound`.
 
     Guarantees:
-        At most alpha with probability at most alpha (``tests/outputs/test_auditing.py``, by simulation).
+        At most alpha with probability at most alpha (``tests/privacy/test_epsilon_bounds.py``, simulated).
 
     Example:
         >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
@@ -116,7 +116,7 @@ def epsilon_lower_bound(
         ValueError: ``delta`` is given with K > 2.
 
     Guarantees:
-        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_auditing.py``, by simulation).
+        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``).
     """
     if guesses == 0 or correct == 0:
         return 0.0
@@ -212,7 +212,7 @@ def committed_epsilon(
         delta: See :func:`epsilon_lower_bound`.
 
     Guarantees:
-        Exceeds the true epsilon with probability at most ``beta`` (``tests/outputs/test_auditing.py``, by simulation).
+        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``).
     """
     made = min(guesses, ranked.size)
     correct = int(ranked[:made].sum())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from labelinf_core.evaluator.statistics import holm, p_value
-from labelinf_privacy import auditing
+from labelinf_privacy import epsilon_bounds
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
@@ -60,15 +60,15 @@ def test_holm_of_no_tests_is_empty() -> None:
 
 @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.0, 2), (1.0, 2), (0.7, 5), (3.0, 10)])
 def test_the_ceiling_inverts_to_its_epsilon(epsilon: float, n_classes: int) -> None:
-    ceiling = auditing.label_dp_ceiling(epsilon, n_classes)
+    ceiling = epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
 
     assert math.log(ceiling * (n_classes - 1) / (1 - ceiling)) == pytest.approx(epsilon, abs=1e-12)
 
 
 def test_the_ceiling_is_sane_at_its_ends() -> None:
-    assert auditing.label_dp_ceiling(0.0, 4) == 0.25
-    assert auditing.label_dp_ceiling(math.inf, 4) == 1.0
-    assert auditing.label_dp_ceiling(0.5, 2, delta=1.0) == 1.0
+    assert epsilon_bounds.label_dp_ceiling(0.0, 4) == 0.25
+    assert epsilon_bounds.label_dp_ceiling(math.inf, 4) == 1.0
+    assert epsilon_bounds.label_dp_ceiling(0.5, 2, delta=1.0) == 1.0
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(2, 10), st.floats(0.001, 0.2))
@@ -76,9 +76,9 @@ def test_the_ceiling_is_sane_at_its_ends() -> None:
 def test_the_bound_is_where_the_p_value_reaches_beta(correct: int, guesses: int, n_classes: int, beta: float) -> None:
     correct = min(correct, guesses)
 
-    epsilon = auditing.epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=beta)
+    epsilon = epsilon_bounds.epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=beta)
 
-    p = p_value(correct, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
+    p = p_value(correct, guesses, epsilon_bounds.label_dp_ceiling(epsilon, n_classes))
     assert p == pytest.approx(beta, rel=1e-6) if epsilon > 0 else p >= beta * (1 - 1e-6)
 
 
@@ -98,14 +98,16 @@ def reference_p_value(correct: int, guesses: int, epsilon: float, delta: float, 
 def test_the_approximate_bound_agrees_with_plain_summation(
     correct: int, guesses: int, canaries: int, delta: float
 ) -> None:
-    epsilon = auditing.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=canaries)
+    epsilon = epsilon_bounds.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=canaries)
 
     assert epsilon > 0
-    assert reference_p_value(correct, guesses, epsilon, delta, canaries) == pytest.approx(auditing.BETA, rel=1e-6)
+    assert reference_p_value(correct, guesses, epsilon, delta, canaries) == pytest.approx(epsilon_bounds.BETA, rel=1e-6)
 
 
 def test_a_delta_never_proves_more() -> None:
-    bounds = [auditing.epsilon_lower_bound(90, 100, delta=d, n_canaries=100) for d in (0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2)]
+    bounds = [
+        epsilon_bounds.epsilon_lower_bound(90, 100, delta=d, n_canaries=100) for d in (0, 1e-9, 1e-6, 1e-4, 1e-3, 1e-2)
+    ]
 
     assert all(later <= earlier + 1e-6 for earlier, later in pairwise(bounds))
     assert bounds[-1] < bounds[0]
@@ -113,43 +115,43 @@ def test_a_delta_never_proves_more() -> None:
 
 def test_a_delta_for_many_classes_is_refused() -> None:
     with pytest.raises(ValueError, match=r"delta=0\.1 must be 0 for n_classes=3"):
-        auditing.epsilon_lower_bound(5, 5, n_classes=3, delta=0.1, n_canaries=5)
+        epsilon_bounds.epsilon_lower_bound(5, 5, n_classes=3, delta=0.1, n_canaries=5)
 
 
 def test_no_guesses_prove_nothing() -> None:
-    assert auditing.epsilon_lower_bound(0, 0) == auditing.epsilon_lower_bound(0, 10) == 0.0
+    assert epsilon_bounds.epsilon_lower_bound(0, 0) == epsilon_bounds.epsilon_lower_bound(0, 10) == 0.0
 
 
 @pytest.mark.parametrize(
     ("n_canaries", "epsilon"), [(20, 1.41), (50, 2.39), (100, 3.11), (500, 4.73), (1000, 5.43), (3000, 6.53)]
 )
 def test_perfect_guesses_prove_the_provable_epsilon(n_canaries: int, epsilon: float) -> None:
-    found = auditing.one_run_epsilon(np.ones(n_canaries, dtype=bool), n_canaries=n_canaries)
+    found = epsilon_bounds.one_run_epsilon(np.ones(n_canaries, dtype=bool), n_canaries=n_canaries)
 
     assert round(found.epsilon, 2) == epsilon
-    assert found.epsilon == found.provable == auditing.provable_epsilon(n_canaries)
+    assert found.epsilon == found.provable == epsilon_bounds.provable_epsilon(n_canaries)
 
 
 def test_a_delta_lowers_what_can_be_proved() -> None:
-    found = auditing.one_run_epsilon(np.ones(100, dtype=bool), n_canaries=100, delta=1e-4)
+    found = epsilon_bounds.one_run_epsilon(np.ones(100, dtype=bool), n_canaries=100, delta=1e-4)
 
-    assert found.epsilon == found.provable == auditing.provable_epsilon(100, delta=1e-4)
-    assert 0 < found.provable < auditing.provable_epsilon(100)
+    assert found.epsilon == found.provable == epsilon_bounds.provable_epsilon(100, delta=1e-4)
+    assert 0 < found.provable < epsilon_bounds.provable_epsilon(100)
 
 
 def test_abstaining_from_doubtful_guesses_proves_more() -> None:
     confident, doubtful = np.ones(50, dtype=bool), np.arange(450) % 2 == 0
     ranked = np.concatenate([confident, doubtful])
 
-    found = auditing.one_run_epsilon(ranked, n_canaries=500)
+    found = epsilon_bounds.one_run_epsilon(ranked, n_canaries=500)
 
     assert (found.guesses, found.correct) == (50, 50)
-    assert found.epsilon > auditing.epsilon_lower_bound(int(ranked.sum()), 500)
+    assert found.epsilon > epsilon_bounds.epsilon_lower_bound(int(ranked.sum()), 500)
 
 
 def test_guess_counts_are_fixed_beforehand() -> None:
-    assert auditing.guess_counts(1000) == (1000, 500, 250, 100)
-    assert auditing.guess_counts(1) == (1,)
+    assert epsilon_bounds.guess_counts(1000) == (1000, 500, 250, 100)
+    assert epsilon_bounds.guess_counts(1) == (1,)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0])
@@ -158,10 +160,12 @@ def test_guess_counts_are_fixed_beforehand() -> None:
 def test_the_pure_bound_covers_randomised_response(epsilon: float, guesses: int, n_classes: int) -> None:
     """Exact: the best attack on randomised response guesses the response, right Bin(r, ceiling) times."""
     counts = np.arange(guesses + 1)
-    weights = stats.binom.pmf(counts, guesses, auditing.label_dp_ceiling(epsilon, n_classes))
-    too_high = [auditing.epsilon_lower_bound(int(k), guesses, n_classes=n_classes) > epsilon + 1e-9 for k in counts]
+    weights = stats.binom.pmf(counts, guesses, epsilon_bounds.label_dp_ceiling(epsilon, n_classes))
+    too_high = [
+        epsilon_bounds.epsilon_lower_bound(int(k), guesses, n_classes=n_classes) > epsilon + 1e-9 for k in counts
+    ]
 
-    assert weights[np.array(too_high)].sum() <= auditing.BETA
+    assert weights[np.array(too_high)].sum() <= epsilon_bounds.BETA
 
 
 @pytest.mark.parametrize(("epsilon", "n_classes"), [(0.3, 2), (1.0, 2), (1.0, 4)])
@@ -172,13 +176,13 @@ def test_one_run_covers_whatever_the_ranking(epsilon: float, n_classes: int) -> 
     """
     rng = np.random.default_rng(0)
     runs, m = 4_000, 120
-    keep = auditing.label_dp_ceiling(epsilon, n_classes)
+    keep = epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
     accused = 0
     for _ in range(runs):
         # The guesser knows that the first half of the canaries was answered as loosely as epsilon allows.
         loosely = np.arange(m) < m // 2
         ranked = rng.random(m) < np.where(loosely, keep, (keep + 1 / n_classes) / 2)
-        accused += auditing.one_run_epsilon(ranked, n_canaries=m, n_classes=n_classes).epsilon > epsilon
+        accused += epsilon_bounds.one_run_epsilon(ranked, n_canaries=m, n_classes=n_classes).epsilon > epsilon
     assert accused <= 0.062 * runs
     assert stats.binom.sf(0.062 * runs, runs, 0.05) < 5e-4
 
@@ -190,14 +194,14 @@ def test_the_approximate_bound_covers_a_mechanism_that_tells_all_with_probabilit
     """
     rng = np.random.default_rng(1)
     runs, m, epsilon, delta = 2_000, 100, 0.5, 0.02
-    keep = auditing.label_dp_ceiling(epsilon, 2)
+    keep = epsilon_bounds.label_dp_ceiling(epsilon, 2)
     accused = 0
     for _ in range(runs):
         told = rng.random(m) < delta
         correct = told | (rng.random(m) < keep)
         ranked = correct[np.argsort(~told, kind="stable")]
         hits = int(ranked[:10].sum())
-        accused += auditing.epsilon_lower_bound(hits, 10, delta=delta, n_canaries=m) > epsilon
+        accused += epsilon_bounds.epsilon_lower_bound(hits, 10, delta=delta, n_canaries=m) > epsilon
     assert accused <= 0.068 * runs
     assert stats.binom.sf(0.068 * runs, runs, 0.05) < 2e-4
 
@@ -206,11 +210,11 @@ def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused
     """(.1, .05)-label-DP: everything with probability .05, else randomised response. The ceiling alone accuses it."""
     rng, runs, m, epsilon, delta = np.random.default_rng(4), 4_000, 1_000, 0.1, 0.05
     told = rng.random(runs) < delta
-    correct = np.where(told, m, rng.binomial(m, auditing.label_dp_ceiling(epsilon, 2), runs))
+    correct = np.where(told, m, rng.binomial(m, epsilon_bounds.label_dp_ceiling(epsilon, 2), runs))
 
-    ceiling = auditing.label_dp_ceiling(epsilon, 2, delta)
+    ceiling = epsilon_bounds.label_dp_ceiling(epsilon, 2, delta)
     alone = np.array([p_value(int(v), m, ceiling) for v in correct])
-    claim = np.array([auditing.claim_p_value(int(v), m, epsilon, delta=delta, n_canaries=m) for v in correct])
+    claim = np.array([epsilon_bounds.claim_p_value(int(v), m, epsilon, delta=delta, n_canaries=m) for v in correct])
 
     # By simulation: four standard deviations of 4 000 runs are .0063 at .01 and .019 at .1.
     assert (alone <= 0.01).mean() > 0.04
@@ -221,18 +225,18 @@ def test_a_mechanism_that_tells_everything_with_probability_delta_is_not_accused
 @given(st.integers(0, 60), st.integers(0, 60), st.floats(0, 5), st.sampled_from([0.0, 1e-6, 1e-2]))
 def test_a_claim_is_improbable_exactly_where_the_bound_refutes_it(a: int, b: int, epsilon: float, delta: float) -> None:
     correct, guesses = a, a + b
-    p = auditing.claim_p_value(correct, guesses, epsilon, delta=delta, n_canaries=200)
-    bound = auditing.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=200)
+    p = epsilon_bounds.claim_p_value(correct, guesses, epsilon, delta=delta, n_canaries=200)
+    bound = epsilon_bounds.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=200)
 
     assert 0 <= p <= 1
     if abs(bound - epsilon) > 1e-6:
-        assert (p < auditing.BETA) == (bound > epsilon)
+        assert (p < epsilon_bounds.BETA) == (bound > epsilon)
 
 
 def test_a_claim_with_a_delta_for_many_classes_is_refused_and_no_claim_is_never_improbable() -> None:
-    assert auditing.claim_p_value(100, 100, math.inf, n_classes=3, delta=0.1, n_canaries=100) == 1
+    assert epsilon_bounds.claim_p_value(100, 100, math.inf, n_classes=3, delta=0.1, n_canaries=100) == 1
     with pytest.raises(ValueError, match=r"delta=0\.1 must be 0 for n_classes=3"):
-        auditing.claim_p_value(5, 5, 1.0, n_classes=3, delta=0.1, n_canaries=5)
+        epsilon_bounds.claim_p_value(5, 5, 1.0, n_classes=3, delta=0.1, n_canaries=5)
 
 
 @pytest.mark.parametrize(
@@ -240,13 +244,13 @@ def test_a_claim_with_a_delta_for_many_classes_is_refused_and_no_claim_is_never_
 )
 def test_a_committed_bound_exceeds_the_truth_as_often_as_it_says(epsilon: float, n_classes: int, share: float) -> None:
     """20 000 audits of randomised response: wrong in at most 5 %, within 4 standard deviations; nearly that often."""
-    m, keep = 300, auditing.label_dp_ceiling(epsilon, n_classes)
+    m, keep = 300, epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
     guesses = int(share * m)
     drawn = np.random.default_rng(8).binomial(guesses, keep, 20_000)
     limits = {}
     for correct in np.unique(drawn).tolist():
         hits = np.arange(m) < correct
-        limits[correct] = auditing.committed_epsilon(hits, guesses, n_canaries=m, n_classes=n_classes).epsilon
+        limits[correct] = epsilon_bounds.committed_epsilon(hits, guesses, n_canaries=m, n_classes=n_classes).epsilon
     wrong = float(np.mean([limits[correct] > epsilon for correct in drawn.tolist()]))
 
     assert wrong <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / drawn.size)
@@ -256,11 +260,11 @@ def test_a_committed_bound_exceeds_the_truth_as_often_as_it_says(epsilon: float,
 def test_a_committed_bound_beats_the_best_of_four_where_all_guesses_are_equally_sure() -> None:
     hits = np.arange(300) % 50 != 0
 
-    committed = auditing.committed_epsilon(hits, 300, n_canaries=300).epsilon
-    best_of_four = auditing.one_run_epsilon(hits, n_canaries=300).epsilon
+    committed = epsilon_bounds.committed_epsilon(hits, 300, n_canaries=300).epsilon
+    best_of_four = epsilon_bounds.one_run_epsilon(hits, n_canaries=300).epsilon
 
     assert committed > best_of_four
-    assert auditing.committed_epsilon(hits, 100, n_canaries=300).guesses == 100
-    assert auditing.committed_epsilon(hits[:50], 100, n_canaries=300).provable == pytest.approx(
-        auditing.epsilon_lower_bound(100, 100)
+    assert epsilon_bounds.committed_epsilon(hits, 100, n_canaries=300).guesses == 100
+    assert epsilon_bounds.committed_epsilon(hits[:50], 100, n_canaries=300).provable == pytest.approx(
+        epsilon_bounds.epsilon_lower_bound(100, 100)
     )
