@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from labelinf_core.cli.options import block_option, game_options, load_host
@@ -58,6 +56,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     """
     from labelinf_core.cli.exits import Exit
     from labelinf_core.cli.game import Game
+    from labelinf_core.contracts.documents import json_text
 
     named = [*chosen["attacks"], *chosen["also"]]
     game = Game.read(load_host(chosen["blocks"]), chosen, named)
@@ -70,7 +69,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
             found.append(advisor.advise(knob))
             say(_line(found[-1], game.channel.measures(), played=not chosen["certificates_only"]))
     if chosen["as_json"]:
-        click.echo(json.dumps([attrs.asdict(item) for item in found], indent=1, ensure_ascii=False))
+        click.echo(json_text(found))
     elif not found:
         chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
         click.echo(f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}.")

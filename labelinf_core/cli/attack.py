@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,6 +43,7 @@ def attack(attack: str, **chosen: Any) -> None:
 
     ATTACK is a name or a call, for example 'powers-blocks(tau=0.01)'.
     """
+    from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.specs import Builder
 
@@ -51,7 +51,7 @@ def attack(attack: str, **chosen: Any) -> None:
     plan = _plan(host, attack, chosen)
     result, outcome = _play(Bench(builder=Builder(host)), plan)
     if chosen["save"] is not None:
-        _save(chosen["save"], result, outcome)
+        save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
     _print(result, outcome, plan, chosen["show"])
 
 
@@ -112,18 +112,6 @@ def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]
         return
     for record, (guess, truth) in enumerate(zip(outcome.guess, outcome.truth, strict=True)):
         yield record, names[guess] if 0 <= guess < len(names) else "", names[truth]
-
-
-def _save(path: Path, result: CellResult, outcome: Outcome) -> None:
-    from labelinf_core.contracts.errors import InputError
-
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("record", "recovered", "true"))
-            writer.writerows(_rows(result, outcome))
-    except OSError as error:
-        raise InputError(f"--save {path}: it cannot be written ({error.strerror}).") from error
 
 
 def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import click
 from labelinf_core.cli.options import block_option, game_options, load_host
 
 if TYPE_CHECKING:
-    from labelinf_core.evaluator.records import Implied
+    pass
 
 __all__ = ["bounds"]
 
@@ -25,28 +24,17 @@ def bounds(**chosen: Any) -> None:
     The labels are --records and --classes, or a label set of your own with --labels.
     """
     from labelinf_core.cli.game import Game
+    from labelinf_core.contracts.documents import json_text
     from labelinf_core.evaluator.play import theory
 
     game = Game.read(load_host(chosen["blocks"]), chosen)
     implied = theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
     if as_json := chosen["as_json"]:
-        click.echo(_json(implied))
+        wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
+        click.echo(json_text({name: getattr(implied, name) for name in wanted}))
     for note in implied.notes:
         click.echo(f"labelinf: {note}", err=True)
     if not as_json:
         from labelinf_core.report.bounds import print_bounds
 
         print_bounds(implied)
-
-
-def _json(implied: Implied) -> str:
-    import attrs
-
-    from labelinf_core.evaluator.records import plain
-
-    def value_of(_: object, __: object, value: Any) -> Any:
-        return getattr(value, "value", value)
-
-    content = attrs.asdict(implied, value_serializer=value_of)
-    wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
-    return json.dumps(plain({key: content[key] for key in wanted}), indent=1, ensure_ascii=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.contracts.documents import json_text
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.descriptors import Kind
@@ -48,7 +48,7 @@ def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
     """Show components: parameters with types and defaults, documentation. Without NAME, all of them."""
     found = [item for name in names for item in _called(host, name)] if names else list(host.catalogue())
     if as_json:
-        click.echo(json.dumps([_described(host, item) for item in found], indent=1, ensure_ascii=False))
+        click.echo(json_text([_described(host, item) for item in found]))
     else:
         click.echo("\n\n".join(_page(host, item) for item in found))
 
@@ -122,7 +122,7 @@ def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, 
 
 def _print_list(host: Host, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(_inventory(host), indent=1, ensure_ascii=False))
+        click.echo(json_text(_inventory(host)))
     else:
         click.echo("\n".join(_listing(host)))
 

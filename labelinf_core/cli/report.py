@@ -42,14 +42,13 @@ def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_o
 
     BEFORE and AFTER are directories of runs.
     """
-    import json
-
+    from labelinf_core.contracts.documents import json_text
     from labelinf_core.report.comparison import as_document, compare_results, print_comparison
     from labelinf_core.report.console import make_console
 
     comparison = compare_results(_read(before), _read(after))
     if as_json:
-        click.echo(json.dumps(as_document(comparison), indent=1, ensure_ascii=False))
+        click.echo(json_text(as_document(comparison)))
     else:
         print_comparison(comparison, make_console())
     worse = fail_on_worse and any(change.is_worse for change in comparison.changes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,17 +30,11 @@ def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
         raise UnknownNameError(f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.")
     found = known[name].run()
     if as_json:
-        click.echo(_as_json(found))
+        from labelinf_core.contracts.documents import json_text
+
+        click.echo(json_text(found))
     else:
         _print(found)
-
-
-def _as_json(found: Reproduced) -> str:
-    import attrs
-
-    from labelinf_core.evaluator.records import plain
-
-    return json.dumps(plain(attrs.asdict(found)), indent=1, ensure_ascii=False)
 
 
 def _print(found: Reproduced) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
-import attrs
 import click
 
+from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host, Registered
 from labelinf_core.plugin.lookup import found
@@ -26,16 +24,15 @@ def theorems(words: tuple[str, ...], as_json: bool) -> None:
     """
     host = Host.load()
     text = " ".join(words[1:] if words[:1] == ("show",) else words)
-    if not text:
-        statements = host.statements()
-        click.echo(_as_json(statements) if as_json else _listing(statements))
-        return
-    statements, components = called_to_mind(host, text)
+    statements, components = called_to_mind(host, text) if text else (host.statements(), ())
     if as_json:
-        click.echo(_as_json(statements))
+        click.echo(json_text(statements))
         return
-    whole = [_whole(statements[0])] if len(statements) == 1 else _rows(statements)
-    click.echo("\n".join([*whole, *(f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components)]))
+    if not text:
+        click.echo(_listing(statements))
+        return
+    shown = [_whole(statements[0])] if len(statements) == 1 else _rows(statements)
+    click.echo("\n".join([*shown, *(f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components)]))
 
 
 def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[Registered, ...]]:
@@ -73,11 +70,6 @@ def _said(item: Statement | Registered) -> str:
 
 def _origin(item: Registered) -> str:
     return str(item.descriptor.reference)
-
-
-def _as_json(statements: tuple[Statement, ...]) -> str:
-    rows = [{**attrs.asdict(item), "status": item.status.value} for item in statements]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
 def _listing(statements: tuple[Statement, ...]) -> str:

@@ -27,12 +27,13 @@ import numpy as np
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Placebo, Setting
+from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
-from labelinf_core.evaluator.records import Implied, Status, Trial, plain, to_json
+from labelinf_core.evaluator.records import Implied, Status, Trial, to_json
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder, parse
 

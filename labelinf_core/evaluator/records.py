@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import enum
 import json
-import math
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import attrs
 import cattrs
-import numpy as np
 
 from labelinf_core.contracts.components import Audited, Placebo
+from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 
-__all__ = ["Implied", "Status", "Trial", "from_json", "plain", "to_json"]
+__all__ = ["Implied", "Status", "Trial", "from_json", "to_json"]
 
 T = TypeVar("T")
 
@@ -102,19 +101,6 @@ class Trial:
     placebo: Placebo | None = None
     audited: Audited | None = None
     ceilings: tuple[Ceiling, ...] = ()
-
-
-def plain(value: Any) -> Any:
-    """Return ``value`` as JSON can hold it; what is neither a number nor a collection becomes its text."""
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
 def to_json(record: object) -> str:

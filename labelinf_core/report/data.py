@@ -9,19 +9,17 @@ follows ``docs/schema/results.schema.json``; infinity is the string ``"inf"``.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
+from labelinf_core.contracts.documents import csv_text, json_text
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.cells import LabelFacts
-from labelinf_core.evaluator.records import Status, plain
+from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report.published import STEP, Leak, leaks, published
@@ -35,7 +33,7 @@ def as_json(results: Results, *, full: bool = False) -> str:
     """Return the results as JSON text."""
     told = {} if full else {f"private-{results.plan.labels.index(leak.labels) + 1}": leak for leak in leaks(results)}
     document = _document(results if full else published(results), told)
-    return json.dumps(plain(document), indent=1, ensure_ascii=False) + "\n"
+    return json_text(document) + "\n"
 
 
 def as_csv(results: Results, *, full: bool = False) -> str:
@@ -186,12 +184,6 @@ def _columns(name: str, interval: Interval | None) -> dict[str, Any]:
     return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
-def _csv(rows: Iterator[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer: csv.DictWriter[str] | None = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(text, fieldnames=list(row), lineterminator="\n")
-            writer.writeheader()
-        writer.writerow(row)
-    return text.getvalue()
+def _csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    table = list(rows)
+    return csv_text(list(table[0]), (row.values() for row in table)) if table else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import label_set
 
 if TYPE_CHECKING:
@@ -60,21 +60,13 @@ class NpyFile(LabelSource):
 
 def _arrays(path: str, column: str, features: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return the labels, and the features when they are wanted."""
-    try:
-        with Path(path).open("rb") as file:
-            loaded = np.load(file, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                if wanted := column or features:
-                    raise InputError(f"{path} holds one array, none called {wanted!r}; a .npz file holds several.")
-                return loaded, None
-            labels = loaded[_member(path, [name for name in loaded.files if name != features], column)]
-            return labels, loaded[_member(path, loaded.files, features)] if features else None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except InputError:
-        raise
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} is not a NumPy file of plain numbers or strings ({error}).") from error
+    loaded = read_arrays(path)
+    if "" in loaded:
+        if wanted := column or features:
+            raise InputError(f"{path} holds one array, none called {wanted!r}; a .npz file holds several.")
+        return loaded[""], None
+    labels = loaded[_member(path, [name for name in loaded if name != features], column)]
+    return labels, loaded[_member(path, list(loaded), features)] if features else None
 
 
 def _checked(path: str, features: NDArray[Any], n_records: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labelinf_core.contracts.errors import InputError
 
-__all__ = ["Row", "read_rows"]
+__all__ = ["Row", "columns_of", "read_rows"]
 
 Row = tuple[int, list[str]]  #: its number in the file, its cells
 
@@ -41,6 +41,30 @@ def read_rows(path: str) -> list[Row]:
     rows = rows[filled[0] : filled[-1] + 1]
     single = len(rows[0][1]) == 1
     return [(number, cells or [""]) for number, cells in rows if cells or single]
+
+
+def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
+    """Return the columns of a CSV file with a header, by name.
+
+    Args:
+        path: The file.
+        needed: A column that must be there; empty when any will do.
+        what: What a row of it is, for the message.
+
+    Raises:
+        InputError: The file cannot be read, two columns have one name, rows differ in length, or there are none.
+    """
+    (_, header), *body = read_rows(path)
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise InputError(f"{path}: its header names column {twice[0]!r} twice; every column needs a name of its own.")
+    if needed and needed not in header:
+        raise InputError(f"{path} has no column {needed!r}. Columns are {', '.join(map(repr, header))}.")
+    if not body:
+        raise InputError(f"{path} has no rows. It needs one row per {what}.")
+    for number, cells in body:
+        if len(cells) != len(header):
+            raise InputError(f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}.")
+    return {name: [cells[index] for _, cells in body] for index, name in enumerate(header)}
 
 
 def _text(path: str) -> str:

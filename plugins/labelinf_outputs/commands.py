@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -247,20 +246,9 @@ def _summary(found: Audit) -> list[str]:
 
 
 def _as_json(found: Audit) -> str:
-    import enum
-
     import attrs
 
-    from labelinf_core.evaluator.records import plain
+    from labelinf_core.contracts.documents import json_text
 
-    def word(_: object, __: object, value: object) -> object:
-        return value.value if isinstance(value, enum.Enum) else value
-
-    report = {
-        **attrs.asdict(found, value_serializer=word),
-        "conclusion": found.conclusion.value,
-        "epsilon": found.epsilon,
-        "refuted": found.refuted,
-        "leaks": found.leaks,
-    }
-    return json.dumps(plain(report), indent=1, ensure_ascii=False)
+    derived = ("conclusion", "epsilon", "refuted", "leaks")
+    return json_text({**attrs.asdict(found, recurse=False), **{name: getattr(found, name) for name in derived}})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -203,17 +202,17 @@ def _suggestions(changes: Sequence[Advice]) -> str:
 
 
 def _as_json(report: _Report) -> str:
-    from labelinf_core.evaluator.records import plain
+    from labelinf_core.contracts.documents import json_text
 
     data = report.data
     written: dict[str, Any] = {
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
-        "findings": attrs.asdict(report.findings),
-        "attacks": [attrs.asdict(leak) for leak in report.leaks],
+        "findings": report.findings,
+        "attacks": report.leaks,
         "attacks that contradict the findings": [leak.attack for leak in report.leaks if leak.contradicts],
         "changes that stop exact recovery if the findings are right": [
-            {"defence": item.setting, "statement": item.statement, "costs": dict(item.certified_cost)}
+            {"defence": item.setting, "statement": item.statement, "costs": item.certified_cost}
             for item in report.changes
         ],
     }
-    return json.dumps(plain(written), indent=1, ensure_ascii=False)
+    return json_text(written)

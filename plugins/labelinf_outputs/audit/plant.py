@@ -18,7 +18,6 @@ them.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -26,8 +25,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.audit.files import columns_of
+from labelinf_data.table import columns_of
 from labelinf_outputs.audit.seal import Seal
 
 __all__ = ["Planting", "plant"]
@@ -134,5 +134,4 @@ def _write_all(
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
+    path.write_text(csv_text(header, rows), encoding="utf-8", newline="")

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_outputs.audit.files import columns_of, read_arrays
+from labelinf_data.arrays import read_arrays
+from labelinf_data.table import columns_of
 from labelinf_outputs.audit.predictions import Predictions, is_finer, log_softmax, read_predictions
 from labelinf_outputs.audit.seal import Seal
 from labelinf_outputs.game.output import References, Release

@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.arrays import read_arrays
+from labelinf_data.encode import is_number
 from labelinf_data.table import Row, read_rows
-from labelinf_outputs.audit.files import read_arrays
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
 
@@ -138,7 +139,7 @@ def _quickly(path: str) -> _Said | None:
         with Path(path).open(encoding="utf-8-sig", newline="") as file, warnings.catch_warnings(action="error"):
             first = [cell.strip() for cell in next(csv.reader([file.readline()]))]
             counting = len(first) > 1 and first == [str(k) for k in range(len(first))]
-            headed = counting or not all(map(_is_number, first))
+            headed = counting or not all(map(is_number, first))
             columns, place, names = _columns(path, first if headed else None, len(first))
             if not headed:
                 file.seek(0)
@@ -176,7 +177,7 @@ def _slowly(path: str) -> _Said:
         raise InputError(f"{path} has a header and no rows. It needs one row of numbers per record.")
     columns, place, names = _columns(path, header, width)
     for number, cells in body:
-        if len(cells) != width or not all(_is_number(cells[index]) for index in columns):
+        if len(cells) != width or not all(is_number(cells[index]) for index in columns):
             raise InputError(f"{path}: row {number} must hold {len(columns)} finite numbers in {width} cells.")
     return _Said(
         values=np.array([[float(cells[index]) for index in columns] for _, cells in body]),
@@ -184,13 +185,6 @@ def _slowly(path: str) -> _Said:
         records=None if place is None else np.array([cells[place] for _, cells in body]),
         first=body[0][0],
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _header(path: str, rows: Sequence[Row]) -> list[str] | None:
@@ -202,7 +196,7 @@ def _header(path: str, rows: Sequence[Row]) -> list[str] | None:
                 f"{path}: row 1, {','.join(first)}, may be a header or a record. Name the classes, or write 0.0,1.0."
             )
         return first
-    return None if all(map(_is_number, first)) else first
+    return None if all(map(is_number, first)) else first
 
 
 def _classes(path: str, rows: Sequence[Row], view: View, labels: Sequence[str]) -> Predictions:

@@ -13,6 +13,7 @@ from typing import Any
 
 import attrs
 
+from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import InputError
 
 __all__ = ["Seal", "read_seal"]
@@ -49,7 +50,7 @@ class Seal:
     def write(self, path: Path) -> None:
         """Write the sealed file."""
         content = {"format": _VERSION, "seal": self.digest, **attrs.asdict(self)}
-        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        path.write_text(json_text(content) + "\n", encoding="utf-8")
 
 
 def read_seal(path: str, commitment: str = "") -> Seal:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from labelinf_scores.audit.log.report import LogReport
+    pass
 
 __all__ = ["log"]
 
@@ -35,16 +34,11 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     SUBMISSIONS is a folder with a CSV file each, or one CSV file with a column each. Two classes. Exits with status 1
     when labels are determined, 0 when every label is proved open, and 3 when neither could be shown.
     """
-    from labelinf_scores.audit.log.report import lines, report, save_status, status
+    from labelinf_core.contracts.documents import json_text
+    from labelinf_scores.audit.log.report import as_document, lines, report, save_status, status
 
     found = report(submissions, **chosen)
     if save is not None:
         save_status(found, save)
-    click.echo(_as_json(found) if as_json else "\n".join(lines(found)))
+    click.echo(json_text(as_document(found)) if as_json else "\n".join(lines(found)))
     context.exit(status(found))
-
-
-def _as_json(found: LogReport) -> str:
-    from labelinf_scores.audit.log.report import as_document
-
-    return json.dumps(as_document(found), indent=1, ensure_ascii=False)

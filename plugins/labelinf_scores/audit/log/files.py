@@ -12,7 +12,7 @@ Records are joined on the id column, whatever their order. Where no file has one
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_data.table import read_rows
+from labelinf_data.table import columns_of
 
 __all__ = ["Submission", "read_labels", "read_submissions"]
 
@@ -52,8 +52,8 @@ class _Table:
 
     path: str
     has_ids: bool
-    ids: tuple[str, ...]
-    columns: dict[str, tuple[str, ...]]
+    ids: Sequence[str]
+    columns: dict[str, list[str]]
 
 
 def read_submissions(folder: str, scores: str, id_column: str) -> tuple[tuple[str, ...], tuple[Submission, ...]]:
@@ -74,7 +74,7 @@ def read_submissions(folder: str, scores: str, id_column: str) -> tuple[tuple[st
         raise InputError(
             f"{scores}: {len(missing)} scored submissions are not in {folder}, the first of them {missing[0]!r}."
         )
-    ids = next(iter(predictions.values()))[0]
+    ids = tuple(next(iter(predictions.values()))[0])
     submissions = tuple(
         Submission(
             name=name,
@@ -125,21 +125,14 @@ def _natural(text: str) -> tuple[float, str]:
 
 
 def _table(path: str, id_column: str) -> _Table:
-    rows = read_rows(path)
-    header, body = rows[0][1], [cells for _, cells in rows[1:]]
-    width = len(header)
-    for number, cells in rows[1:]:
-        if len(cells) != width:
-            raise InputError(f"{path}: row {number} has {len(cells)} cells, the header {width}.")
-    if len(set(header)) != width:
-        raise InputError(f"{path}: two columns have the same name.")
-    columns = {name: tuple(cells[at] for cells in body) for at, name in enumerate(header)}
-    ids = columns.pop(id_column, tuple(map(str, range(len(body)))))
+    columns = columns_of(path, "", "record")
+    has_ids, n_rows = id_column in columns, len(next(iter(columns.values())))
+    ids = columns.pop(id_column, [str(row) for row in range(n_rows)])
     if len(set(ids)) != len(ids):
         raise InputError(f"{path}: column {id_column!r} has the same id twice.")
-    if not columns or not body:
-        raise InputError(f"{path} needs a row per record, and a column beside the ids.")
-    return _Table(path=path, has_ids=id_column in header, ids=ids, columns=columns)
+    if not columns:
+        raise InputError(f"{path} needs a column beside the ids.")
+    return _Table(path=path, has_ids=has_ids, ids=ids, columns=columns)
 
 
 def _label_column(table: _Table, wanted: str) -> str:
@@ -151,7 +144,7 @@ def _label_column(table: _Table, wanted: str) -> str:
     return usual[0]
 
 
-def _predictions(place: str, id_column: str) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+def _predictions(place: str, id_column: str) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]:
     """Return ids and predictions of every submission, by its name."""
     if not Path(place).is_dir():
         table = _table(place, id_column)

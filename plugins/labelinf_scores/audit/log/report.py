@@ -6,8 +6,6 @@ user asks for.
 
 from __future__ import annotations
 
-import csv
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Answer, Given, Known, determine, given_away
@@ -170,15 +169,8 @@ def save_status(found: LogReport, path: Path) -> None:
     """
     if found.answer is None:
         raise InputError(f"--save {path}: the audit was inconclusive, there is nothing to save.")
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(handle, "w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(("id", "status"))
-            statuses = (Known(int(value)).name.lower() for value in found.answer.known)
-            writer.writerows(zip(found.ids, statuses, strict=True))
-    except OSError as error:
-        raise InputError(f"--save {path}: it cannot be written ({error.strerror}).") from error
+    statuses = (Known(int(value)).name.lower() for value in found.answer.known)
+    save_private(path, csv_text(("id", "status"), zip(found.ids, statuses, strict=True)))
 
 
 def _totals(n_records: int, n_positive: int) -> Totals:
