@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from labelinf_core.evaluator.executors import InProcess, Processes
+from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.run import run
@@ -46,7 +47,7 @@ def main() -> None:
             store = Store.open(Path(folder), plan)
             wall, spent = time.perf_counter(), time.process_time()
             if workers:
-                with Processes(workers=workers) as pool:
+                with Processes(workers=workers, labels=label_sets(plan, builder)) as pool:
                     run(plan, store, pool)
             else:
                 run(plan, store, InProcess(bench))

@@ -6,11 +6,11 @@ plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.e
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
-import signal
 import sys
-import threading
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -54,12 +54,18 @@ class _Commands(Offered):
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command of this process in a child that a plugin may take with it."""
+        if not set(sys.argv[1:]) - {"-h", "--help", "--version"}:
+            return self.main(*args, **kwargs)  # no plugin is asked
+        from labelinf_core.cli.supervisor import supervised
+
+        sys.exit(supervised(lambda: _status(self.main, *args, **kwargs)))
+
     def invoke(self, ctx: click.Context) -> Any:
         from labelinf_core.contracts.errors import ComponentError, LabelinfError
 
         _speak_in_any_encoding()
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, _stop)
         try:
             found = super().invoke(ctx)
             sys.stdout.flush()
@@ -73,6 +79,9 @@ class _Commands(Offered):
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
             ctx.exit(Exit.INTERRUPTED)
+        except SystemExit as error:
+            click.echo(f"labelinf: a component ended the program ({type(error).__name__})", err=True)
+            ctx.exit(Exit.INCOMPLETE)
 
 
 def _speak_in_any_encoding() -> None:
@@ -82,8 +91,17 @@ def _speak_in_any_encoding() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _stop(signal_number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
+    """Run a command to its end and return its exit status."""
+    try:
+        run(*args, **kwargs)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else int(bool(end.code))
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+    return Exit.DONE
 
 
 @click.group(

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from labelinf_core.contracts.components import Channel, LabelSet, LabelSource, Setting
+from labelinf_core.contracts.components import Channel, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import homes
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import PluginStatus
@@ -92,8 +93,7 @@ def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] =
 
 def channels(host: Host) -> Iterator[tuple[str, type[Channel]]]:
     """Yield every channel with its name, in the order in which they are offered."""
-    loaded = [(item.descriptor.name, item.load()) for item in host.catalogue(Kind.CHANNEL)]
-    yield from sorted(loaded, key=lambda found: (found[1].rank, found[0]))
+    yield from sorted(host.loaded(Kind.CHANNEL), key=lambda found: (found[1].rank, found[0]))
 
 
 def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str:
@@ -130,9 +130,8 @@ def labels_spec(host: Host, labels: str, column: str = "", features: str = "") -
 def _reader(host: Host, suffix: str) -> str:
     """Return the label source for files with an ending, or else the one for any other ending."""
     found: dict[str, str] = {}
-    for item in host.catalogue(Kind.LABELS):
-        source: type[LabelSource] = item.load()
-        found |= dict.fromkeys(source.suffixes, item.descriptor.name)
+    for source, kind in host.loaded(Kind.LABELS):
+        found |= dict.fromkeys(kind.suffixes, source)
     if name := found.get(suffix.lower(), found.get("")):
         return name
     raise InputError(f"no label source reads files that end in {suffix!r}{_away(host)}.")
@@ -150,8 +149,7 @@ def _labels(builder: Builder, chosen: Mapping[str, Any], name: str, kind: type[C
         raise InputError("say either how many labels there are (--records N) or which (--labels FILE).")
     if chosen["labels"] is not None:
         spec = labels_spec(builder.host, chosen["labels"], chosen["column"], chosen["features"])
-        data: LabelSet = builder.build(Kind.LABELS, spec, "--labels").load()
-        return data
+        return load_labels(builder, spec, "--labels")
     if kind.needs_features:
         example = f", for example {kind.default_labels}" if kind.default_labels else ""
         raise InputError(

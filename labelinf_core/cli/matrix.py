@@ -74,10 +74,15 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     SUITE is a TOML file or a suite that comes with labelinf (default: quick). Every trial is kept as it ends: stopped
     at any moment, the same command with --resume, or with the same --out, goes on where it was.
     """
+    from labelinf_core.plugin.watch import watch
+
+    watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"], strict=chosen["strict"])
     for problem in host.problems():
         click.echo(f"labelinf: {problem}", err=True)
     plan = _plan(host, suite, chosen)
+    for sentence in plan.left_out:
+        click.echo(f"labelinf: {sentence}", err=True)
     if chosen["key_from"] is not None:
         from labelinf_core.evaluator.store import key_of
 
@@ -158,7 +163,7 @@ def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Res
         for note in store.notes:
             click.echo(f"labelinf: {note}", err=True)
         if not is_complete(store.plan, store):
-            with _progress(size(store.plan)) as progress, _executor(host, chosen) as executor:
+            with _progress(size(store.plan)) as progress, _executor(store.plan, host, chosen) as executor:
                 run(store.plan, store, executor, progress)
         results = summarise(store)
         write_all(results, directory, full=chosen["full"])
@@ -171,10 +176,11 @@ def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Res
 
 
 @contextmanager
-def _executor(host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
+def _executor(plan: Plan, host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
     import os
 
     from labelinf_core.evaluator.executors import InProcess, Processes
+    from labelinf_core.evaluator.labels import label_sets
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.specs import Builder
 
@@ -182,9 +188,12 @@ def _executor(host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
     if workers == 0:
         yield InProcess(Bench(builder=Builder(host)))
     else:
-        everybody = frozenset(record.distribution for record in host.records.values() if record.provides)
-        limit = chosen["timeout"]
-        with Processes(workers=workers, blocked=host.blocked, timeout=limit, everybody=everybody) as pool:
+        with Processes(
+            workers=workers,
+            blocked=host.absent,
+            timeout=chosen["timeout"],
+            labels=label_sets(plan, Builder(host)),
+        ) as pool:
             yield pool
 
 
@@ -227,6 +236,8 @@ def _status(results: Results, gate: str | None) -> Exit:
     broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if gate == "broken" else set()
     if gate is not None and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
         return Exit.FOUND
+    if results.plan.left_out:
+        return Exit.INCOMPLETE
     if lost := failed(results.cells):
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
         click.echo(f"labelinf: {told}; the same command with --retry failed plays them again", err=True)

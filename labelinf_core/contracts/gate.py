@@ -24,7 +24,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,7 @@ __all__ = [
     "seal",
     "sealed",
     "sentence",
+    "unquoted",
 ]
 
 T = TypeVar("T")
@@ -71,6 +72,24 @@ def said(error: BaseException) -> str:
     if isinstance(error, ComponentError):
         return clean(error)
     return f"{type(error).__name__}: {clean(error)}".removesuffix(": ")
+
+
+def unquoted(error: BaseException) -> str:
+    """Write an exception as its type and its place: its own words may hold what whoever raised it was handed.
+
+    Only sentences of labelinf's own, and Python's names of modules that are missing, are repeated.
+    """
+    while error.__cause__ is not None and not isinstance(error, LabelinfError):
+        error = error.__cause__
+    if isinstance(error, LabelinfError):
+        return clean(error)
+    if type(error) is ModuleNotFoundError and error.name:
+        return f"ModuleNotFoundError: No module named {clean(error.name, 100)!r}"
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f" in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}" if trace is not None else ""
+    return f"{type(error).__name__}{place}"
 
 
 @contextlib.contextmanager

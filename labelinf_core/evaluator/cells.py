@@ -65,6 +65,7 @@ class Cell:
         shown: How a report names it.
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
+        lost: Why it cannot be played, when planning has found out that a plugin's part of it cannot be had.
     """
 
     channel: str
@@ -76,6 +77,7 @@ class Cell:
     shown: Shown = attrs.field(eq=False)
     content: str = attrs.field(eq=False, default="", repr=False)
     public: bool = attrs.field(eq=False, default=False)
+    lost: str = attrs.field(eq=False, default="")
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -144,6 +146,8 @@ class Plan:
         counts_only: Names of the channels whose threat model reads class counts only.
         fresh_order: Names of the channels that play the labels in a fresh random order.
         key: Secret of the run, in hexadecimal digits; empty when all labels are public.
+        bounds: Distributions that provide bounds: all of them are asked about every cell.
+        left_out: What the suite asks for and a plugin's fault keeps out, as sentences.
     """
 
     title: str
@@ -156,6 +160,8 @@ class Plan:
     counts_only: tuple[str, ...] = ()
     fresh_order: tuple[str, ...] = ()
     key: str = attrs.field(default="", repr=False)
+    bounds: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def keyed(self, key: str) -> Plan:
         """Return the same plan under another key; names of what is played on public labels stay."""

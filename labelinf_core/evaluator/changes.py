@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -60,7 +61,7 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
     Raises:
         InputError: The labels cannot be loaded, or nothing is left to play.
     """
-    data = Builder(host).build(Kind.LABELS, labels, "--labels").load()
+    data = load_labels(Builder(host), labels, "--labels")
 
     def playable(table: Matrix) -> bool:
         return data.features is not None or not host.find(Kind.CHANNEL, table.home(host)).load().needs_features

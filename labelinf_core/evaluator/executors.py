@@ -27,10 +27,12 @@ from typing import Any, Protocol
 
 import attrs
 
+from labelinf_core.contracts.components import LabelSet
 from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.watch import limit_memory, watch
 from labelinf_core.specs import Builder
 
 __all__ = ["Executor", "Imply", "InProcess", "Play", "Processes", "Task"]
@@ -46,22 +48,25 @@ class Imply:
 
     Attributes:
         cell: The cell.
+        asking: A distribution that provides no part of the cell and whose bounds are asked about it; empty for all
+            that the cell's own distributions say.
         without: Bounds that are not asked, and why.
     """
 
     cell: Cell
+    asking: str = ""
     without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     def perform(self, bench: Bench) -> Implied:
         """Do it."""
         bench.without = self.without
-        return bench.imply(self.cell)
+        return bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
 
     def failed(self, status: Status, message: str, doing: str = "") -> Implied:
         """Return what to keep when the worker hung or died while it was ``doing`` something."""
         kind, _, name = doing.partition(" ")
         told = f"{doing}: {message}" if doing else message
-        return Implied(status=status, message=told, culprit=name if kind == "bound" else "")
+        return Implied(status=status, message=told, culprit=name.partition("(")[0] if kind == "bound" else "")
 
 
 @attrs.frozen(kw_only=True)
@@ -113,18 +118,23 @@ class _Worker:
     pipe: Connection
     deadline: float
     touched: frozenset[str] = frozenset()
+    holds: set[str] = attrs.field(factory=set)
     job: deque[Task] = attrs.field(factory=deque)
     ready: bool = False
     doing: str = ""
 
-    def give(self, tasks: list[Task], needs: frozenset[str], limit: float | None) -> None:
-        """Send a batch."""
+    def give(
+        self, tasks: list[Task], needs: frozenset[str], limit: float | None, labels: Mapping[str, LabelSet]
+    ) -> None:
+        """Send a batch, and the labels that it is played on where the worker does not hold them yet."""
+        new = {task.cell.content for task in tasks} & labels.keys() - self.holds
+        self.holds |= new
         self.job.extend(tasks)
         self.touched |= needs
         if self.ready:
             self.deadline = _deadline(limit)
         with contextlib.suppress(OSError):  # it has died: noticed where results are read
-            self.pipe.send(tasks)
+            self.pipe.send((tasks, {content: labels[content] for content in new}))
 
     def end(self) -> int | None:
         """Kill the process with its children, and return how it had ended, if it had."""
@@ -146,13 +156,13 @@ class Processes:
         workers: How many.
         blocked: Plugins that must not be imported.
         timeout: Seconds that one task may take; None for no limit.
-        everybody: Distributions of all plugins: their bounds are asked what they know of every cell.
+        labels: Label sets by their content, sent to every worker that plays on them, once.
     """
 
     workers: int
     blocked: frozenset[str] = frozenset()
     timeout: float | None = None
-    everybody: frozenset[str] = frozenset()
+    labels: Mapping[str, LabelSet] = attrs.field(factory=dict, repr=False)
     _pool: list[_Worker] = attrs.field(factory=list, init=False, repr=False)
     _mean: float = attrs.field(default=1.0, init=False, repr=False)
 
@@ -173,7 +183,7 @@ class Processes:
                 for worker in list(self._free()):
                     if batch := self._batch(source, again):
                         needs = self._needs(batch[0])
-                        self._fit(worker, needs).give(batch, needs, self.timeout)
+                        self._fit(worker, needs).give(batch, needs, self.timeout, self.labels)
                 if not any(worker.job for worker in self._pool):
                     return
                 yield from self._collect(again)
@@ -189,7 +199,8 @@ class Processes:
 
     def _needs(self, task: Task) -> frozenset[str]:
         """Return the distributions whose code a task runs."""
-        return frozenset(task.cell.versions) | (self.everybody if isinstance(task, Imply) else frozenset())
+        asked = {task.asking} - {""} if isinstance(task, Imply) else frozenset()
+        return frozenset(task.cell.versions) | asked
 
     def _fit(self, worker: _Worker | None, needs: frozenset[str]) -> _Worker:
         """Return a worker that has run nothing but what is needed."""
@@ -286,21 +297,32 @@ def _deadline(limit: float | None) -> float:
 def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
     """Be a worker: perform what comes, one after another, and answer each."""
     _start(workers)
-    bench = Bench(builder=Builder(Host.load(blocked=blocked)), doing=lambda text: pipe.send(("doing", text)))
+
+    def tell(name: str, endless: bool) -> None:
+        pipe.send(("doing", name))
+
+    watch.tell, watch.stopped = tell, lambda: False  # nobody stops a worker but its parent
+    bench = Bench(builder=Builder(Host.load(blocked=blocked)), held={})
     pipe.send(("ready", None))
     while True:
         try:
-            tasks: list[Task] = pipe.recv()
+            tasks, labels = pipe.recv()
         except EOFError:
             return
+        bench.hold(labels)
         for task in tasks:
             start = time.perf_counter()
+            watch.tell = tell if isinstance(task, Imply) else _silent
             try:
                 result = task.perform(bench)
             except BaseException as error:  # KeyboardInterrupt and the like in anybody's code
                 pipe.send(("raised", type(error).__name__))
             else:
                 pipe.send(("result", (result, time.perf_counter() - start)))
+
+
+def _silent(name: str, endless: bool) -> None:
+    """A trial is named by its cell."""
 
 
 def _start(workers: int) -> None:
@@ -310,18 +332,8 @@ def _start(workers: int) -> None:
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _limit_memory(workers)
+    limit_memory(workers)
     import sklearn.metrics  # noqa: F401  # the slowest import must not count against a trial's time limit
-
-
-def _limit_memory(workers: int) -> None:
-    """Let a component that asks for memory without end fail before the machine does."""
-    with contextlib.suppress(ImportError, AttributeError, OSError, ValueError):
-        import resource
-
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        limit = max(2 << 30, whole // workers)
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _end_with_parent() -> None:

@@ -11,11 +11,15 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.components import Channel, LabelSet
-from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Channel, LabelSet, Measure
+from labelinf_core.contracts.errors import InputError, LabelinfError, NameConflictError, PluginError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of, new_key
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
+from labelinf_core.plugin.host import PluginRecord
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 __all__ = ["make_plan", "only"]
@@ -34,13 +38,13 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
     Raises:
         InputError: Something cannot be used; all faults come at once, one a line.
     """
-    planner = _Planner(builder)
+    planner = _Planner(builder=builder)
     cells: dict[str, Cell] = {}
     for index, matrix in enumerate(suite.matrix):
         for cell in planner.cells(matrix, f"{place}: matrix[{index}]"):
             cells.setdefault(cell.id, cell)
-    if planner.faults:
-        raise InputError("\n".join(dict.fromkeys(planner.faults)))
+    if planner.faults or not cells:
+        raise InputError("\n".join(dict.fromkeys([*planner.faults, *planner.left_out])))
     plan = Plan(
         title=suite.title,
         trials=suite.trials,
@@ -48,9 +52,11 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
         environment=_environment(),
-        measures={name: channel.measures() for name, channel in planner.channels.items()},
+        measures=planner.measures,
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
         fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order is True),
+        bounds=tuple(sorted({item.plugin.distribution for item in builder.host.catalogue(Kind.BOUND)})),
+        left_out=tuple(dict.fromkeys(planner.left_out)),
     )
     return plan.keyed(new_key())
 
@@ -75,12 +81,20 @@ def only(plan: Plan, patterns: Sequence[str]) -> Plan:
     return attrs.evolve(plan, cells=kept, labels=tuple(item for item in plan.labels if item.digest in used))
 
 
-@attrs.define
+@attrs.define(kw_only=True)
 class _Planner:
-    """Expands matrices, collecting faults instead of stopping at the first."""
+    """Expands matrices, collecting faults instead of stopping at the first.
+
+    A fault is the user's, and nothing is played. What a plugin does wrong costs the cells that need it: those of an
+    attack or a defence are planned as they are written and fail under its name, those of labels or a channel, without
+    which a cell has no name, are left out and told.
+    """
 
     builder: Builder
     faults: list[str] = attrs.field(factory=list)
+    left_out: list[str] = attrs.field(factory=list)
+    lost: dict[tuple[Kind, str], str] = attrs.field(factory=dict)
+    measures: dict[str, tuple[Measure, ...]] = attrs.field(factory=dict)
     labels: dict[tuple[str, bool], LabelFacts] = attrs.field(factory=dict)
     channels: dict[str, type[Channel]] = attrs.field(factory=dict)
 
@@ -90,6 +104,11 @@ class _Planner:
         sources = self._each(Kind.LABELS, matrix.labels, f"{where}.labels")
         attacks = self._each(Kind.ATTACK, matrix.attacks, f"{where}.attacks", home)
         pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
+        for kind, spec in [*((Kind.CHANNEL, item) for item in channels), *((Kind.LABELS, item) for item in sources)]:
+            if (kind, str(spec)) in self.lost:
+                self.left_out.append(f"{self.lost[kind, str(spec)]} (its cells are left out)")
+        channels = [item for item in channels if (Kind.CHANNEL, str(item)) not in self.lost]
+        sources = [item for item in sources if (Kind.LABELS, str(item)) not in self.lost]
         loaded = [(source, self._load(source, f"{where}.labels")) for source in sources]
         if self.faults:
             return
@@ -101,9 +120,15 @@ class _Planner:
         """Return the channel of a table and remember it; empty, and a fault, when it cannot be told."""
         try:
             home = matrix.home(self.builder.host)
-            self.channels[home] = self.builder.host.find(Kind.CHANNEL, home).load()
+            channel = self.builder.host.find(Kind.CHANNEL, home).load()
+            if home not in self.measures:
+                with watch.over(f"measures of channel {home}"), gate.blamed(channel):
+                    self.measures[home] = gate.each(channel.measures(), Measure, "measures")
+            self.channels[home] = channel
         except InputError as error:
             self.faults.append(f"{where}: {error}")
+        except PluginError as error:
+            self.left_out.append(f"{where}: {error} (its cells are left out)")
         except LabelinfError:
             return matrix.channel  # found again, with its place, where the channel is built
         else:
@@ -131,40 +156,55 @@ class _Planner:
         """Return the points of a grid that can be built."""
         points = []
         try:
-            for spec in self.builder.expand(kind, written, where):
-                self.builder.build(kind, spec, where)
-                points.append(spec)
             name = parse(written, where).name
             home = self.builder.host.find(kind, name).descriptor.channel
             if channel and home not in (None, channel):
                 raise InputError(f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}.")
+            for spec in self._expanded(kind, written, where):
+                points.append(spec)
+                try:
+                    self.builder.full(kind, spec, where)
+                    list(self.builder.owners(kind, spec, where))
+                except NameConflictError:
+                    raise
+                except PluginError as error:
+                    self.lost[kind, str(spec)] = str(error)
         except LabelinfError as error:
             text = str(error)
             self.faults.append(text if text.startswith(where) else f"{where}: {text}")
         return points
 
+    def _expanded(self, kind: Kind, written: object, where: str) -> Iterator[Spec]:
+        """Yield the points of a grid; what is written stands for itself where its class cannot be had."""
+        try:
+            yield from self.builder.expand(kind, written, where)
+        except NameConflictError:
+            raise
+        except PluginError:
+            yield parse(written, where)
+
     def _load(self, source: Spec, where: str) -> LabelFacts | None:
         """Load labels and note what they are; the same content is kept apart when one source calls it private."""
         try:
-            data = self.builder.build(Kind.LABELS, source, where).load()
-            _check_labels(data, source)
+            data = load_labels(self.builder, source, where)
+        except PluginError as error:
+            self.left_out.append(f"{error} (its cells are left out)")
+            return None
         except LabelinfError as error:
             self.faults.append(str(error))
-            return None
-        except Exception as error:  # somebody's label source may raise anything
-            self.faults.append(f"{where}: label source {source} raised {type(error).__name__}.")
             return None
         facts = _facts(data, digest_of(data))
         return self.labels.setdefault((facts.content, facts.public), facts)
 
     def _cell(self, channel: Spec, source: Spec, facts: LabelFacts, attack: Spec, pipeline: tuple[Spec, ...]) -> Cell:
-        full, owners = self.builder.full, self.builder.owners
         parts = [(Kind.CHANNEL, channel), (Kind.ATTACK, attack), *((Kind.DEFENCE, stage) for stage in pipeline)]
-        plugins = {plugin for kind, spec in parts for plugin in owners(kind, spec, "cell")}
+        plugins = {plugin for kind, spec in parts for plugin in self._owners(kind, spec)}
+        lost = [self.lost[kind, str(spec)] for kind, spec in parts if (kind, str(spec)) in self.lost]
         return Cell(
-            channel=str(full(Kind.CHANNEL, channel, "cell")),
-            attack=str(full(Kind.ATTACK, attack, "cell")),
-            defences=tuple(str(full(Kind.DEFENCE, stage, "cell")) for stage in pipeline),
+            channel=self._full(Kind.CHANNEL, channel),
+            attack=self._full(Kind.ATTACK, attack),
+            defences=tuple(self._full(Kind.DEFENCE, stage) for stage in pipeline),
+            lost=" ".join(lost),
             digest=facts.digest,
             content=facts.content,
             public=facts.public,
@@ -178,23 +218,20 @@ class _Planner:
             ),
         )
 
+    def _full(self, kind: Kind, spec: Spec) -> str:
+        """Return a spec with every parameter; as written where its component is lost."""
+        return str(spec if (kind, str(spec)) in self.lost else self.builder.full(kind, spec, "cell"))
+
+    def _owners(self, kind: Kind, spec: Spec) -> list[PluginRecord]:
+        """Return the plugins that provide a component and its parts; of a lost one, its own."""
+        if (kind, str(spec)) in self.lost:
+            return [self.builder.host.find(kind, spec.name).plugin]
+        return list(self.builder.owners(kind, spec, "cell"))
+
 
 def _parsed(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Read the tables among a channel's settings as components."""
     return {key: parse(value, key) if isinstance(value, Mapping) else value for key, value in settings.items()}
-
-
-def _check_labels(data: LabelSet, source: Spec) -> None:
-    """A label source is anyone's code: hold it to the contract before hours are spent on it."""
-    labels = data.labels
-    if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
-        raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
-    outside = (labels < 0) | (labels >= data.n_classes)
-    if outside.any():
-        row = int(outside.argmax())
-        raise InputError(f"labels {source}: the label in row {row} must be in 0..{data.n_classes - 1}.")
-    if (labels == labels[0]).all():
-        raise InputError(f"labels {source} have one class only; at least two are needed.")
 
 
 def _facts(data: LabelSet, digest: str) -> LabelFacts:

@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -28,13 +28,15 @@ import numpy as np
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Placebo, Setting
 from labelinf_core.contracts.documents import plain
-from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError
+from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
+from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Implied, Status, Trial, to_json
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, parse
 
 __all__ = ["Bench", "attack_rng", "curator_rng", "said", "theory"]
@@ -64,16 +66,21 @@ class Bench:
     Attributes:
         builder: Builds the components of a host's plugins.
         without: Bounds that are not asked, by name, and why.
-        doing: Told which component is about to run, so that whoever watches can name one that never returns.
+        held: Label sets by their content; where there are any, none is read from its source. A worker is handed them:
+            what a path means there is not what it means here.
     """
 
     builder: Builder
     without: Mapping[str, str] = attrs.field(factory=dict)
-    doing: Callable[[str], None] = attrs.field(default=lambda text: None, repr=False)
+    held: dict[str, LabelSet] | None = attrs.field(default=None, repr=False)
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
     _utility: dict[tuple[str, tuple[str, ...]], Mapping[str, float]] = attrs.field(factory=dict)
     _theory: dict[tuple[object, ...], tuple[ThreatModel, Implied]] = attrs.field(factory=dict)
     _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
+
+    def hold(self, labels: Mapping[str, LabelSet]) -> None:
+        """Take label sets, by their content, instead of reading them from their sources."""
+        self.held = {**(self.held or {}), **{content: gate.seal(data) for content, data in labels.items()}}
 
     def imply(self, cell: Cell) -> Implied:
         """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""
@@ -95,6 +102,15 @@ class Bench:
         except (Exception, SystemExit) as error:  # a user's scorer need not take other records than its own
             note = f"what the defences cost honest users could not be measured: {_told(error, cell)}"
             return attrs.evolve(implied, notes=(*implied.notes, note))
+
+    def ask(self, cell: Cell, distribution: str) -> Implied:
+        """Return what the bounds of a distribution that provides no part of ``cell`` say of it. Raises nothing."""
+        try:
+            channel, setting = self._set_up(cell)
+            name = parse(cell.channel, "cell").name
+            return theory(self.builder, name, (), channel.threat(setting), self.without, (distribution,))
+        except (Exception, SystemExit):
+            return Implied()  # told of the cell itself
 
     def play(self, cell: Cell, seed: int, trial: int) -> Trial:
         """Play one trial of ``cell``. Raises nothing: a component may do anything."""
@@ -170,8 +186,12 @@ class Bench:
         return build(Kind.CHANNEL, cell.channel, "cell"), setting
 
     def _labels(self, cell: Cell) -> LabelSet:
+        if self.held is not None:
+            if cell.content not in self.held:
+                raise PluginError(f"the labels {cell.labels} changed, or could not be read again, after the planning.")
+            return self.held[cell.content]
         if cell.content not in self._data:
-            data: LabelSet = self.builder.build(Kind.LABELS, cell.labels, "cell").load()
+            data = load_labels(self.builder, cell.labels, "cell")
             if digest_of(data) != cell.content:
                 raise InputError(f"the labels {cell.labels} changed after the run was planned.")
             self._data[cell.content] = data
@@ -188,8 +208,7 @@ class Bench:
 
     def _implied(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
         attack: Attack = setting.attack  # type: ignore[assignment]  # _set_up builds one
-        self.doing(f"attack {cell.shown.attack}")
-        with gate.blamed(attack):
+        with watch.over(f"attack {cell.shown.attack}"), gate.blamed(attack):
             refusal = gate.sentence(attack.refusal(threat), "refusal")
             promise = None if refusal or threat.unsaid else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
@@ -207,7 +226,7 @@ class Bench:
         before = self._theory.get(key)
         if before is None or not _same(before[0], threat):
             name = parse(cell.channel, "cell").name
-            found = theory(self.builder, name, setting.defences, threat, self.without, self.doing)
+            found = theory(self.builder, name, setting.defences, threat, self.without, cell.versions)
             before = self._theory[key] = (threat, found)
         return before[1]
 
@@ -225,7 +244,7 @@ def theory(
     defences: tuple[Defence, ...],
     threat: ThreatModel,
     without: Mapping[str, str] = MappingProxyType({}),
-    doing: Callable[[str], None] = lambda text: None,
+    only: Collection[str] | None = None,
 ) -> Implied:
     """Collect what defences and bounds say of a threat model, whatever the attack.
 
@@ -235,25 +254,23 @@ def theory(
         defences: What stands between.
         threat: What the adversary knows and may spend.
         without: Bounds that are not asked, by name, and why; noted.
-        doing: Told who is about to be asked.
+        only: Distributions whose bounds are asked; all when omitted.
     """
-    notes = [f"bound {name} is left out: {why}" for name, why in without.items()]
-    bounds = dict(_bounds(builder, channel, without, notes, doing))
+    notes: list[str] = []
+    bounds = dict(_bounds(builder, channel, without, only, notes))
     stages = {f"defence {type(item).__name__}": item for item in defences}
     asked: dict[str, Any] = {**({} if threat.unsaid else stages), **(bounds if _may_hold(threat) else {})}
     if threat.unsaid:
         notes.append(
             f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: no claim of another stage counts beside it"
         )
-    found = Implied(
+    return Implied(
         baseline=threat.baseline,
-        ceilings=_gather(asked, lambda source: source.ceilings(threat), Ceiling, notes, doing),
-        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes, doing),
+        ceilings=_gather(asked, lambda source: source.ceilings(threat), Ceiling, notes),
+        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes),
         threat=dict(_facts(threat)),
         notes=tuple(dict.fromkeys(notes)),
     )
-    doing("")
-    return found
 
 
 def _may_hold(threat: ThreatModel) -> bool:
@@ -262,18 +279,23 @@ def _may_hold(threat: ThreatModel) -> bool:
 
 
 def _bounds(
-    builder: Builder, channel: str, without: Mapping[str, str], notes: list[str], doing: Callable[[str], None]
+    builder: Builder,
+    channel: str,
+    without: Mapping[str, str],
+    only: Collection[str] | None,
+    notes: list[str],
 ) -> Iterator[tuple[str, Bound]]:
     for item in builder.host.catalogue(Kind.BOUND):
         name = item.descriptor.name
-        if item.descriptor.channel in (None, channel) and name not in without:
-            doing(f"bound {name}")
+        if item.descriptor.channel not in (None, channel) or (only and item.plugin.distribution not in only):
+            continue
+        if name in without:
+            notes.append(f"bound {name} is left out: {without[name]}")
+        else:
             try:
                 yield f"bound {name}", builder.build(Kind.BOUND, name, "bound")
             except LabelinfError as error:
                 notes.append(str(error))
-            except (Exception, SystemExit) as error:
-                notes.append(f"bound {name} of {item.plugin} could not be built: {said(error)}")
 
 
 def _gather(
@@ -281,17 +303,21 @@ def _gather(
     ask: Callable[[Any], object],
     expected: type[T],
     notes: list[str],
-    doing: Callable[[str], None],
 ) -> tuple[T, ...]:
     """Collect what each source says; one that fails is noted and costs nobody else their say."""
     collected: list[T] = []
     for name, source in sources.items():
-        doing(name)
         try:
-            collected.extend(gate.each(ask(source), expected, "answer"))
-        except (Exception, SystemExit) as error:
-            notes.append(f"{type(source).__name__} could not be evaluated: {said(error)}")
+            with watch.over(name):
+                collected.extend(gate.each(ask(source), expected, "answer"))
+        except Exception as error:
+            notes.append(f"{name} could not be evaluated: {_cause(error)}")
     return tuple(collected)
+
+
+def _cause(error: Exception) -> str:
+    """Say what a component raised, also where its end of the program was made an error."""
+    return said(error.__cause__ if type(error) is PluginError and error.__cause__ else error)
 
 
 def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
@@ -326,10 +352,4 @@ def _told(error: BaseException, cell: Cell) -> str:
     root = error
     while root.__cause__ is not None:
         root = root.__cause__
-    if cell.public or isinstance(root, LabelinfError):
-        return said(error)
-    trace = root.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}" if trace is not None else ""
-    return f"{type(root).__name__}{place}"
+    return said(error) if cell.public or isinstance(root, LabelinfError) else gate.unquoted(root)

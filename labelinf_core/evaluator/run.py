@@ -11,8 +11,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
+import attrs
+
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.cells import Cell, Plan
 from labelinf_core.evaluator.executors import Executor, Imply, Play
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
@@ -32,7 +34,10 @@ def run(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], 
     Raises:
         InputError: Settings of the plan do not fit together; nothing has been played then.
     """
-    done = size(plan) - sum(1 for _ in _unknown(plan, store)) - sum(1 for _ in _unplayed(plan, store))
+    for cell in plan.cells:
+        if cell.lost and not store.knows(cell.id):
+            store.keep_implied(cell.id, Implied(status=Status.ERROR, message=cell.lost))
+    done = size(plan) - sum(not store.knows(cell.id) for cell in plan.cells) - sum(1 for _ in _unplayed(plan, store))
     progress(done)
     while culprits := _prepare(plan, store, executor, functools.partial(_further, progress, done)):
         store.leave_out(culprits)
@@ -62,14 +67,22 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     """
     mistakes: dict[str, None] = {}  # in order, each once
     culprits: dict[str, str] = {}
-    for known, (task, result) in enumerate(executor.perform(_unknown(plan, store)), 1):
-        if isinstance(result, Implied) and result.culprit:
+    parts: dict[str, dict[str, Implied]] = {}
+    known = 0
+    for task, result in executor.perform(_unknown(plan, store)):
+        if not (isinstance(task, Imply) and isinstance(result, Implied)):
+            continue
+        if result.culprit:
             culprits[result.culprit] = result.message
-        elif isinstance(result, Implied) and result.status is Status.INVALID:
+        elif result.status is Status.INVALID:
             mistakes[result.message] = None
-        elif isinstance(result, Implied):
-            store.keep_implied(task.cell.id, result)
-        progress(known)
+        found = parts.setdefault(task.cell.id, {})
+        found[task.asking] = result
+        if len(found) == 1 + len(_bystanders(plan, task.cell)):
+            known += 1
+            progress(known)
+            if not culprits and found[""].status is not Status.INVALID:
+                store.keep_implied(task.cell.id, _merged(parts.pop(task.cell.id)))
         if culprits:
             break
     if mistakes and not culprits:
@@ -89,13 +102,43 @@ def is_complete(plan: Plan, store: Store) -> bool:
 
 def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
     without = store.left_out()
-    return (Imply(cell=cell, without=without) for cell in plan.cells if not store.knows(cell.id))
+    cells = [cell for cell in _by_plugins(plan) if not store.knows(cell.id)]
+    for asking in ("", *plan.bounds):
+        for cell in cells:
+            if asking not in cell.versions:
+                yield Imply(cell=cell, asking=asking, without=without)
+
+
+def _by_plugins(plan: Plan) -> list[Cell]:
+    """Return the cells so that one plugin's are together: a worker that ran its code plays no others."""
+    return sorted(plan.cells, key=lambda cell: sorted(cell.versions))
+
+
+def _bystanders(plan: Plan, cell: Cell) -> tuple[str, ...]:
+    """Return the distributions whose bounds are asked although they provide no part of the cell."""
+    return tuple(name for name in plan.bounds if name not in cell.versions)
+
+
+def _merged(parts: dict[str, Implied]) -> Implied:
+    """Add what bystanders say to what is known of a cell, in an order that depends on their names only."""
+    own = parts.pop("")
+    if own.status not in (Status.OK, Status.REFUSED):
+        return own
+    for asked, said in sorted(parts.items()):
+        failed = () if said.status is Status.OK else (f"bounds of {asked} are left out: {said.message}",)
+        own = attrs.evolve(
+            own,
+            ceilings=own.ceilings + said.ceilings,
+            bounds=own.bounds + said.bounds,
+            notes=tuple(dict.fromkeys((*own.notes, *said.notes, *failed))),
+        )
+    return own
 
 
 def _unplayed(plan: Plan, store: Store) -> Iterator[Play]:
     """Yield the trials to play, round by round, looking at the record anew before each."""
     without = store.left_out()
-    cells = sorted(plan.cells, key=lambda cell: sorted(cell.versions))  # whose plugins a worker has run already
+    cells = _by_plugins(plan)
     for trial in range(plan.trials):
         for cell in cells if trial % 2 == 0 else reversed(cells):
             if store.wants(cell.id, trial):

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,9 +139,8 @@ def read_suite(name: str, host: Host, *, allow_code: bool = False) -> Suite:
 def _inert(host: Host) -> frozenset[str]:
     """Return the settings that read like a function's address and are none, as the channels say."""
     found: frozenset[str] = frozenset()
-    for item in host.catalogue(Kind.CHANNEL):
-        with suppress(LabelinfError):  # told where the channel is used
-            found |= item.load().inert
+    for _, channel in host.loaded(Kind.CHANNEL):
+        found |= channel.inert
     return found
 
 

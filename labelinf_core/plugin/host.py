@@ -15,6 +15,7 @@ import importlib
 import itertools
 import logging
 import os
+import sys
 from importlib.metadata import Distribution, EntryPoint, entry_points, version
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,12 +23,14 @@ import attrs
 import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.catalogue import Catalogue
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
 from labelinf_core.plugin.hookspecs import Specs
 from labelinf_core.plugin.markers import CONTRACT, PROJECT
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
+from labelinf_core.plugin.watch import watch
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -80,12 +83,13 @@ class Registered:
 
         module_name, _, class_name = self.descriptor.target.partition(":")
         try:
-            loaded = getattr(importlib.import_module(module_name), class_name)
-        # A plugin's module may raise anything at all; SystemExit and KeyboardInterrupt still pass.
-        except Exception as error:
+            if module_name not in sys.modules:
+                with watch.over(f"module {module_name}"):
+                    importlib.import_module(module_name)
+            loaded = getattr(sys.modules[module_name], class_name)
+        except Exception as error:  # a plugin's module may raise anything at all
             raise PluginError(
-                f"{self.descriptor} of {self.plugin} cannot be imported from {self.descriptor.target!r}: "
-                f"{type(error).__name__}: {error}"
+                f"{self.descriptor} of {self.plugin} cannot be imported from {self.descriptor.target!r}: {_told(error)}"
             ) from error
         base = BASES[self.descriptor.kind]
         if not (isinstance(loaded, type) and issubclass(loaded, base) and attrs.has(loaded)):
@@ -110,6 +114,11 @@ class Host:
     records: dict[str, PluginRecord] = attrs.field(factory=dict)
     _managers: dict[str, pluggy.PluginManager] = attrs.field(factory=dict)
     _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
+
+    @property
+    def absent(self) -> frozenset[str]:
+        """Names of the plugins that are not used, and that a worker must not import either."""
+        return self.blocked | {name for name, item in self.records.items() if item.status is PluginStatus.FAILED}
 
     @classmethod
     def load(cls, *, blocked: Collection[str] = (), strict: bool = False) -> Host:
@@ -167,6 +176,14 @@ class Host:
             if kind in (None, key[0]) and len(owners) == 1:
                 yield owners[0]
 
+    def loaded(self, kind: Kind) -> Iterator[tuple[str, type[Any]]]:
+        """Yield the name and the class of every component of a kind; one that cannot be imported is named, left out."""
+        for item in self.catalogue(kind):
+            try:
+                yield item.descriptor.name, item.load()
+            except PluginError as error:
+                _LOG.warning("labelinf: %s", error)
+
     def contested(self) -> Iterator[str]:
         """Yield one sentence for every component name that several plugins claim."""
         for (kind, name), owners in sorted(self._components.items(), key=lambda item: (item[0][0].value, item[0][1])):
@@ -216,12 +233,14 @@ class Host:
             PluginError: A plugin's hook failed and ``strict`` is set.
         """
         for name, manager in self._managers.items():
+            watched = f"{hook} of plugin {name}"
             try:
-                items = [item for results in getattr(manager.hook, hook)() for item in results]
+                with watch.over(watched):
+                    items = [item for results in getattr(manager.hook, hook)() for item in results]
                 wrong = next((type(item).__name__ for item in items if not isinstance(item, expected)), "")
                 fault = f"must yield {expected.__name__} objects, got {wrong}" if wrong else ""
-            except (Exception, SystemExit) as error:
-                fault = f"raised {type(error).__name__}"
+            except Exception as error:
+                fault = watch.lost.get(watched) or f"raised {type(error.__cause__ or error).__name__}"
             if not fault:
                 yield from items
             elif self.strict:
@@ -231,13 +250,13 @@ class Host:
 
     def _load_one(self, entry_point: EntryPoint) -> None:
         try:
-            plugin = entry_point.load()
-            manager = _alone(plugin, entry_point.name)
-            provided = _provided(manager)
+            with watch.over(f"plugin {entry_point.name}"):
+                plugin = entry_point.load()
+                manager = _alone(plugin, entry_point.name)
+                provided = _provided(manager)
             if any(other.is_registered(plugin) for other in self._managers.values()):
                 raise TypeError("the same module is already registered under another name")
-        # A plugin that calls sys.exit on import must not take the host with it.
-        except (Exception, SystemExit) as error:
+        except Exception as error:  # a plugin's module may raise anything at all
             self._fail(entry_point, error)
             return
         self._managers[entry_point.name] = manager
@@ -249,7 +268,7 @@ class Host:
                 raise NameConflictError(next(self.contested()))
 
     def _fail(self, entry_point: EntryPoint, error: BaseException) -> None:
-        problem = f"{type(error).__name__}: {error}{_version_hint(entry_point.dist)}"
+        problem = f"{_told(error)}{_version_hint(entry_point.dist)}"
         record = self._note(entry_point, PluginStatus.FAILED, problem=problem)
         if self.strict:
             raise PluginError(f"{record} failed: {problem}") from error
@@ -292,6 +311,19 @@ class Host:
 
 def _blocked_by_environment() -> frozenset[str]:
     return frozenset(filter(None, os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")))
+
+
+def _told(error: BaseException) -> str:
+    """Say why a plugin cannot be used: in our words or pluggy's; of its own, which may hold anything, the place."""
+    root = error.__cause__ if isinstance(error, PluginError) and error.__cause__ else error
+    trace = root.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    raised_in = str(trace.tb_frame.f_globals.get("__name__")) if trace is not None else ""
+    ours = raised_in.partition(".")[0] in ("labelinf_core", "pluggy", "importlib", "attr")
+    if ours and not isinstance(root, ModuleNotFoundError | PluginError):
+        return f"{type(root).__name__}: {root}"
+    return unquoted(root)
 
 
 def _alone(plugin: object, name: str) -> pluggy.PluginManager:

@@ -16,8 +16,10 @@ from cattrs.errors import ClassValidationError
 from cattrs.gen import make_dict_structure_fn
 
 from labelinf_core.contracts.components import BASES
-from labelinf_core.contracts.errors import InputError, PluginError
+from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs.faults import derives_from, faults, strict_converter
 from labelinf_core.specs.text import Spec, parse, show, stages
 
@@ -63,6 +65,10 @@ class Builder:
             return self._structure(kind, spec, cls)
         except (ClassValidationError, ValueError, TypeError) as error:
             raise InputError("\n".join(faults(error, f"{where}: {spec.name}"))) from error
+        except LabelinfError:
+            raise
+        except Exception as error:
+            raise PluginError(f"{kind.value} {spec.name} could not be built: {unquoted(error)}") from error
 
     def pipeline(self, written: Sequence[object], where: str) -> tuple[Any, ...]:
         """Return the defences that ``written`` names, from the curator outward; none for the empty pipeline.
@@ -130,7 +136,8 @@ class Builder:
         if cls not in self._makers:
             _hints(cls)
             self._makers[cls] = make_dict_structure_fn(cls, self._converter, _cattrs_forbid_extra_keys=True)
-        return self._makers[cls](dict(spec.params), cls)
+        with watch.over(f"{kind.value} {spec}"):
+            return self._makers[cls](dict(spec.params), cls)
 
     def _options(self, hint: Any, value: Any, where: str) -> list[Any]:
         kind = _kind_of(hint)

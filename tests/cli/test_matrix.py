@@ -151,9 +151,9 @@ def test_a_faulty_plugin_is_told_and_the_run_goes_on(
     strict = matrix(labelinf, suite, "--strict")
 
     assert result.exit_code == 0
-    assert "plugin 'bad' of labelinf-bad 1.0 was left out: OSError: no library" in result.stderr
+    assert "plugin 'bad' of labelinf-bad 1.0 was left out: OSError in bad_plugin, line 1" in result.stderr
     assert strict.exit_code == 2
-    assert "plugin 'bad' of labelinf-bad 1.0 failed: OSError: no library" in strict.stderr
+    assert "plugin 'bad' of labelinf-bad 1.0 failed: OSError in bad_plugin, line 1" in strict.stderr
 
 
 def test_a_blocked_plugin_is_not_there(labelinf: Labelinf, suite: str) -> None:

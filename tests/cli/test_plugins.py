@@ -31,7 +31,7 @@ def test_failed_blocked_and_contested_are_told(
 
     text = labelinf("plugins", "-p", "no:privacy").stdout
 
-    assert "failed   labelinf-bad 1.0: OSError: no library" in text
+    assert "failed   labelinf-bad 1.0: OSError in bad_plugin, line 1" in text
     assert any(line.split()[:2] == ["privacy", "blocked"] for line in text.splitlines())
     assert "‼ attack 'fake-coin' is provided by plugin 'fakes' of labelinf-fakes 1.0 and by plugin 'twin'" in text
 

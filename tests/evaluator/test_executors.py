@@ -8,6 +8,7 @@ import pytest
 
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Imply, InProcess, Play, Processes, Task
+from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 
@@ -24,7 +25,7 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
     plan = plan_of(["fake-hangs", "fake-dies", "fake-raises", "fake-coin", "fake-reader"], ["none"], trials=1)
     tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
 
-    with Processes(workers=2, timeout=6) as pool:
+    with Processes(workers=2, timeout=6, labels=label_sets(plan, bench.builder)) as pool:
         found = {task.cell.shown.attack: result for task, result in pool.perform(tasks)}
 
     assert found["fake-hangs"] == Trial(status=Status.TIMEOUT, message="no result within 6 s")
@@ -39,15 +40,15 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
 
 
 @pytest.mark.timeout(120)
-def test_workers_block_the_same_plugins(plan_of: PlanOf) -> None:
+def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: Bench) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=1)
 
-    with Processes(workers=1, blocked=frozenset({"fakes"})) as pool:
+    labels = label_sets(plan, bench.builder)
+    with Processes(workers=1, blocked=frozenset({"fakes"}), labels=labels) as pool:
         ((_, result),) = pool.perform([Imply(cell=plan.cells[0])])
 
     assert isinstance(result, Implied)
-    assert "UnknownNameError: no " in result.message
-    assert "plugin 'fakes' of labelinf-fakes 1.0 is blocked" in result.message
+    assert "UnknownNameError: no attack is called 'fake-coin'" in result.message
 
 
 def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: Bench) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from labelinf_core.evaluator.executors import Processes
+from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, summarise
@@ -123,7 +124,7 @@ def played(folder: Path, attacks: list[str], timeout: float, defences: list[str]
     )
     plan = make_plan(Suite(matrix=[matrix], trials=2, title="zoo"), Builder(host), "test.toml")
     store = Store.open(folder, plan)
-    with Processes(workers=2, timeout=timeout) as pool:
+    with Processes(workers=2, timeout=timeout, labels=label_sets(plan, Builder(host))) as pool:
         run(plan, store, pool)
     assert is_complete(plan, store)
     results = summarise(store)

@@ -84,7 +84,7 @@ def test_a_plan_is_another_when_trials_seed_or_libraries_are(plan_of: PlanOf) ->
         (["fake-coin"], ["none"], ["fake-bad-labels(how='float')"], "at least one integer, got float64"),
         (["fake-coin"], ["none"], ["fake-bad-labels(how='empty')"], "at least one integer"),
         (["fake-coin"], ["none"], ["fake-bad-labels(how='one-class')"], "one class only; at least two"),
-        (["fake-coin"], ["none"], ["fake-bad-labels(how='raises')"], "raised KeyError."),
+        (["fake-coin"], ["none"], ["fake-bad-labels(how='raises')"], "raised KeyError in labelinf_fakes.labels, line"),
         (["fake-coin"], ["none"], ["fake-bad-labels(how='other')"], "matrix[0].labels[0]: fake-bad-labels"),
     ],
 )

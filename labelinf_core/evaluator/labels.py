@@ -1,0 +1,76 @@
+"""Private labels as their source gives them: anyone's code, held to the contract before hours are spent on it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import numpy as np
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.contracts.gate import unquoted
+from labelinf_core.evaluator.cells import Plan, digest_of
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.watch import watch
+from labelinf_core.specs import Builder, Spec, parse
+
+__all__ = ["label_sets", "load_labels"]
+
+
+def load_labels(builder: Builder, written: object, where: str) -> LabelSet:
+    """Return the labels of a source.
+
+    Args:
+        builder: Builds the source.
+        written: Its spec.
+        where: Its place, for messages.
+
+    Raises:
+        InputError: The source says what the user must mend, or gives labels that nothing can be played on.
+        PluginError: The source failed.
+    """
+    spec = parse(written, where)
+    source = builder.build(Kind.LABELS, spec, where)
+    try:
+        with watch.over(f"labels {spec}"):
+            data: LabelSet = source.load()
+    except LabelinfError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{where}: label source {spec} raised {unquoted(error)}.") from error
+    _check(data, spec)
+    return gate.seal(data)
+
+
+def label_sets(plan: Plan, builder: Builder) -> dict[str, LabelSet]:
+    """Return the label sets of a plan by their content, to be handed to workers.
+
+    One that cannot be read again as it was planned is missing, which costs its own cells.
+    """
+    found: dict[str, LabelSet] = {}
+    for written, content in {(cell.labels, cell.content) for cell in plan.cells}:
+        if content not in found:
+            with suppress(LabelinfError):
+                data = load_labels(builder, written, "labels")
+                found |= {content: data} if digest_of(data) == content else {}
+    return found
+
+
+def _check(data: object, source: Spec) -> None:
+    """Raise what is wrong with labels, quoting none."""
+    if not isinstance(data, LabelSet):
+        raise PluginError(f"labels {source}: the source gave a {type(data).__name__}, expected a LabelSet.")
+    labels, names = data.labels, data.class_names
+    features = data.features is None or isinstance(data.features, np.ndarray)
+    texts = isinstance(names, tuple) and all(isinstance(text, str) for text in (*names, data.title, data.provenance))
+    if not (isinstance(labels, np.ndarray) and features and texts):
+        raise PluginError(f"labels {source}: the source gave a LabelSet whose fields are not of their types.")
+    if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
+        raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
+    outside = (labels < 0) | (labels >= data.n_classes)
+    if outside.any():
+        row = int(outside.argmax())
+        raise InputError(f"labels {source}: the label in row {row} must be in 0..{data.n_classes - 1}.")
+    if (labels == labels[0]).all():
+        raise InputError(f"labels {source} have one class only; at least two are needed.")

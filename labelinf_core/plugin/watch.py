@@ -1,0 +1,91 @@
+"""Who is about to run somebody's code: so that whoever outlives it can say whose it was, and go on without.
+
+A plugin's module, hook, class or ``load()`` may hang, exit, or take its process with it. Before any of them runs, its
+name is reported to whoever watches: the supervisor of a command (:mod:`labelinf_core.cli.supervisor`), which then
+plays the command again with that name among the ``lost``. A name that is lost is never run again: it raises, like any
+other failure of a plugin, and costs what any other failure would cost.
+
+Nobody watches inside a worker of a run or under the Python API: there a failure is only named.
+
+Example:
+    >>> watch = Watch(lost={"bound endless": "no answer within 5 s"})
+    >>> with watch.over("bound endless"):
+    ...     print("never printed")
+    Traceback (most recent call last):
+        ...
+    labelinf_core.contracts.errors.PluginError: bound endless: no answer within 5 s
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from labelinf_core.contracts.errors import PluginError
+
+__all__ = ["Watch", "limit_memory", "watch"]
+
+
+class Watch:
+    """What runs now, and what must not run again.
+
+    Attributes:
+        lost: What took its process with it or never came back, and how.
+        patience: Seconds that one part of a plugin may take.
+        tell: Told the name of what runs, and whether it may take as long as it likes; an empty name for our own code.
+        stopped: Whether the user asked to stop; None where nobody can know.
+    """
+
+    def __init__(self, lost: dict[str, str] | None = None) -> None:
+        self.lost = lost or {}
+        self.patience = 120.0
+        self.tell: Callable[[str, bool], None] = lambda name, endless: None
+        self.stopped: Callable[[], bool] | None = None
+        self._running: list[tuple[str, bool]] = [("", False)]
+
+    @contextmanager
+    def over(self, name: str, *, endless: bool = False) -> Iterator[None]:
+        """Watch over the code in the block.
+
+        Args:
+            name: Whose it is, as a message names it.
+            endless: Whether it may take as long as it likes.
+
+        Raises:
+            PluginError: It was lost before, or raised what is meant to end the whole program.
+        """
+        if name in self.lost:
+            raise PluginError(f"{name}: {self.lost[name]}")
+        self._running.append((name, endless))
+        self.tell(name, endless)
+        try:
+            yield
+        except (Exception, GeneratorExit):
+            raise
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and (self.stopped is None or self.stopped()):
+                raise
+            raise PluginError(f"{name} raised {type(error).__name__}") from error
+        finally:
+            self._running.pop()
+            self.tell(*self._running[-1])
+
+
+watch = Watch()  #: of this process
+
+
+def limit_memory(shares: int) -> None:
+    """Let code that asks for memory without end fail before the machine does, where the system has such a limit.
+
+    Args:
+        shares: Processes that share the memory; never less than 2 GB each.
+    """
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        limit = max(2 << 30, int(0.8 * whole / shares))
+        kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+        resource.setrlimit(kind, (limit, limit))

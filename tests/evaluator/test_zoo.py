@@ -1,0 +1,122 @@
+"""A hundred and more faulty plugins: each costs at most its own cells, and is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+SUITE = """
+title = "zoo"
+trials = 1
+[[matrix]]
+labels = ["fake-labels(n=8)", {labels}]
+loss = "log-loss"
+scorer = "float64"
+attacks = ["majority", "fake-reader", {attacks}]
+defences = ["none", {defences}]
+"""
+GOOD = ("majority", "fake-reader")
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def zoo() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("zoo", HERE / "zoo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def labelinf(folder: Path, site: Path, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, "-m", "labelinf_core", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=seconds
+    )
+
+
+def written(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def cells_of(folder: Path, site: Path, members: list[tuple[str, str]], **limits: float) -> tuple[dict[str, dict], str]:  # type: ignore[type-arg]
+    of = {place: [f"zoo-{p}-{way}" for p, way in members if p == place] for place, _ in members}
+    attacks = [name for place in ("run", "promise", "refusal", "made", "module") for name in of.get(place, [])]
+    defences = [name for place in ("does", "start") for name in of.get(place, [])]
+    text = SUITE.format(attacks=written(attacks), defences=written(defences), labels=written(of.get("load", [])))
+    (folder / "zoo.toml").write_text(text)
+    options = ["--workers", "1", "--timeout", f"{limits['timeout']:g}", "--format", "json", "--out", "run"]
+    done = labelinf(folder, site, "matrix", "zoo.toml", *options, seconds=limits["seconds"])
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr, done.stderr
+    document = json.loads(done.stdout)
+    titles = {facts["digest"]: facts["title"] for facts in document["labels"]}
+    named = {
+        f"{titles[c['labels']]}/{c['attack'].partition('(')[0]}/{'+'.join(c['defences'])}": c for c in document["cells"]
+    }
+    return named, done.stderr
+
+
+def check(
+    cells: dict[str, dict], errors: str, zoo: ModuleType, members: list[tuple[str, str]], loading: list[str]
+) -> None:  # type: ignore[type-arg]
+    """Every neighbour plays as if it were alone, and everybody who does not is named."""
+    for attack in GOOD:
+        cell = cells[f"made/{attack}/none"]
+        assert (cell["status"], cell["played"]) == ("ok", 1), cell
+        share = 1.0 if attack == "fake-reader" else 0.5
+        assert cell["accuracy"]["value"] == share
+    notes = "\n".join(cells["made/majority/none"]["notes"])
+    for place, way in members:
+        name, harmless = f"zoo-{place}-{way}", way in zoo.HARMLESS
+        if place == "load":
+            assert harmless or name in errors
+        elif place in ("evaluate", "ceilings"):
+            assert harmless or f"bound {name}" in notes, (name, notes)
+        else:
+            key = f"made/fake-reader/{name}" if place in ("does", "start") else f"made/{name}/none"
+            cell = cells[key]
+            nothing = way in ("nonsense", "huge") and place in ("made", "module", "does")
+            assert (cell["status"] == "ok") == (harmless or nothing), cell
+            assert cell["message"] or harmless or nothing
+    for way in loading:
+        for kind in ("import", "hook"):
+            assert f"bad-{kind}-{way} 1.0 was left out" in errors or way == "nonsense", errors
+
+
+@pytest.mark.timeout(200)
+def test_a_faulty_plugin_costs_its_own_cells_and_is_named(
+    zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path
+) -> None:
+    members = [("run", "patches"), ("run", "kills"), ("load", "os-exit"), ("evaluate", "exits")]
+    loading = ["os-exit"]
+    site = zoo.install(install_fake, members, loading)
+
+    check(*cells_of(tmp_path, site, members, timeout=20, seconds=180), zoo, members, loading)
+
+    listed = labelinf(tmp_path, site, "theorems", seconds=60)
+    assert listed.returncode == 0
+    assert "S16" in listed.stdout
+    assert "bad-late-os-exit 1.0: labelinf_statements it ended its process with exit code 3" in listed.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_whole_zoo(zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path) -> None:
+    members, loading = list(zoo.EVERYTHING), list(zoo.LOADING)
+    assert len(members) + 3 * len(loading) >= 120
+    site = zoo.install(install_fake, members, loading)
+
+    check(*cells_of(tmp_path, site, members, timeout=8, seconds=3000), zoo, members, loading)
