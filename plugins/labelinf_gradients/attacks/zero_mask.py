@@ -9,8 +9,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.components import Guess, NoiseModel
 from labelinf_gradients.attacks.common import one_sample_each
+from labelinf_gradients.game.effects import Added, GaussianNoise, LaplaceNoise
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat
 from labelinf_gradients.noisy.low_bits import gaussian_evidence, laplace_evidence
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -29,13 +30,15 @@ class ZeroMask(GradientAttack):
     A hidden unit that a ReLU has shut, or a pixel that is empty, leaves a column of exact zeros in the gradient: what
     is released there is bare noise, whatever its size. The adversary's own samples say how often each class shuts each
     unit (labelinf theory, corrections, D1).
+
+    Noise on a grid leaves nothing to see. It plays there as well, as certificates rest on that.
     """
 
     def lacks(self, threat: GradientThreat) -> str:
         """It needs noise drawn in floats as the last thing that happened, kept in all its bits, and own samples."""
-        model = threat.facts.noises[-1].model if len(threat.facts.noises) == 1 else None
+        model = _law(threat.facts.noises[-1]) if len(threat.facts.noises) == 1 else None
         if type(model) not in _EVIDENCE or threat.facts.altered or threat.precision != "float64":
-            return "needs one Gaussian or Laplace noise drawn in floats and released in float64"
+            return "needs one Gaussian or Laplace noise, the last thing that happened, released in float64"
         return one_sample_each(threat) or ("" if threat.auxiliary else "needs auxiliary samples")
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
@@ -56,12 +59,19 @@ class ZeroMask(GradientAttack):
         return Guess(labels=score.argmax(axis=1))
 
 
+def _law(noise: Added) -> NoiseModel | None:
+    """Return the law of a noise, as though it had been drawn in floats where it lies on a grid."""
+    if isinstance(noise.proof, GaussianNoise):
+        return Gaussian(scale=noise.proof.std)
+    return Laplace(scale=noise.proof.scale) if isinstance(noise.proof, LaplaceNoise) else noise.model
+
+
 def _evidence_of_zeros(oracle: GradientOracle) -> Mapping[str, Floats]:
     """Return the evidence that each input of each layer is zero, by its weights' name, shape ``(n, n_in)``.
 
     Rows of units that are shut themselves say nothing about what enters them; whether they are, the layer after knows.
     """
-    model: Any = oracle.threat.facts.noises[-1].model
+    model: Any = _law(oracle.threat.facts.noises[-1])
     alive, found = np.ones((len(oracle.weight_gradients), 1)), {}
     for name, release in _weights_from_the_last(oracle):
         if alive.shape[1] not in (1, release.shape[1]):

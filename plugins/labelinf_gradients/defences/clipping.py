@@ -100,18 +100,18 @@ class ClippedLaplace(GradientDefence):
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
 
     @property
-    def _scale(self) -> float:
-        return 2 * self.norm / self.epsilon
+    def _proof(self) -> LaplaceNoise:
+        return LaplaceNoise(norm=self.norm, privacy=self.epsilon)
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
         """Say how far gradients reach, how large the noise is, and what is proved of it."""
-        proof = LaplaceNoise(norm=self.norm, privacy=self.epsilon)
-        step, std = _step(self.norm, self._scale), math.sqrt(2) * self._scale
+        proof = self._proof
+        step, std = _step(self.norm, proof.scale), math.sqrt(2) * proof.scale
         return Clipped(norm=self.norm, order=1), Added(std=std, of_sum=True, step=step, proof=proof)
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what clips and adds noise."""
-        return _ClippedNoise(self.norm, 1, threat.batch, self._scale, exponential, SeededWords(rng))
+        return _ClippedNoise(self.norm, 1, threat.batch, self._proof.scale, exponential, SeededWords(rng))
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

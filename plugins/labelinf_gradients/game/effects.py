@@ -187,6 +187,11 @@ class LaplaceNoise(Proof):
     norm: float
     privacy: float
 
+    @property
+    def scale(self) -> float:
+        """Of the noise on the sum."""
+        return 2 * self.norm / self.privacy
+
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return ``min(h / K, 1 - (1 - 1/K) / h)``, ``h = e^(epsilon / 2)``, for equal shares."""
         return certificates.laplace(self.privacy, prior) if facts.clip_sum <= self.norm else 1.0

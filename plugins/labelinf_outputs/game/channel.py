@@ -46,8 +46,8 @@ class OutputChannel(Channel):
     victims.
 
     Attributes:
-        victim: What is trained: ``mlp`` (our network in NumPy), ``logistic``, ``forest``, ``neighbours``, or
-            ``module:factory`` for any class with ``fit`` and ``predict_proba``.
+        victim: What is trained: ``mlp`` (our network in NumPy), ``memory`` (forgets nothing), ``logistic``, ``forest``,
+            ``neighbours``, or ``module:factory`` for any class with ``fit`` and ``predict_proba``.
         epochs: Passes over the training records; 0 leaves it to the victim.
         canaries: Share of the training records whose labels are planted, in (0, 1).
         test: Share of the records kept for measuring accuracy, in (0, 1).

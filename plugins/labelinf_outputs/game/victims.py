@@ -1,9 +1,9 @@
 """What an auditor trains: the built-in network, scikit-learn's models, or any class the user names.
 
-A victim is written as ``mlp``, ``logistic``, ``forest``, ``neighbours`` or ``module:factory``. The factory is called
-with the parts of the recipe that were set (``epochs``, ``weight_decay``) and with ``random_state`` where it takes one;
-it returns an object with ``fit`` and ``predict_proba``. Soft targets go to an object with ``soft_targets = True`` as
-they are; anybody else gets every record once per class, weighted, when its ``fit`` takes ``sample_weight``.
+A victim is written as ``mlp``, ``memory``, ``logistic``, ``forest``, ``neighbours`` or ``module:factory``. The factory
+is called with the parts of the recipe that were set (``epochs``, ``weight_decay``) and with ``random_state`` where it
+takes one; it returns an object with ``fit`` and ``predict_proba``. Soft targets go to an object with ``soft_targets =
+True`` as they are; anybody else gets every record once per class, weighted, when its ``fit`` takes ``sample_weight``.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 VICTIMS = {
     "mlp": "labelinf_outputs.game.mlp:Mlp",
+    "memory": "labelinf_outputs.game.memory:Memory",
     "logistic": "sklearn.linear_model:LogisticRegression",
     "forest": "sklearn.ensemble:RandomForestClassifier",
     "neighbours": "sklearn.neighbors:KNeighborsClassifier",

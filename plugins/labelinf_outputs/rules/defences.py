@@ -1,7 +1,7 @@
 """Rules for defences of the model-output channel. They stand around a model that forgets nothing.
 
-That model is a *memory*: it predicts exactly what it was fitted to. No victim shows more of its training labels, so
-whatever a defence guarantees has to hold there. Nothing is trained.
+That model is a :mod:`~labelinf_outputs.game.memory`: no victim shows more of its training labels, so whatever a defence
+guarantees has to hold there. Nothing is trained.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
 from labelinf_outputs.game.output import OutputDefence, OutputThreat
-from labelinf_outputs.game.training import Predictor, Trained, TrainingTask, one_hot
+from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
+from labelinf_outputs.game.victims import make_victim
 from labelinf_privacy import epsilon_bounds
 
 __all__ = ["RULES"]
@@ -31,26 +32,13 @@ _CLASSES = (2, 4)
 _IMPROBABLE = 1e-6 / 8  # probability that one attack of a rule accuses a mechanism that keeps its guarantee
 
 
-class _Memory(Predictor):
-    """Predicts what it was fitted to, and the uniform distribution of what it never saw. A feature is a name."""
-
-    def __init__(self, task: TrainingTask) -> None:
-        self._n_classes = task.n_classes
-        self._seen = dict(zip(task.features[:, 0].tolist(), task.targets, strict=True))
-
-    def log_probabilities(self, features: Floats) -> Floats:
-        unknown = np.full(self._n_classes, 1 / self._n_classes)
-        said = np.array([self._seen.get(name, unknown) for name in features[:, 0].tolist()])
-        return np.asarray(np.log(np.maximum(said, 1e-300)))
-
-
 def _memorise(task: TrainingTask, rng: np.random.Generator) -> Trained:
     rows = len(task.features)
     require(task.features.ndim == 2, f"it passed features of shape {task.features.shape} on, expected (n, d)")
     require(rows == task.n_records, f"it passed {rows} records and {task.n_records} targets on")
     whole = np.isfinite(task.targets).all() and np.allclose(task.targets.sum(axis=1), 1)
     require(whole and (task.targets >= 0).all(), "it passed targets on that are not shares of the classes")
-    return Trained(model=_Memory(task), targets=task.targets)
+    return make_victim("memory").train(task, rng)
 
 
 @attrs.frozen(kw_only=True, eq=False)

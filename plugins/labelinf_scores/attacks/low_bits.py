@@ -2,8 +2,11 @@
 
 One query a record, at the widest gap that the clip allows; all other rows tell nothing. For every label the unnoised
 score is known to the last bit, and :mod:`labelinf_scores.plans.low_bits` says how well noise can have led from it to
-the answer. Records still in doubt are asked about again while the budget lasts. Noise on a grid that is fixed
-beforehand, put on it together with the score, leaves nothing to see, and these attacks say so.
+the answer. Records still in doubt are asked about again while the budget lasts.
+
+Noise on a grid that is fixed beforehand, put on it together with the score, leaves nothing to see in low bits. That is
+what certificates rest on, so :class:`UlpGrid` plays there as well: were score and noise to meet in floats after all, it
+would see it, and otherwise it weighs labels by the law of the noise, which is all that is left.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.plans.low_bits import laplace_draws, reaching_doubles
+from labelinf_scores.plans.low_bits import laplace_draws, reaching_doubles, whole_steps
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach
 
@@ -60,11 +63,10 @@ class LowBits(ScoreAttack, abc.ABC):
         if len(threat.noise) != 1 or threat.noise_factor or threat.magnification != 1:
             return "needs one stage of noise that is added"
         model = threat.noise[0].model
-        if isinstance(model, GridNoise):
-            return "noise and score are put on a grid together: their low bits tell nothing"
-        plain = threat.decimals is None and threat.jump == 0 and threat.averaged in (None, threat.n_records)
+        last = threat.decimals == _decimals(threat) and threat.jump <= threat.noise[0].jump + model.grid
+        plain = last and threat.averaged in (None, threat.n_records)
         if not (plain and threat.ordered and threat.scored == 1 and not threat.ladder_step):
-            return "needs the score of all records with noise on it and nothing else"
+            return "needs the score of all records, rounded or not, with noise on it and nothing else"
         return self.misfit(model)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -154,7 +156,14 @@ class _OneRecord:
         scores = []
         for labels[record] in range(self.threat.n_classes):
             scores.append(float(numbers.release(self.threat.loss.score(labels, read, numbers))))
-        return scores
+        decimals = _decimals(self.threat)
+        return scores if decimals is None else [round(score, decimals) for score in scores]
+
+
+def _decimals(threat: ScoreThreat) -> int | None:
+    """Return to how many decimals scores are rounded before the noise; None when they are not."""
+    jump = threat.noise[0].jump
+    return threat.decimals if jump and jump == threat.step else None
 
 
 def _differing_bits(scores: list[float]) -> int:
@@ -168,7 +177,7 @@ class SupportOfTheSampler(LowBits):
     """Counts the uniform draws from which NumPy's Laplace sampler comes to the answer (Mironov, CCS 2012)."""
 
     def misfit(self, model: NoiseModel) -> str:
-        """The samplers of other noise are not inverted here."""
+        """The samplers of other noise are not inverted here: on a grid nothing of the sampler is left."""
         return "" if isinstance(model, Laplace) else "inverts NumPy's Laplace sampler only"
 
     def weight(self, answer: float, score: float, model: NoiseModel) -> float:
@@ -188,5 +197,9 @@ class UlpGrid(LowBits):
     tries: ClassVar[int] = 16
 
     def weight(self, answer: float, score: float, model: NoiseModel) -> float:
-        """The room that the doubles leave."""
-        return reaching_doubles(answer, score)
+        """The room that the doubles leave; on a grid, whether the sum was made in doubles, and the law of the noise."""
+        if not isinstance(model, GridNoise):
+            return reaching_doubles(answer, score)
+        on_grid = model.floats(np.array([round(answer / model.step)]))[0] == answer
+        bits = 1.0 if on_grid else whole_steps(answer, score, model.step)
+        return bits * math.exp(-((abs(answer - score) / model.scale) ** model.norm) / model.norm)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["laplace_draws", "reaching_doubles"]
+__all__ = ["laplace_draws", "reaching_doubles", "whole_steps"]
 
 _UNITS = 2**53  # NumPy's uniform doubles are the multiples of 2**-53
 _MARGIN = 6  # draws that the inverse may be off by
+_UNLIKELY = 1e-6  # of an answer that no whole number of steps leads to
 _WIDEST = 512  # draws beyond which counting them tells too little
 
 
@@ -68,3 +69,16 @@ def reaching_doubles(answer: float, score: float) -> float:
     if room <= math.ulp(answer):
         return math.ulp(answer)
     return room * sum(score + near == answer for near in (noise - room, noise, noise + room))
+
+
+def whole_steps(answer: float, score: float, step: float) -> float:
+    """Return how well a whole number of steps, added to ``score`` in doubles, explains the very bits of the answer.
+
+    Where noise and score are put on the grid together, as they must be, this says nothing of the score.
+
+    Args:
+        answer: What was released.
+        score: What noise may have been added to.
+        step: Of the noise.
+    """
+    return 1.0 if score + round((answer - score) / step) * step == answer else _UNLIKELY

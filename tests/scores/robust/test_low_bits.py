@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Outcome, Setting
 from labelinf_privacy.label_dp import pure_accuracy
 from labelinf_privacy.noise.gaussian import Gaussian
+from labelinf_privacy.noise.geometric import Geometric
+from labelinf_privacy.noise.grid import GridNoise
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.attacks.low_bits import LowBits, SupportOfTheSampler, UlpGrid
+from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
@@ -72,10 +79,42 @@ def test_the_units_of_doubles_betray_any_noise_in_floats(model: NoiseModel) -> N
     assert played.evidence["answers explained"] == 1.0
 
 
-def test_on_the_grid_there_is_nothing_to_see() -> None:
-    channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=50)
-    on_grid = _setting(UlpGrid(), _data(50), ScoreNoise(model=GridLaplace(scale=1.0)))
-    assert "on a grid together" in UlpGrid().refusal(channel.threat(on_grid))
+@pytest.mark.parametrize(
+    ("model", "before"),
+    [
+        (GridLaplace(scale=0.2), ()),
+        (GridGaussian(scale=0.2), ()),
+        (Geometric(scale=0.2, step=1e-4), (Round(decimals=4),)),
+    ],
+    ids=["laplace", "gaussian", "geometric"],
+)
+def test_on_a_grid_the_law_of_the_noise_is_all_that_is_left(model: GridNoise, before: tuple[ScoreDefence, ...]) -> None:
+    """It plays: right as often as the certificate allows, no more, and more than nothing."""
+    n = 50
+    channel, right = ScoreChannel(loss=LogLoss(), scorer="float64", queries=n), 0
+    setting = _setting(UlpGrid(), _data(n), *before, ScoreNoise(model=model))
+    for seed in range(8):
+        played = channel.play(setting, curator_rng=np.random.default_rng(seed), attack_rng=np.random.default_rng(2))
+        assert played.evidence["answers explained"] == 1.0
+        right += played.n_correct
+    ceiling = min(item.accuracy for item in PrivateScores().ceilings(channel.threat(setting)))
+    assert 0.52 < right / (8 * n) <= ceiling + 3 * math.sqrt(0.25 / (8 * n))
+
+
+@attrs.frozen(kw_only=True)
+class InFloats(Geometric):
+    """Geometric noise that meets its score in doubles: it says that it is certified, and is not."""
+
+    def together(self, values: NDArray[Any], steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(values + steps * self.step)
+
+
+def test_noise_that_only_says_that_it_is_on_a_grid_is_seen_through() -> None:
+    n = 50
+    channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=4 * n)
+    setting = _setting(UlpGrid(), _data(n), Round(decimals=4), ScoreNoise(model=InFloats(scale=20.0, step=1e-4)))
+    played = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(2))
+    assert played.n_correct / n > min(item.accuracy for item in PrivateScores().ceilings(channel.threat(setting))) + 0.1
 
 
 @pytest.mark.parametrize(
@@ -83,7 +122,7 @@ def test_on_the_grid_there_is_nothing_to_see() -> None:
     [
         ((), "float64", "one stage of noise"),
         ((ScoreNoise(model=Laplace()), ScoreNoise(model=Laplace())), "float64", "one stage of noise"),
-        ((Round(decimals=3), ScoreNoise(model=Laplace())), "float64", "noise on it and nothing else"),
+        ((ScoreNoise(model=Laplace()), Round(decimals=3)), "float64", "noise on it and nothing else"),
         ((ScoreNoise(model=Gaussian()),), "float64", "NumPy's Laplace sampler only"),
         ((ScoreNoise(model=Laplace()),), "exact", "to the last bit, in doubles"),
     ],
