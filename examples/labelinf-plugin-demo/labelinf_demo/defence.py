@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Rounded, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -24,14 +24,6 @@ class Coarse(ScoreDefence):
         """The adversary knows the defence (Kerckhoffs); what follows from it is computed, and never set by hand."""
         return (Rounded(step=self.step),)
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """It keeps no state and draws nothing."""
-        return _Rounding(self.step)
-
-
-@attrs.frozen
-class _Rounding(ActiveDefence):
-    step: float
-
     def answer(self, labels: np.ndarray, query: Query, ask: Ask) -> Answer:  # type: ignore[type-arg]
+        """Round the score."""
         return round(float(ask(labels, query)) / self.step) * self.step

@@ -48,9 +48,10 @@ class GradientClip(GradientDefence):
         """Say how far gradients reach."""
         return (Clipped(norm=self.norm, order=self.order),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return what clips."""
-        return _Clip(self.norm, self.order)
+    def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        """Scale down what is longer than the norm."""
+        size = np.linalg.norm(gradients, ord=self.order, axis=1, keepdims=True)
+        return np.asarray(gradients * np.minimum(1, self.norm / np.maximum(size, np.finfo(float).tiny)))
 
 
 @attrs.frozen(kw_only=True)
@@ -126,29 +127,20 @@ def _step(norm: float, scale: float) -> float:
     return math.ldexp(1.0, max(small - _FINE, large - _WIDE))
 
 
-class _Clip(ActiveDefence):
-    def __init__(self, norm: float, order: int) -> None:
-        self._norm, self._order = norm, order
-
-    def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        size = np.linalg.norm(gradients, ord=self._order, axis=1, keepdims=True)
-        return np.asarray(gradients * np.minimum(1, self._norm / np.maximum(size, np.finfo(float).tiny)))
-
-
-class _ClippedNoise(_Clip):
+class _ClippedNoise(ActiveDefence):
     """Clips, cuts to whole steps and adds noise in whole steps, which are a power of two: floats hold them."""
 
     def __init__(
         self, norm: float, order: int, batch: int, scale: float, law: Callable[[Words, int], Deviates], source: Words
     ) -> None:
-        super().__init__(norm, order)
+        self._clip, self._order = GradientClip(norm=norm, order=order), order
         self._batch, self._law, self._source, self._step = batch, law, source, _step(norm, scale)
         self._ahead = np.zeros(0, dtype=np.int64)
         self._reach = math.floor(Fraction(norm) / Fraction(self._step))
         self._scale = Fraction(scale) / Fraction(self._step)
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        clipped = super().examples(gradients, layout)
+        clipped = self._clip.examples(gradients, layout)
         return np.array([self._whole_steps(row) for row in clipped], dtype=np.float64) * self._step
 
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:

@@ -21,13 +21,8 @@ class Sign(GradientDefence):
         """Say that entries are rounded."""
         return (Rounded(),)
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return what takes signs."""
-        return _Sign()
-
-
-class _Sign(ActiveDefence):
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        """Take signs."""
         return np.sign(gradient)
 
 

@@ -31,9 +31,9 @@ class TopK(_Dropping):
 
     share: float = _share
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return what drops small entries."""
-        return _Largest(self.share, whole=True)
+    def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
+        """Drop small entries."""
+        return _largest(gradient, (slice(0, gradient.size),), self.share)
 
 
 @attrs.frozen(kw_only=True)
@@ -46,22 +46,19 @@ class Prune(_Dropping):
 
     share: float = attrs.field(default=0.9, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
 
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return what drops small entries."""
-        return _Largest(1 - self.share, whole=False)
-
-
-class _Largest(ActiveDefence):
-    def __init__(self, share: float, *, whole: bool) -> None:
-        self._share, self._whole = share, whole
-
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        result = np.zeros_like(gradient)
-        for part in (slice(0, gradient.size),) if self._whole else layout:
-            tensor = gradient[part]
-            kept = np.argsort(-np.abs(tensor), kind="stable")[: max(1, round(self._share * tensor.size))]
-            result[part][kept] = tensor[kept]
-        return result
+        """Drop small entries."""
+        return _largest(gradient, layout, 1 - self.share)
+
+
+def _largest(gradient: NDArray[np.float64], parts: Layout, share: float) -> NDArray[np.float64]:
+    """Return the largest entries of every part, and zeros for the others."""
+    result = np.zeros_like(gradient)
+    for part in parts:
+        tensor = gradient[part]
+        kept = np.argsort(-np.abs(tensor), kind="stable")[: max(1, round(share * tensor.size))]
+        result[part][kept] = tensor[kept]
+    return result
 
 
 @attrs.frozen(kw_only=True)

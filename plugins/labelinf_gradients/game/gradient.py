@@ -233,21 +233,22 @@ class ActiveDefence:
         return gradient
 
 
-class GradientDefence(Defence):
+class GradientDefence(Defence, ActiveDefence):
     """A defence of the gradient channel. Says in ``effects`` what it does (:mod:`labelinf_gradients.game.effects`).
 
-    Orders that the client obeys are effects alone; who changes numbers overrides :meth:`start` as well. The run itself
-    watches lengths: an active defence that makes a clipped gradient longer, and does not say so, has failed.
+    Orders that the client obeys are effects alone; who changes numbers overrides :meth:`examples` or
+    :meth:`release` as well. The run itself watches lengths: who makes a clipped gradient longer, and does not say so,
+    has failed.
     """
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return this defence's part in one game.
+        """Return this defence's part in one game: itself, unless it has something to remember or to draw.
 
         Args:
             threat: What is public.
             rng: Its own source of randomness; the adversary never sees it.
         """
-        return ActiveDefence()
+        return self
 
 
 @attrs.frozen(kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Clipped, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -31,10 +31,6 @@ class Clip(ScoreDefence):
 
     epsilon: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that clips."""
-        return _Clipping(self.epsilon)
-
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The narrower of two clips counts.
 
@@ -44,11 +40,7 @@ class Clip(ScoreDefence):
         need_probabilities(threat, "clip")
         return (Clipped(epsilon=self.epsilon),)
 
-
-class _Clipping(ActiveDefence):
-    def __init__(self, epsilon: float) -> None:
-        self._epsilon = epsilon
-
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        inside = np.clip(query.predictions, self._epsilon, 1 - self._epsilon)
+        """Ask about clipped predictions."""
+        inside = np.clip(query.predictions, self.epsilon, 1 - self.epsilon)
         return ask(labels, attrs.evolve(query, predictions=inside))

@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 
 import attrs
-import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.effects import Budgeted, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -30,10 +29,6 @@ class PrivacyBudget(ScoreDefence):
     """
 
     epsilon: float = attrs.field(default=10.0, validator=attrs.validators.gt(0))
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that lets everything through; the oracle keeps count."""
-        return ActiveDefence()
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """So many queries, and the guarantee of their sum.

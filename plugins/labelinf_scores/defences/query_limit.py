@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import attrs
-import numpy as np
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.effects import Budgeted, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -26,10 +25,6 @@ class QueryLimit(ScoreDefence):
     """
 
     queries: int = attrs.field(default=100, validator=attrs.validators.ge(1))
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that lets everything through; the oracle keeps count."""
-        return ActiveDefence()
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """The smaller of two budgets counts."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.defences.answers import rounded
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Rounded, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -33,10 +33,6 @@ class Round(ScoreDefence):
 
     decimals: int = attrs.field(default=5, validator=[attrs.validators.ge(0), attrs.validators.le(15)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that rounds."""
-        return _Rounding(self.decimals)
-
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Half a step more noise; the coarsest rounding counts; one label may move the score by one step more."""
         return (Rounded(step=10.0**-self.decimals),)
@@ -54,10 +50,6 @@ class Round(ScoreDefence):
             ),
         )
 
-
-class _Rounding(ActiveDefence):
-    def __init__(self, decimals: int) -> None:
-        self._decimals = decimals
-
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        return rounded(ask(labels, query), self._decimals)
+        """Round the score."""
+        return rounded(ask(labels, query), self.decimals)

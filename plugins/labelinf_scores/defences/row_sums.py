@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.answers import precise
 from labelinf_scores.defences.placing import need_probabilities
-from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import RowSums, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -45,10 +45,6 @@ class EnforceRowSums(ScoreDefence):
     action: str = attrs.field(default="renormalise", validator=attrs.validators.in_([item.value for item in RowAction]))
     tolerance: float = attrs.field(default=1e-6, validator=[attrs.validators.ge(0), attrs.validators.le(1e-3)])
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that checks or renormalises rows."""
-        return _Rejecting(self.tolerance) if self.action == RowAction.REJECT.value else _Renormalising()
-
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """Rows are normalised.
 
@@ -58,27 +54,20 @@ class EnforceRowSums(ScoreDefence):
         need_probabilities(threat, "enforce-row-sums")
         return (RowSums(),)
 
-
-class _Rejecting(ActiveDefence):
-    def __init__(self, tolerance: float) -> None:
-        self._tolerance = tolerance
-
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        if query.predictions.ndim == 2:
-            with precise(query.predictions, query.precision):
-                off = np.abs(query.predictions.sum(axis=1) - 1) > self._tolerance
+        """Ask about rows that sum to one.
+
+        Raises:
+            QueryRefusedError: A row does not, and is rejected or cannot be renormalised.
+        """
+        if query.predictions.ndim != 2:
+            return ask(labels, query)
+        with precise(query.predictions, query.precision):
+            sums = query.predictions.sum(axis=1, keepdims=True)
+            rejects = self.action == RowAction.REJECT.value
+            off = np.abs(sums - 1) > self.tolerance if rejects else np.logical_not(sums > 0)
             if off.any():
                 row = int(np.argmax(off))
-                raise QueryRefusedError(f"row {row} sums to {query.predictions[row].sum()}, expected 1.")
-        return ask(labels, query)
-
-
-class _Renormalising(ActiveDefence):
-    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
-        if query.predictions.ndim == 2:
-            with precise(query.predictions, query.precision):
-                sums = query.predictions.sum(axis=1, keepdims=True)
-                if not (sums > 0).all():
-                    raise QueryRefusedError(f"row {int(np.argmin(sums))} sums to 0, expected 1.")
-                query = attrs.evolve(query, predictions=query.predictions / sums)
-        return ask(labels, query)
+                raise QueryRefusedError(f"row {row} sums to {sums[row, 0]}, expected 1.")
+            shares = query.predictions if rejects else query.predictions / sums
+        return ask(labels, attrs.evolve(query, predictions=shares))

@@ -7,7 +7,6 @@ about other labels. A pipeline is written from the curator outward: its first st
 
 from __future__ import annotations
 
-import abc
 import math
 from collections.abc import Callable
 
@@ -41,21 +40,21 @@ class ActiveDefence:
         return ask(labels, query)
 
 
-class ScoreDefence(Defence, abc.ABC):
-    """A defence of the score channel: overrides :meth:`start`, and says in :meth:`does` what it does.
+class ScoreDefence(Defence, ActiveDefence):
+    """A defence of the score channel: overrides :meth:`answer`, and says in :meth:`does` what it does.
 
     Who says nothing is taken at the worst: behind it attacks still play, and nothing is promised or certified.
     """
 
-    @abc.abstractmethod
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return this defence's part in one game.
+        """Return this defence's part in one game: itself, unless it has something to remember or to draw.
 
         Args:
             threat: What is public of the stages nearer to the scorer, as :meth:`does` is told; a defence that must
                 calibrate itself to them does so in both.
             rng: Its own source of randomness; the adversary never sees it.
         """
+        return self
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[ScoreFacts], ...]:
         """Return what this defence does; see :meth:`does`.

@@ -22,7 +22,6 @@ from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules.games import Labels, channel_of, threat_of
 
@@ -77,9 +76,6 @@ class _Elsewhere(ActiveDefence):
 @attrs.frozen(kw_only=True)
 class _Swap(ScoreDefence):
     """Stands for the exchange of labels where a stage must have a name."""
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        return ActiveDefence()
 
 
 _LOG_LOSS = channel_of(loss=LogLoss())
