@@ -1,0 +1,302 @@
+"""A board: parse, reserve, score, settle, answer. It tells nothing that it has not charged.
+
+1. a file becomes a canonical submission, or one of eight constant sentences; no label is near;
+2. the ledger numbers it, fixes its beat, and holds the worst charge, on the disk;
+3. the exact score of the public labels is computed, noise is added, it is rounded to an answer, and kept;
+4. at the beat, and in the order of the numbers, the ledger settles;
+5. the answer is told: the same text to whoever sends the same canonical submission again, for nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import io
+import math
+import re
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.certificate.statement import Certificate
+from labelinf_guard.clock import Clock, SystemClock
+from labelinf_guard.files import Labels, State, derived, draw_split, new_key, read_key, read_labels, write_private
+from labelinf_guard.ledger.book import Entry, Rules
+from labelinf_guard.ledger.charge import MILLIBITS
+from labelinf_guard.ledger.store import Ledger, RefusedError
+from labelinf_guard.metrics import Metric, UnscorableError
+from labelinf_guard.parse import Expected, ParseError, Submission, parse
+from labelinf_guard.policy import Policy, read_policy
+from labelinf_guard.release import Noise, Scale
+from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of
+from labelinf_privacy.words import SystemWords, Words
+
+__all__ = ["Answer", "Board", "Refused"]
+
+_TEAM = re.compile(r"[\w.@+-]{1,64}", re.ASCII)
+_UNSCORED = "could not be scored"
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """What a team is told.
+
+    Attributes:
+        score: Text of fixed width, or that it could not be scored.
+        left: Submissions that the team has left.
+    """
+
+    score: str
+    left: int
+
+
+@attrs.frozen(kw_only=True)
+class Refused:
+    """What a team is told instead.
+
+    Attributes:
+        reason: A sentence that no label had a part in.
+    """
+
+    reason: str
+
+
+@attrs.define(kw_only=True, eq=False)
+class Board:
+    """A board that is open. Use one per thread.
+
+    Attributes:
+        policy: What the host decided.
+        expected: What a submission must look like.
+        ledger: What was told.
+    """
+
+    policy: Policy
+    expected: Expected
+    ledger: Ledger
+    _path: Path
+    _labels: Labels = attrs.field(repr=False)
+    _public: NDArray[np.bool_] = attrs.field(repr=False)
+    _key: bytes = attrs.field(repr=False)
+    _metric: Metric
+    _scale: Scale
+    _words: Words
+
+    @classmethod
+    def init(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+        """Begin a board: draw its key and its split, check what it proves, and begin its ledger.
+
+        Args:
+            path: Of ``board.toml``.
+            clock: Where it gets its time.
+            words: Where it gets its randomness.
+
+        Raises:
+            InputError: Something cannot be used, the board exists, or it proves less than its target.
+        """
+        policy, state, source = read_policy(path), State.of(path), words or SystemWords()
+        labels = read_labels(path, policy.board)
+        if state.ledger.exists():
+            raise InputError(f"{state.ledger} exists. A board is begun once; labelinf guard status shows it.")
+        public = draw_split(labels.groups, policy.public.share, source)
+        metric = metric_of(policy, path.parent)
+        certificate_of(policy, metric, _sizes(labels, public))
+        rules = _rules(policy, metric, _sizes(labels, public))
+        state.directory.mkdir(mode=0o700, exist_ok=True)
+        key = new_key(state.key)
+        packed = io.BytesIO()
+        np.savez(packed, public=public, ids=_digest(labels.ids))
+        write_private(state.split, packed.getvalue())
+        Ledger.create(state.ledger, state.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
+        return cls.open(path, clock=clock, words=words)
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+        """Open a board that was begun.
+
+        Raises:
+            InputError: It was not begun, or what it was begun with has changed since.
+        """
+        policy, state = read_policy(path), State.of(path)
+        key, labels = read_key(state.key), read_labels(path, policy.board)
+        with np.load(state.split, allow_pickle=False) as kept:
+            public, ids = kept["public"], kept["ids"]
+        if not np.array_equal(ids, _digest(labels.ids)):
+            raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
+        metric = metric_of(policy, path.parent)
+        ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
+        if ledger.book.known() != _rules(policy, metric, _sizes(labels, public)):
+            ledger.close()
+            raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
+        expected = Expected(
+            column=policy.board.id,
+            ids=labels.ids,
+            classes=tuple(policy.board.classes),
+            classes_predicted=metric.classes_predicted,
+            most_bytes=policy.limits.bytes,
+        )
+        return cls(
+            policy=policy,
+            expected=expected,
+            ledger=ledger,
+            path=path,
+            labels=labels,
+            public=public,
+            key=key,
+            metric=metric,
+            scale=scale_of(policy, metric),
+            words=words or SystemWords(),
+        )
+
+    def close(self) -> None:
+        """Close the ledger."""
+        self.ledger.close()
+
+    def submit(self, team: str, data: bytes) -> Answer | Refused:
+        """Answer one submission, at its beat.
+
+        Args:
+            team: Who sends it; letters, digits and ``._@+-``, 64 at most.
+            data: The file.
+
+        Raises:
+            InputError: The ledger cannot be read or written; nothing is told then.
+        """
+        if not _TEAM.fullmatch(team):
+            return Refused(reason="The name of a team has letters, digits and ._@+- only, 64 at most.")
+        try:
+            submission = parse(data, self.expected)
+            entry, fresh = self.ledger.reserve(team, self._sealed(submission))
+        except (ParseError, RefusedError) as error:
+            return Refused(reason=str(error))
+        if fresh:
+            self._keep(entry, submission)
+        return self._told(self.ledger.wait(entry), team)
+
+    def certificate(self) -> Certificate:
+        """Return what the board proves when all that it may tell is told."""
+        return certificate_of(self.policy, self._metric, self.sizes())
+
+    def sizes(self) -> Sizes:
+        """Return how many labels there are."""
+        return _sizes(self._labels, self._public)
+
+    def text(self, symbol: int) -> str:
+        """Return an answer as it is told."""
+        return _UNSCORED if symbol == self._scale.answers else self._scale.text(symbol)
+
+    def release(self) -> list[dict[str, Any]]:
+        """Release the sealed scores, once: the last answered submission of every team, in the order of the teams.
+
+        Returns:
+            For every team its score and, for the first ones, its rank; the same whenever it is asked for again.
+
+        Raises:
+            InputError: There is nothing to release.
+        """
+        if not self.policy.final.scores:
+            raise InputError("board.toml has no final release: [final] scores says how many scores are released.")
+        self.ledger.settle()
+        if self.ledger.book.final is None:
+            try:
+                self.ledger.add_final(self._final())
+            except RefusedError as error:
+                raise InputError(str(error)) from error
+        found: list[dict[str, Any]] = self.ledger.book.final or []
+        return found
+
+    def _keep(self, entry: Entry, submission: Submission) -> None:
+        rows = io.BytesIO()
+        np.save(rows, submission.rows)
+        folder = State.of(self._path).directory / "submissions"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        write_private(folder / f"{entry.number}.npy", rows.getvalue())
+        symbol = self._symbol(submission.rows, self._public, self.policy.release.noise)
+        if symbol is not None:
+            self.ledger.keep(entry, symbol)
+
+    def _symbol(self, rows: NDArray[Any], chosen: NDArray[np.bool_], deviation: float) -> int | None:
+        """Return the answer to rows, of some of the labels; None when they cannot be scored."""
+        score = self._score(rows, chosen)
+        if score is None:
+            return None
+        noise = self._noise(int(np.count_nonzero(chosen)), deviation)
+        return self._scale.symbol(score if noise is None else noise.added(score, self._words))
+
+    def _score(self, rows: NDArray[Any], chosen: NDArray[np.bool_]) -> Fraction | None:
+        try:
+            return self._metric.score(self._labels.codes[chosen], rows[chosen], len(self.expected.classes))
+        except UnscorableError:
+            return None
+
+    def _noise(self, labels: int, deviation: float) -> Noise | None:
+        return noise_of(self.policy, self._metric, labels, deviation)
+
+    def _told(self, entry: Entry, team: str) -> Answer:
+        used = sum(other.team == team for other in self.ledger.book.entries)
+        symbol = self._scale.answers if entry.symbol is None else entry.symbol
+        return Answer(score=self.text(symbol), left=max(0, self.policy.budget.per_team - used))
+
+    def _sealed(self, submission: Submission) -> str:
+        """Return a keyed hash of a submission, the metric and the ids: what makes two of them the same."""
+        part = self.policy.board
+        board = "\0".join((part.metric or part.ours, str(sorted(part.parameters.items())), *self.expected.ids)).encode()
+        return hmac.new(derived(self._key, "digest"), submission.digest(board), hashlib.sha256).hexdigest()
+
+    def _behind(self, score: Fraction | None) -> tuple[bool, Fraction]:
+        """Return what sorts scores from the best to the worst, those that are none last."""
+        if score is None:
+            return True, Fraction(0)
+        return False, score if self._metric.minimise else -score
+
+    def _final(self) -> list[dict[str, Any]]:
+        last = {entry.team: entry.number for entry in self.ledger.book.entries if entry.symbol != self._scale.answers}
+        teams = sorted(last.items(), key=lambda item: item[1])[: self.policy.final.scores]
+        folder, sealed = State.of(self._path).directory / "submissions", ~self._public
+        rows = [np.load(folder / f"{number}.npy", allow_pickle=False) for _, number in teams]
+        exact = [self._score(row, sealed) for row in rows]
+        order = sorted(range(len(teams)), key=lambda at: (self._behind(exact[at]), at))
+        rank = {at: place for place, at in enumerate(order[: self.policy.final.ranks], 1)}
+        noise = self._noise(int(np.count_nonzero(sealed)), self.policy.final.noise)
+        found = []
+        for at, ((team, _), score) in enumerate(zip(teams, exact, strict=True)):
+            released = score if score is None or noise is None else noise.added(score, self._words)
+            symbol = self._scale.answers if released is None else self._scale.symbol(released)
+            found.append({"team": team, "score": self.text(symbol), "rank": rank.get(at)})
+        return found
+
+
+def _sizes(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
+    return Sizes(
+        public=int(np.count_nonzero(public)),
+        sealed=int(np.count_nonzero(~public)),
+        public_effective=labels.effective(public),
+        sealed_effective=labels.effective(~public),
+        largest=labels.largest_group(),
+        public_groups=int(np.unique(labels.groups[public]).size),
+    )
+
+
+def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
+    bits = budget_of(policy, metric, sizes)
+    return Rules(
+        policy=policy.fingerprint(),
+        rule=policy.release.rule,
+        answers=scale_of(policy, metric).answers,
+        budget=math.floor(bits * MILLIBITS) if math.isfinite(bits) else -1,
+        beat=round(1000 * policy.release.beat),
+        allowed=round(1000 * policy.limits.seconds),
+        per_team=policy.budget.per_team,
+        per_team_day=policy.budget.per_team_day,
+        per_day=policy.budget.per_day,
+        per_board=policy.budget.per_board,
+    )
+
+
+def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:
+    return np.frombuffer(hashlib.sha256("\0".join(ids).encode()).digest(), dtype=np.uint8)

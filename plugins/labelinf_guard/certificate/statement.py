@@ -1,0 +1,238 @@
+"""The certificate of a board: its terms, its arithmetic, and the sentences that are printed.
+
+A sentence that cannot be proved is not printed. Every gain is over a *perfect model*, never over what anybody knows
+without the board: who does not know how labels depend on features learns it from any board, by ten honest submissions,
+and then predicts labels that were never scored.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import attrs
+
+from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, game_line
+from labelinf_guard.certificate.noise import distance, record_bits
+
+__all__ = ["Certificate", "Part", "Terms", "certify", "sealed_gain"]
+
+
+@attrs.frozen(kw_only=True)
+class Part:
+    """Labels that the same answers depend on: those of the public board, or the sealed ones.
+
+    Attributes:
+        labels: How many, at least 0.
+        effective: N_eff where they come in groups; None where they are independent.
+        bits: What all answers about them tell at most; infinity where nothing limits it.
+        mu: Gaussian privacy of every record (group) against all answers about them; infinity where there is none.
+        units: Records: groups where labels are grouped, else labels.
+    """
+
+    labels: int
+    effective: Fraction | None = None
+    bits: float = math.inf
+    mu: float = math.inf
+    units: int = attrs.field(default=attrs.Factory(lambda part: part.labels, takes_self=True))
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """What a certificate is about.
+
+    Attributes:
+        classes: K.
+        perfect: ``p*``, the host's assumption about a perfect model; None assumes nothing.
+        counts_known: Whether attackers may know the class counts. A page about the data usually prints them.
+        public: What the answers of the board depend on.
+        sealed: The other labels, before the final release: no answer depends on them.
+        final: Bits of the final release about the sealed labels; None where there is none.
+        secret: Whether nobody outside knows which labels are public.
+        doubt: Probability of the game's sentence.
+        lists: Lists of guesses, or moments, among which an attacker may choose afterwards.
+        group: What a group of dependent labels is called, for example ``patients``; empty: labels are independent.
+        ends: When the certificate ends, in words; empty where it does not.
+    """
+
+    classes: int
+    public: Part
+    sealed: Part
+    perfect: float | None = None
+    counts_known: bool = True
+    final: float | None = None
+    secret: bool = True
+    doubt: float = 1e-6
+    lists: int = 1
+    group: str = ""
+    ends: str = ""
+
+    @property
+    def labels(self) -> int:
+        """N."""
+        return self.public.labels + self.sealed.labels
+
+    @property
+    def share(self) -> Fraction:
+        """The share of labels that is public."""
+        return Fraction(self.public.labels, self.labels)
+
+    @property
+    def rare(self) -> float:
+        """Bits of the known class counts, which are one more answer."""
+        return counts_bits(self.labels, self.classes) if self.counts_known else 0.0
+
+    @property
+    def left(self) -> float:
+        """D, what a perfect model leaves to gain."""
+        return blind(self.perfect, self.classes)
+
+
+@attrs.frozen(kw_only=True)
+class Certificate:
+    """What is proved, as shares of all labels.
+
+    Attributes:
+        terms: What it is about.
+        now: Points over a perfect model before the final release, as a share.
+        after: The same after it; None where there is none.
+        line: Share that one list of guesses reaches with probability ``doubt`` at most, before the final release;
+            None where no such sentence is proved.
+    """
+
+    terms: Terms
+    now: float
+    after: float | None
+    line: float | None
+
+    @property
+    def void(self) -> bool:
+        """Whether nothing is proved: what may be gained is all that a perfect model leaves, now or at the end."""
+        return max(self.now, self.after or 0.0) >= self.terms.left - 1e-9
+
+    def sentences(self) -> list[str]:
+        """Return the certificate, sentence by sentence, in the order in which it is printed."""
+        terms = self.terms
+        counts = " and the class counts" if terms.counts_known else ", but not the class counts"
+        unit = terms.group or "records"
+        said = [
+            f"Model. Whoever attacks already knows the true relation of labels and features{counts}; given that, "
+            f"labels of different {unit} are independent. Learning that relation from the board is not counted as "
+            f"leakage and is not limited by this certificate.",
+            self._gain(),
+            *self._game(),
+            f"Record. {self._record()}",
+        ]
+        if terms.ends:
+            said.append(f"Ends. {terms.ends}")
+        return [
+            *said,
+            f"Not covered: logs, staff, label errors, duplicates across {unit}, time beyond the beat.",
+        ]
+
+    def arithmetic(self) -> list[str]:
+        """Return the numbers behind the sentences, for whoever checks them."""
+        terms = self.terms
+        lines = [
+            f"{terms.public.labels} of {terms.labels} labels are scored; {terms.classes} classes; a perfect model "
+            f"leaves {_up(terms.left)} points at most",
+            f"answers of the board: {_bits(terms.public.bits)}; known class counts: {terms.rare:.1f} bits",
+        ]
+        if terms.group:
+            effective = terms.public.effective or Fraction(terms.public.labels)
+            lines.append(f"groups of unequal size count as {float(effective):.0f} of equal size")
+        if math.isfinite(terms.public.mu):
+            lines.append(f"noise: all answers together are {terms.public.mu:.4f}-Gaussian private for every record")
+        if terms.final is not None:
+            lines.append(f"final release: {_bits(terms.final)} about {terms.sealed.labels} sealed labels")
+        return lines
+
+    def _gain(self) -> str:
+        if self.void:
+            return "Gain. Void: nothing is proved about how many labels this board gives away."
+        said = (
+            "Gain. On average over such labels no rule that uses every answer of this board, by all teams together, is "
+            f"right on more than {_up(self.now)} points more labels than a perfect model would be"
+        )
+        return f"{said}." if self.after is None else f"{said}; {_up(self.after)} points after the final release."
+
+    def _game(self) -> list[str]:
+        terms = self.terms
+        if self.line is None or self.void:
+            return []
+        lists = "One list of guesses" if terms.lists == 1 else f"Each of {terms.lists} lists of guesses"
+        until = " before the final release" if terms.final is not None else ""
+        return [
+            f"Game. {lists} fixed by a rule{until} is right on {_up(self.line)} % or more of the labels with "
+            f"probability {terms.doubt:g} at most, over labels drawn from that relation, if a perfect model is right "
+            f"on {100 * (terms.perfect or 0):g} % on average (your assumption; not measured)."
+        ]
+
+    def _record(self) -> str:
+        terms = self.terms
+        said = []
+        if math.isfinite(terms.public.mu):
+            said.append(
+                f"The board's answers are {terms.public.mu:.3f}-Gaussian private for every {terms.group or 'record'}"
+            )
+        if terms.secret and 0 < terms.share < 1:
+            said.append(f"(0, {float(terms.share):g})-private while it is secret which records are public")
+        return f"{'; '.join(said)}." if said else "None: one answer may be spent on one record."
+
+
+def certify(terms: Terms) -> Certificate:
+    """Compute what holds: the least of what the bits, the noise and the split prove, over disjoint labels."""
+    public = float(terms.share) * _part_gain(terms, terms.public)
+    after = None if terms.final is None else public + sealed_gain(terms, terms.final)
+    return Certificate(terms=terms, now=public + sealed_gain(terms, 0.0), after=after, line=_line(terms))
+
+
+def sealed_gain(terms: Terms, bits: float) -> float:
+    """Return what ``bits`` about the sealed labels, and known class counts, are worth as a share of all labels."""
+    return float(1 - terms.share) * _bits_gain(terms, terms.sealed, bits)
+
+
+def _bits_gain(terms: Terms, part: Part, bits: float) -> float:
+    if part.labels == 0:
+        return 0.0
+    return gain_of_bits(
+        bits + terms.rare, part.labels, classes=terms.classes, perfect=terms.perfect, effective=part.effective
+    )
+
+
+def _part_gain(terms: Terms, part: Part) -> float:
+    found = [terms.left, _bits_gain(terms, part, part.bits)]
+    if math.isfinite(part.mu):
+        if not terms.counts_known:
+            found.append(terms.left * distance(part.mu))
+        grouped = bool(terms.group)
+        units = part.units if grouped else part.labels
+        bits = record_bits(units, part.mu, classes=terms.classes, left=terms.left, grouped=grouped)
+        found.append(_bits_gain(terms, part, bits))
+    return min(found)
+
+
+def _line(terms: Terms) -> float | None:
+    """Return the line of one game; of groups and of noise no sentence is proved."""
+    if terms.perfect is None or terms.group:
+        return None
+    by_bits, by_split = math.isfinite(terms.public.bits), terms.sealed.labels > 0
+    doubt = terms.doubt / max(1, by_bits + by_split)  # the least of two lines: each with half the doubt
+    found = []
+    if by_bits:
+        found.append(
+            game_line(terms.public.bits, terms.labels, terms.perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
+        )
+    if by_split:
+        rest = game_line(0.0, terms.sealed.labels, terms.perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
+        found.append(None if rest is None else (terms.public.labels + rest * terms.sealed.labels) / terms.labels)
+    return min((line for line in found if line is not None), default=None)
+
+
+def _up(share: float) -> str:
+    """Return a share in per cent with one decimal, rounded up."""
+    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f}"
+
+
+def _bits(bits: float) -> str:
+    return f"{bits:.1f} bits" if math.isfinite(bits) else "not limited"

@@ -1,0 +1,171 @@
+"""``labelinf guard``: plan, begin, score, show, verify and close a board."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.exits import Exit
+from labelinf_core.cli.options import Finite
+
+if TYPE_CHECKING:
+    from labelinf_guard.board import Board
+    from labelinf_guard.ledger.verify import Verified
+
+__all__ = ["guard"]
+
+_board = click.argument("board", metavar="board.toml", type=click.Path(path_type=Path))
+_json = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+
+
+@click.group()
+def guard() -> None:
+    """Deploy a scorer that tells nothing it has not charged, with a certificate against all teams together."""
+
+
+@guard.command()
+@click.option("--records", required=True, type=click.IntRange(min=1), help="Private labels.")
+@click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True)
+@click.option("--metric", default="accuracy", show_default=True, help="One that ships.")
+@click.option("--decimals", type=click.IntRange(0, 6), default=3, show_default=True)
+@click.option("--teams", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--submissions", type=click.IntRange(min=1), default=100, show_default=True, help="Of every team.")
+@click.option("--gain", type=Finite(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
+@click.option("--perfect", type=Finite(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
+@click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
+@_json
+def plan(**asked: Any) -> None:
+    """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
+    from labelinf_guard.plan import Asked, table
+
+    as_json = asked.pop("as_json")
+    rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked))
+    if as_json:
+        import attrs
+
+        click.echo(json.dumps([attrs.asdict(row) for row in rows], indent=1))
+    else:
+        from labelinf_guard.plan import lines
+
+        click.echo("\n".join(lines(rows)))
+
+
+@guard.command()
+@_board
+def init(board: Path) -> None:
+    """Begin a board: draw its key and its public labels, check its target, print its certificate."""
+    from labelinf_guard.board import Board
+
+    opened = Board.init(board)
+    click.echo("\n".join(_certificate(opened)))
+    click.echo(f"\nledger begun; chain head {opened.ledger.head}\nnext: labelinf guard score {board} --team NAME FILE")
+    opened.close()
+
+
+@guard.command()
+@_board
+@click.option("--team", required=True, metavar="NAME", help="Whose submission it is.")
+@click.argument("submission", type=click.Path(path_type=Path), metavar="FILE")
+@click.pass_context
+def score(context: click.Context, board: Path, team: str, submission: Path) -> None:
+    """Answer one submission, at its beat. Exits with status 2 when it is refused."""
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_guard.board import Board, Refused
+
+    opened = Board.open(board)
+    try:
+        limit = opened.policy.limits.bytes + 1
+        try:
+            with submission.open("rb") as file:
+                data = file.read(limit)
+        except OSError as error:
+            raise InputError(f"{submission} cannot be read: {error.strerror}.") from error
+        told = opened.submit(team, data)
+    finally:
+        opened.close()
+    if isinstance(told, Refused):
+        click.echo(told.reason, err=True)
+        context.exit(Exit.INPUT)
+    click.echo(f"{told.score}\n{told.left} submissions left")
+
+
+@guard.command()
+@_board
+@_json
+def status(board: Path, as_json: bool) -> None:
+    """Show what was spent, what is left, the certificate, and who surprises most. For the host's eyes."""
+    from labelinf_guard.board import Board
+    from labelinf_guard.status import shown, status_of
+
+    opened = Board.open(board)
+    try:
+        opened.ledger.settle()
+        found = status_of(opened)
+    finally:
+        opened.close()
+    click.echo(json.dumps(found, indent=1) if as_json else "\n".join(shown(found)))
+
+
+@guard.command()
+@_board
+@click.option("--head", metavar="HEX", default="", help="A chain head that was published: it must be in the ledger.")
+@click.pass_context
+def verify(context: click.Context, board: Path, head: str) -> None:
+    """Compute seals, charges, order and quotas again from the ledger alone. Exits with status 1 when one is wrong."""
+    from labelinf_guard.files import State, derived, read_key
+    from labelinf_guard.ledger.verify import verify as again
+
+    state = State.of(board)
+    found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
+    click.echo("\n".join(_verified(found)))
+    context.exit(Exit.FOUND if found.faults else Exit.DONE)
+
+
+@guard.command()
+@_board
+def adopt(board: Path) -> None:
+    """Go on with a ledger that was restored from a copy; what may have been told since is charged in full."""
+    from labelinf_guard.clock import SystemClock
+    from labelinf_guard.files import State, derived, read_key
+    from labelinf_guard.ledger.store import Ledger
+
+    state = State.of(board)
+    lost = Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), SystemClock())
+    click.echo(f"{lost} lost rows are charged in full." if lost else "nothing was lost.")
+
+
+@guard.command()
+@_board
+@click.option("--final", is_flag=True, required=True, help="Yes: release the sealed scores and close the board.")
+@_json
+def release(board: Path, final: bool, as_json: bool) -> None:
+    """Release the sealed scores, once, by the policy; the board is closed then."""
+    from labelinf_guard.board import Board
+
+    opened = Board.open(board)
+    try:
+        found = opened.release()
+    finally:
+        opened.close()
+    if as_json:
+        click.echo(json.dumps(found, indent=1))
+        return
+    for row in sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"])):
+        click.echo(f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}")
+
+
+def _certificate(opened: Board) -> list[str]:
+    certificate = opened.certificate()
+    return [*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]
+
+
+def _verified(found: Verified) -> list[str]:
+    budget = f"{found.budget / 1024:.1f}" if found.budget >= 0 else "no limit"
+    lines = [
+        f"{found.rows} rows, {found.submissions} submissions; chain head {found.head}",
+        f"spent {found.spent / 1024:.1f} bits, reserved {found.reserved / 1024:.1f}, budget {budget}",
+    ]
+    return [*lines, *(f"WRONG  {fault}." for fault in found.faults)] if found.faults else [*lines, "all of it follows"]

@@ -1,0 +1,187 @@
+"""The host's files: labels, keys, the split. All of them are private, and none is ever in the ledger.
+
+Beside ``board.toml`` lies a directory of the same name with ``.state``: ``key`` (32 bytes of the system's, for its
+owner only), ``split.npz`` (which ids are public, drawn once, label-blind and in whole groups), ``ledger.sqlite`` and
+``anchor``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_data.table import read_rows
+from labelinf_guard.certificate.gain import effective_number
+from labelinf_guard.policy import BoardPart, exact
+from labelinf_privacy.deviates import uniform_below
+from labelinf_privacy.words import Words
+
+__all__ = ["Labels", "State", "derived", "draw_split", "new_key", "read_key", "read_labels", "write_private"]
+
+_KEY = 32
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Labels:
+    """The private labels, sorted by id.
+
+    Attributes:
+        ids: Shape ``(n,)``.
+        codes: Of the classes, in the order of ``board.toml``.
+        groups: Number of the group of every label.
+    """
+
+    ids: tuple[str, ...]
+    codes: NDArray[np.intp] = attrs.field(repr=False)
+    groups: NDArray[np.intp] = attrs.field(repr=False)
+
+    def effective(self, chosen: NDArray[np.bool_]) -> Fraction | None:
+        """Return N_eff of some of the labels; None where no two of them share a group."""
+        sizes = np.bincount(self.groups[chosen])
+        sizes = sizes[sizes > 0]
+        return None if sizes.size == 0 or sizes.max() == 1 else effective_number(int(size) for size in sizes)
+
+    def largest_group(self) -> int:
+        """Return how many labels the largest group has."""
+        return int(np.bincount(self.groups).max())
+
+
+@attrs.frozen(kw_only=True)
+class State:
+    """Where a board keeps what it must not lose.
+
+    Attributes:
+        directory: The directory.
+    """
+
+    directory: Path
+
+    @classmethod
+    def of(cls, board: Path) -> State:
+        """Return the state that belongs to a ``board.toml``."""
+        return cls(directory=board.with_suffix(".state"))
+
+    @property
+    def key(self) -> Path:
+        """32 secret bytes."""
+        return self.directory / "key"
+
+    @property
+    def split(self) -> Path:
+        """Which labels are public."""
+        return self.directory / "split.npz"
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger."""
+        return self.directory / "ledger.sqlite"
+
+    @property
+    def anchor(self) -> Path:
+        """How far the ledger had come."""
+        return self.directory / "anchor"
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file that only its owner reads, whole or not at all."""
+    fresh = path.with_name(path.name + ".new")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
+def new_key(path: Path) -> bytes:
+    """Draw a key from the system, and keep it."""
+    key = os.urandom(_KEY)
+    write_private(path, key)
+    return key
+
+
+def read_key(path: Path) -> bytes:
+    """Return the key of a board.
+
+    Raises:
+        InputError: There is none, it is no key, or others may read it.
+    """
+    try:
+        key, mode = path.read_bytes(), path.stat().st_mode
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}. labelinf guard init makes it.") from error
+    if len(key) != _KEY:
+        raise InputError(f"{path} holds {len(key)} bytes, not the {_KEY} of a key. Restore it from a copy.")
+    if mode & 0o077:
+        raise InputError(f"{path} may be read by others. Say chmod 600 {path}.")
+    return key
+
+
+def derived(key: bytes, purpose: str) -> bytes:
+    """Return a key for one purpose only."""
+    return hmac.new(key, purpose.encode(), hashlib.sha256).digest()
+
+
+def read_labels(board: Path, part: BoardPart) -> Labels:
+    """Read the private labels.
+
+    Raises:
+        InputError: The file cannot be used; the sentence names columns and rows, and no label.
+    """
+    path = (board.parent / part.labels).as_posix()
+    rows = read_rows(path)
+    header, wanted = rows[0][1], [part.id, part.label, *([part.group] if part.group else [])]
+    if missing := [name for name in wanted if name not in header]:
+        raise InputError(f"{path} has no column {missing[0]!r}; columns are {', '.join(map(repr, header))}.")
+    at = [header.index(name) for name in wanted]
+    table = [(number, cells) for number, cells in rows[1:] if len(cells) == len(header)]
+    if len(table) < len(rows) - 1 or not table:
+        raise InputError(f"{path}: every row must have the header's {len(header)} cells, and there must be one.")
+    known = {name: code for code, name in enumerate(part.classes)}
+    if strange := [number for number, cells in table if cells[at[1]] not in known]:
+        raise InputError(f"{path}: row {strange[0]} and {len(strange) - 1} others have a label that is no class.")
+    ids = [cells[at[0]] for _, cells in table]
+    if len(set(ids)) < len(ids) or "" in ids:
+        raise InputError(f"{path}: every id must be there once and not be empty.")
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    groups = [table[place][1][at[2]] if part.group else ids[place] for place in order]
+    return Labels(
+        ids=tuple(ids[place] for place in order),
+        codes=np.array([known[table[place][1][at[1]]] for place in order], dtype=np.intp),
+        groups=np.unique(groups, return_inverse=True)[1].astype(np.intp),
+    )
+
+
+def draw_split(groups: NDArray[np.intp], share: float, source: Words) -> NDArray[np.bool_]:
+    """Draw which labels are public: whole groups in a random order, until there are enough. No label is looked at.
+
+    Args:
+        groups: Number of the group of every label, shape ``(n,)``.
+        share: Of all labels, in (0, 1].
+        source: Of the randomness.
+    """
+    sizes = np.bincount(groups)
+    order = _shuffled(sizes.size, source)
+    wanted = max(1, round(exact(share) * groups.size))
+    before = np.cumsum(sizes[order]) - sizes[order]
+    return np.isin(groups, order[before < wanted])
+
+
+def _shuffled(n: int, source: Words) -> NDArray[np.intp]:
+    order = np.arange(n)
+    for last, chosen in zip(range(n - 1, 0, -1), _below(n, source), strict=True):
+        order[[last, chosen]] = order[[chosen, last]]
+    return order
+
+
+def _below(n: int, source: Words) -> Sequence[int]:
+    return [int(value) for value in uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)]

@@ -1,0 +1,207 @@
+"""What the events of a ledger add up to. A pure fold: no clock, no file, no label.
+
+Submissions are numbered when they are reserved. Each is admitted, settled and released in that order, at a beat that
+was fixed at its reservation: nothing that a scorer does, however long it takes, can change an order. What predicts,
+admits and refuses reads answers released at *earlier* beats only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from labelinf_guard.ledger.charge import Rule, charge_of, worst_charge
+
+__all__ = ["Book", "Entry", "LedgerBrokenError", "Rules"]
+
+_TOTAL = 1 << 40
+_REMEMBERED = 20
+
+
+class LedgerBrokenError(Exception):
+    """The ledger says what it cannot say: the certificate is void, and the board is closed."""
+
+
+@attrs.frozen(kw_only=True)
+class Rules:
+    """What a ledger holds a board to; its first event says so.
+
+    Attributes:
+        policy: Hash of ``board.toml``.
+        rule: How answers are predicted.
+        answers: Values a score can take.
+        budget: In 1/1024 bit; -1: none.
+        beat: Milliseconds.
+        allowed: Milliseconds that a scorer has at least.
+        per_team: Submissions of one team.
+        per_team_day: Of one team on one day.
+        per_day: Of all teams on one day.
+        per_board: Of all teams.
+    """
+
+    policy: str
+    rule: str
+    answers: int
+    budget: int
+    beat: int
+    allowed: int
+    per_team: int
+    per_team_day: int
+    per_day: int
+    per_board: int
+
+
+@attrs.define(kw_only=True)
+class Entry:
+    """One submission.
+
+    Attributes:
+        number: From 0, in the order of reservation.
+        team: Whose.
+        digest: Keyed hash of its canonical form.
+        day: On which it counts.
+        due: When it is settled and released.
+        symbol: What was told; None before; ``answers`` stands for no score.
+        charge: In 1/1024 bit; the worst before it is settled.
+    """
+
+    number: int
+    team: str
+    digest: str
+    day: int
+    due: int
+    charge: int
+    symbol: int | None = None
+
+
+@attrs.define(kw_only=True)
+class Book:
+    """All entries, and the sums of them.
+
+    Attributes:
+        rules: What the board is held to; None before the first event.
+        entries: Every submission, by number.
+        settled: How many of them are.
+        spent: By those that are settled, in 1/1024 bit; never falls.
+        time: The latest of all events.
+        closed: Why no submission is admitted any more; empty while they are.
+        final: The final release, once it is made.
+    """
+
+    rules: Rules | None = None
+    entries: list[Entry] = attrs.field(factory=list)
+    settled: int = 0
+    spent: int = 0
+    time: int = 0
+    closed: str = ""
+    final: list[Any] | None = None
+    _by_digest: dict[str, int] = attrs.field(factory=dict, repr=False)
+
+    def known(self) -> Rules:
+        """Return the rules.
+
+        Raises:
+            LedgerBrokenError: There are none.
+        """
+        if self.rules is None:
+            raise LedgerBrokenError("its first row is missing")
+        return self.rules
+
+    @property
+    def reserved(self) -> int:
+        """Held for submissions that are not settled, in 1/1024 bit."""
+        return sum(entry.charge for entry in self.entries[self.settled :])
+
+    def same(self, digest: str) -> Entry | None:
+        """Return the entry of the same canonical submission, from any team."""
+        place = self._by_digest.get(digest)
+        return None if place is None else self.entries[place]
+
+    def refusal(self, team: str, day: int, worst: int) -> str:
+        """Return why a new submission is not admitted, from history alone; empty when it is."""
+        rules = self.known()
+        if self.closed:
+            return self.closed
+        own = [entry for entry in self.entries if entry.team == team]
+        counts = (
+            (len(self.entries), rules.per_board, "This board has answered all the submissions it will."),
+            (len(own), rules.per_team, "Your team has no submissions left."),
+            (sum(entry.day == day for entry in own), rules.per_team_day, "Your team has no submissions left today."),
+            (
+                sum(entry.day == day for entry in self.entries),
+                rules.per_day,
+                "This board takes no more submissions today.",
+            ),
+        )
+        for used, allowed, sentence in counts:
+            if used >= allowed:
+                return sentence
+        if 0 <= rules.budget < self.spent + self.reserved + worst:
+            return "This board has told all that it will."
+        return ""
+
+    def day(self, now: int) -> int:
+        """Return the day on which a submission counts: a clock set back refills nothing."""
+        return max(now // 86_400_000, self.entries[-1].day if self.entries else 0)
+
+    def due(self, now: int) -> int:
+        """Return the beat at which a submission that is reserved now will be released."""
+        rules = self.known()
+        return ((max(now, self.time) + rules.allowed) // rules.beat + 1) * rules.beat
+
+    def history(self, entry: Entry) -> tuple[int | None, tuple[int, ...]]:
+        """Return the team's last answer, and the board's last ones, newest first, released before the entry's beat."""
+        answers = self.known().answers
+        own: int | None = None
+        board: list[int] = []
+        for earlier in reversed(self.entries[: entry.number]):
+            if earlier.due >= entry.due or earlier.symbol is None or earlier.symbol == answers:
+                continue
+            if own is None and earlier.team == entry.team:
+                own = earlier.symbol
+            if len(board) < _REMEMBERED:
+                board.append(earlier.symbol)
+            elif own is not None:
+                break
+        return own, tuple(board)
+
+    def price(self, entry: Entry, symbol: int, rule: Rule) -> int:
+        """Return what it costs to tell ``symbol`` to an entry.
+
+        Raises:
+            LedgerBrokenError: The prediction is none, or the price is above what was reserved.
+        """
+        weights = rule.weights(*self.history(entry))
+        if len(weights) != rule.answers + 1 or min(weights) < 1 or sum(weights) > _TOTAL:
+            raise LedgerBrokenError("a prediction does not sum to one")
+        charge = charge_of(weights[symbol])
+        if charge > worst_charge(rule):
+            raise LedgerBrokenError("a charge is above its reservation")
+        return charge
+
+    def add(self, kind: str, at: int, body: dict[str, Any]) -> None:
+        """Take in one event.
+
+        Raises:
+            LedgerBrokenError: It cannot come here.
+        """
+        self.time = max(self.time, at)
+        if kind == "open" and self.rules is None:
+            self.rules = Rules(**body)
+        elif kind == "reserve":
+            self._by_digest[body["digest"]] = len(self.entries)
+            self.entries.append(Entry(number=len(self.entries), **body))
+        elif kind == "settle" and self.settled < len(self.entries) and body["number"] == self.settled:
+            entry = self.entries[self.settled]
+            entry.symbol, entry.charge = body["symbol"], body["charge"]
+            self.settled += 1
+            self.spent += entry.charge
+        elif kind == "adopt":
+            self.spent += body["charge"]
+        elif kind == "close":
+            self.closed = body["why"]
+        elif kind == "final":
+            self.final, self.closed = body["released"], "This board is closed; its final scores are out."
+        else:
+            raise LedgerBrokenError(f"a row of kind {kind!r} cannot stand where it stands")

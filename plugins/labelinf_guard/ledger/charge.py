@@ -1,0 +1,147 @@
+"""The surprise ledger's prices, in integers.
+
+Before an answer is told a public rule fixes a prediction Q of it: a weight ``W_k >= 1`` for every answer k, of sum at
+most ``2**40``. Told k, the ledger charges ``-log2(W_k / 2**40)`` bits, rounded up to 1/1024. As every prediction sums
+to at most one, so do the products along all transcripts (Kraft), whatever the attackers do, collude or stop: with
+probability ``1 - delta`` one list of guesses has no more right labels than the bits charged so far allow. An honest
+score near earlier ones is cheap; what is informative is surprising, and pays.
+
+Q sees released answers and public data only: never a label, a count of labels, or a score that was rounded away. The
+last symbol stands for *could not be scored*, a crash included.
+
+The rule ``near``: one twentieth of the weight is uniform, the rest lies around the team's last answer and the board's
+last answers, on all scales at once: two-sided staircases that halve every ``2**l`` steps. The rule ``uniform`` is
+counting.
+
+Example:
+    >>> charge_of(2**39), charge_of(2**40), charge_of(1)
+    (1024, 0, 40960)
+    >>> rule = Near(answers=1001)
+    >>> first, later = rule.weights(None, ()), rule.weights(860, (855, 861, 850))
+    >>> round(charge_of(first[858]) / 1024, 1), round(charge_of(later[858]) / 1024, 1)
+    (10.0, 5.5)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import attrs
+import numpy as np
+
+__all__ = ["MILLIBITS", "TOTAL_BITS", "Near", "Rule", "Uniform", "charge_of", "rule_named", "worst_charge"]
+
+TOTAL_BITS = 40  #: weights sum to at most 2**40
+MILLIBITS = 1024  #: charges are whole numbers of 1 / 1024 bit
+_TOTAL = 1 << TOTAL_BITS
+_UNIFORM = _TOTAL // 20
+_HEIGHT = 20  # a staircase starts at 2**20 and ends below 1
+_REMEMBERED = 20
+
+
+class Rule(Protocol):
+    """A public rule that predicts the next answer.
+
+    Attributes:
+        answers: Answers that a score can take; one more symbol stands for no score.
+        name: As in ``board.toml``; with the number of answers, all there is to know of it.
+    """
+
+    @property
+    def answers(self) -> int:
+        """Answers that a score can take."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """As in ``board.toml``."""
+        ...
+
+    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
+        """Return the weight of every symbol, each at least 1, of sum at most ``2**40``, shape ``(answers + 1,)``.
+
+        Args:
+            own: The team's last released answer.
+            board: The last released answers of all teams, newest first.
+        """
+        ...
+
+    def least(self) -> int:
+        """Return a number that no weight is ever below."""
+        ...
+
+
+def charge_of(weight: int) -> int:
+    """Return ``ceil(1024 (40 - log2 weight))``, exactly: the price of an answer, in 1/1024 bit."""
+    power: int = weight**MILLIBITS
+    return TOTAL_BITS * MILLIBITS - (power.bit_length() - 1)
+
+
+def worst_charge(rule: Rule) -> int:
+    """Return the most that one answer can cost: what is reserved for it."""
+    return charge_of(rule.least())
+
+
+@attrs.frozen(kw_only=True)
+class Uniform:
+    """Counting: every symbol costs the same."""
+
+    answers: int
+    name: str = attrs.field(default="uniform", init=False)
+
+    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
+        """The same for all."""
+        return [self.least()] * (self.answers + 1)
+
+    def least(self) -> int:
+        """An equal share of the whole."""
+        return _TOTAL // (self.answers + 1)
+
+
+@attrs.frozen(kw_only=True)
+class Near:
+    """Answers near earlier ones are likelier."""
+
+    answers: int
+    name: str = attrs.field(default="near", init=False)
+
+    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
+        """A uniform floor, and staircases around what is known."""
+        around = list(board[:_REMEMBERED])
+        weights = np.full(self.answers + 1, self.least(), dtype=np.int64)
+        rest = _TOTAL - _UNIFORM
+        if own is None and not around:
+            weights[:-1] += rest // self.answers
+        mine = 0 if own is None else (rest * 2 // 3 if around else rest)
+        if own is not None:
+            self._add(weights, own, mine)
+        for centre in around:
+            self._add(weights, centre, (rest - mine) // len(around))
+        return [int(weight) for weight in weights]
+
+    def least(self) -> int:
+        """The uniform floor."""
+        return _UNIFORM // (self.answers + 1)
+
+    def _add(self, weights: np.ndarray, centre: int, share: int) -> None:
+        """Add ``share`` in staircases around one answer, the same share for every width."""
+        away = np.abs(np.arange(self.answers, dtype=np.int64) - centre)
+        widths = range(max(1, self.answers.bit_length() - 4))
+        for width in widths:
+            steps = np.minimum(away >> width, _HEIGHT + 1)
+            stairs = np.int64(1) << np.maximum(_HEIGHT - steps, 0)
+            stairs[steps > _HEIGHT] = 0
+            weights[:-1] += stairs * (share // len(widths)) // stairs.sum()  # below 2**60
+
+
+_RULES: dict[str, type[Uniform] | type[Near]] = {"uniform": Uniform, "near": Near}
+
+
+def rule_named(name: str, answers: int) -> Rule:
+    """Return the rule of a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    return _RULES[name](answers=answers)

@@ -1,0 +1,301 @@
+"""The ledger on disk: an SQLite file of events that are only ever added, each sealed together with all before it.
+
+Every step of a submission is one transaction that is on the disk before the next one begins. Killed at any moment, the
+ledger has reserved what was being scored and tells nothing that it has not charged:
+
+1. *reserve*: number, beat and the worst charge;
+2. *keep*: the answer, if its scorer ended before the beat;
+3. *settle*, at the beat or later, by whoever comes first: in the order of the numbers, the charge of what was kept, or
+   of *no score* where nothing was.
+
+A keyed digest over each row and the one before shows rows that were changed, removed or put in. The ``anchor`` beside
+the file holds the last digest: a ledger that does not reach it was restored from a copy, and is refused until the host
+adopts it, whereby all that may have been told since is charged in full.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.clock import Clock
+from labelinf_guard.files import write_private
+from labelinf_guard.ledger.book import Book, Entry, LedgerBrokenError, Rules
+from labelinf_guard.ledger.charge import Rule, rule_named, worst_charge
+
+__all__ = ["Ledger", "RefusedError", "chained"]
+
+_TABLES = """
+CREATE TABLE events (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL
+);
+CREATE TABLE kept (number INTEGER PRIMARY KEY, symbol INTEGER NOT NULL);
+CREATE TRIGGER events_stay BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END;
+CREATE TRIGGER events_hold BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END;
+"""
+_START = "0" * 64
+_VOID = "This board is closed: its ledger is at fault, and its certificate is void."
+_BROKEN = "the ledger was changed or is damaged"
+
+
+class RefusedError(Exception):
+    """A submission is not admitted; the sentence depends on history alone, never on a label."""
+
+
+def chained(key: bytes, before: str, number: int, kind: str, at: int, body: str) -> str:
+    """Return the seal of one row: a keyed digest over it and the seal before it."""
+    text = "\0".join((before, str(number), kind, str(at), body))
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+@attrs.define(eq=False)
+class Ledger:
+    """A ledger that is open; one per thread.
+
+    Attributes:
+        book: What its events add up to, as far as it has been read.
+        head: Seal of the last row that has been read.
+        rows: How many have been read.
+    """
+
+    _connection: sqlite3.Connection
+    _key: bytes = attrs.field(repr=False)
+    _anchor: Path
+    _clock: Clock
+    book: Book = attrs.field(factory=Book)
+    head: str = _START
+    rows: int = 0
+    _ahead: int = attrs.field(default=0, init=False)
+
+    @classmethod
+    def create(cls, path: Path, anchor: Path, key: bytes, rules: Rules, clock: Clock) -> Ledger:
+        """Begin a ledger.
+
+        Raises:
+            InputError: There is one already, or it cannot be written.
+        """
+        if path.exists():
+            raise InputError(f"{path} exists. A board is begun once; labelinf guard status shows it.")
+        connection = _connected(path)
+        connection.executescript(_TABLES)
+        path.chmod(0o600)
+        ledger = cls(connection, key, anchor, clock)
+        with ledger._transaction():
+            ledger._append("open", attrs.asdict(rules))
+        return ledger
+
+    @classmethod
+    def open(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> Ledger:
+        """Open a ledger, and read it.
+
+        Raises:
+            InputError: There is none, it was changed, or it was restored from a copy.
+        """
+        ledger = cls._opened(path, anchor, key, clock)
+        lost = ledger._behind()
+        if lost:
+            ledger.close()
+            raise InputError(
+                f"{path} ends {lost} rows before the point it had reached: it was restored from a copy. labelinf guard "
+                f"adopt goes on with it, and charges what may have been told since in full."
+            )
+        return ledger
+
+    @classmethod
+    def adopt(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> int:
+        """Go on with a ledger that was restored from a copy. Returns how many rows were lost."""
+        ledger = cls._opened(path, anchor, key, clock)
+        lost = ledger._behind()
+        if lost:
+            with ledger._transaction():
+                ledger._append("adopt", {"rows": lost, "charge": lost * worst_charge(ledger.rule())})
+            write_private(anchor, f"{ledger.rows} {ledger.head}".encode())
+        ledger.close()
+        return lost
+
+    @classmethod
+    def _opened(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> Ledger:
+        if not path.is_file():
+            raise InputError(f"{path} is missing. labelinf guard init makes it.")
+        ledger = cls(_connected(path), key, anchor, clock)
+        try:
+            ledger.read()
+        except (LedgerBrokenError, sqlite3.Error, ValueError, TypeError, KeyError) as error:
+            ledger.close()
+            raise InputError(f"{path}: {_BROKEN} (row {ledger.rows + 1}). labelinf guard verify says more.") from error
+        return ledger
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def rule(self) -> Rule:
+        """Return how answers are predicted."""
+        rules = self.book.known()
+        return rule_named(rules.rule, rules.answers)
+
+    def read(self) -> None:
+        """Take in what was added since.
+
+        Raises:
+            LedgerBrokenError: A row does not follow from those before it.
+        """
+        query = "SELECT id, kind, at, body, seal FROM events WHERE id > ? ORDER BY id"
+        for number, kind, at, body, seal in self._connection.execute(query, (self.rows,)):
+            expected = chained(self._key, self.head, number, kind, at, body)
+            if number != self.rows + 1 or not hmac.compare_digest(seal, expected):
+                raise LedgerBrokenError(f"row {number} was changed, or one before it is gone")
+            self.book.add(kind, at, json.loads(body))
+            self.rows, self.head = number, seal
+
+    def reserve(self, team: str, digest: str) -> tuple[Entry, bool]:
+        """Number a submission and hold the worst charge for it; or find the same one.
+
+        Returns:
+            Its entry, and whether it is new, so that it has to be scored.
+
+        Raises:
+            RefusedError: It is not admitted.
+        """
+        with self._transaction():
+            self._settle()
+            known = self.book.same(digest)
+            if known is not None:
+                return known, False
+            now, worst = self._now(), worst_charge(self.rule())
+            day = self.book.day(now)
+            if why := self.book.refusal(team, day, worst):
+                raise RefusedError(why)
+            body = {"team": team, "digest": digest, "day": day, "due": self.book.due(now), "charge": worst}
+            self._append("reserve", body)
+        return self.book.entries[-1], True
+
+    def keep(self, entry: Entry, symbol: int) -> None:
+        """Keep an answer until its beat; one that comes after it is not kept."""
+        with self._transaction():
+            if self._now() < entry.due:
+                self._connection.execute("INSERT INTO kept VALUES (?, ?)", (entry.number, symbol))
+
+    def settle(self) -> None:
+        """Settle every submission whose beat has come, in order."""
+        with self._transaction():
+            self._settle()
+
+    def add_final(self, released: list[Any]) -> None:
+        """Close the board with its final release; a second one is refused.
+
+        Raises:
+            RefusedError: There was one.
+        """
+        with self._transaction():
+            self._settle()
+            if self.book.final is not None:
+                raise RefusedError("The final scores are out; they are released once.")
+            self._append("final", {"released": released})
+
+    def _settle(self) -> None:
+        now = self._now()
+        while self.book.settled < len(self.book.entries) and self.book.entries[self.book.settled].due <= now:
+            entry = self.book.entries[self.book.settled]
+            row = self._connection.execute("SELECT symbol FROM kept WHERE number = ?", (entry.number,)).fetchone()
+            rule = self.rule()
+            symbol = rule.answers if row is None else int(row[0])
+            try:
+                charge = self.book.price(entry, symbol, rule)
+            except LedgerBrokenError:
+                self._append("close", {"why": _VOID})
+                raise RefusedError(_VOID) from None
+            self._append("settle", {"number": entry.number, "symbol": symbol, "charge": charge})
+
+    def _now(self) -> int:
+        """Return the ledger's time, which runs on where it was when the clock was set back."""
+        self._ahead += max(0, self.book.time - self._clock.now() - self._ahead)
+        return self._clock.now() + self._ahead
+
+    def wait(self, entry: Entry) -> Entry:
+        """Return the entry once it is settled, at its beat."""
+        self._now()
+        self._clock.wait(entry.due - self._ahead)
+        self.settle()
+        return self.book.entries[entry.number]
+
+    def _append(self, kind: str, body: dict[str, Any]) -> None:
+        text = json.dumps(body, sort_keys=True, ensure_ascii=False)
+        at = self._now()
+        number = self.rows + 1
+        seal = chained(self._key, self.head, number, kind, at, text)
+        self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, at, text, seal))
+        self.book.add(kind, at, json.loads(text))
+        self.rows, self.head = number, seal
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Hold the file for oneself, with all that others have added taken in; on the disk before it returns."""
+        before = self.rows
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self.read()
+            before = self.rows
+            yield
+            self._connection.execute("COMMIT")
+        except RefusedError:
+            self._connection.execute("COMMIT")  # what was settled on the way stays settled
+            self._anchored(before)
+            raise
+        except sqlite3.Error as error:
+            self._forget()
+            raise InputError(f"the ledger cannot be written ({error}); nothing was told.") from error
+        except LedgerBrokenError as error:
+            self._forget()
+            raise InputError(f"{_BROKEN}: {error}.") from error
+        except BaseException:
+            self._forget()
+            raise
+        self._anchored(before)
+
+    def _anchored(self, before: int) -> None:
+        if self.rows > before:
+            with self._anchor.with_name(self._anchor.name + ".lock").open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # a slower process must not put an older anchor over a newer one
+                if not self._anchor.exists() or _anchored_rows(self._anchor)[0] < self.rows:
+                    write_private(self._anchor, f"{self.rows} {self.head}".encode())
+
+    def _forget(self) -> None:
+        """Forget what is not on the disk; the next transaction reads it all again."""
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self.book, self.head, self.rows = Book(), _START, 0
+
+    def _behind(self) -> int:
+        """Return by how many rows the ledger ends before its anchor, or differs from it."""
+        count, seal = _anchored_rows(self._anchor)
+        self.read()
+        if count > self.rows:
+            return count - self.rows
+        row = self._connection.execute("SELECT seal FROM events WHERE id = ?", (count,)).fetchone()
+        return 0 if row is not None and hmac.compare_digest(row[0], seal) else max(1, self.rows)
+
+
+def _anchored_rows(anchor: Path) -> tuple[int, str]:
+    try:
+        count, _, seal = anchor.read_text(encoding="ascii").partition(" ")
+        return int(count), seal
+    except (OSError, ValueError) as error:
+        raise InputError(f"{anchor} cannot be read. It says how far the ledger was: restore it from a copy.") from error
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection

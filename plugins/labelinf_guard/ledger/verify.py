@@ -1,0 +1,194 @@
+"""The second implementation: what a ledger adds up to, from its rows alone, in whole numbers.
+
+Nothing of the first one is used but the names of the columns: seals, prices, order, sums and quotas are computed again,
+slowly and plainly. A host runs it before the final release, or whenever a head was published.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+
+__all__ = ["Verified", "verify"]
+
+_TOTAL = 2**40
+
+
+@attrs.frozen(kw_only=True)
+class Verified:
+    """What a ledger adds up to.
+
+    Attributes:
+        rows: Rows that were read.
+        head: Seal of the last one.
+        submissions: Numbered so far.
+        spent: By those that are settled, in 1/1024 bit.
+        reserved: Held for the others.
+        budget: In 1/1024 bit; -1: none.
+        policy: Hash of the ``board.toml`` it was begun with.
+        faults: What is wrong, in sentences; empty when all is right.
+    """
+
+    rows: int
+    head: str
+    submissions: int
+    spent: int
+    reserved: int
+    budget: int
+    policy: str
+    faults: tuple[str, ...]
+
+
+def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
+    """Read a ledger and compute everything again.
+
+    Args:
+        path: Of the ledger.
+        key: Of its chain.
+        head: A seal that was published: the ledger must hold it; empty for none.
+
+    Raises:
+        InputError: There is no ledger.
+    """
+    if not path.is_file():
+        raise InputError(f"{path} is missing. labelinf guard init makes it.")
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        rows = connection.execute("SELECT id, kind, at, body, seal FROM events ORDER BY id").fetchall()
+    finally:
+        connection.close()
+    faults: list[str] = []
+    seal = "0" * 64
+    events: list[tuple[str, dict[str, Any]]] = []
+    for place, (number, kind, at, body, sealed) in enumerate(rows, 1):
+        text = f"{seal}\0{number}\0{kind}\0{at}\0{body}".encode()
+        if number != place or hmac.new(key, text, hashlib.sha256).hexdigest() != sealed:
+            faults.append(f"row {place} was changed, or one before it is gone")
+            break
+        seal = sealed
+        events.append((kind, json.loads(body)))
+    if head and head not in [row[4] for row in rows[: len(events)]]:
+        faults.append("the head that was published is not in the ledger: it was cut, or begun anew")
+    if not events or events[0][0] != "open":
+        return Verified(
+            rows=0,
+            head=seal,
+            submissions=0,
+            spent=0,
+            reserved=0,
+            budget=0,
+            policy="",
+            faults=(*faults, "the first row does not say what the board is held to"),
+        )
+    rules = events[0][1]
+    entries, spent = _again(rules, events[1:], faults)
+    reserved = sum(entry["charge"] for entry in entries if "told" not in entry)
+    return Verified(
+        rows=len(events),
+        head=seal,
+        submissions=len(entries),
+        spent=spent,
+        reserved=reserved,
+        budget=rules["budget"],
+        policy=rules["policy"],
+        faults=tuple(faults),
+    )
+
+
+def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faults: list[str]) -> tuple[list[Any], int]:
+    entries: list[dict[str, Any]] = []
+    spent, closed = 0, False
+    for row, (kind, body) in enumerate(events, 2):
+        if kind == "reserve":
+            entries.append(dict(body))
+            _admitted(rules, entries, spent, row, faults)
+            if closed:
+                faults.append(f"row {row}: a submission was admitted after the board was closed")
+        elif kind == "settle":
+            waiting = [at for at, entry in enumerate(entries) if "told" not in entry]
+            if not waiting or waiting[0] != body["number"]:
+                faults.append(f"row {row}: submission {body['number']} was settled out of order")
+                break
+            entry = entries[waiting[0]]
+            charge = _price(rules, entries, waiting[0], body["symbol"])
+            if charge != body["charge"]:
+                faults.append(f"row {row}: the charge is {body['charge']}, computed again it is {charge}")
+            entry.update(told=body["symbol"], charge=body["charge"])
+            spent += body["charge"]
+        elif kind == "adopt":
+            spent += body["charge"]
+        else:
+            closed = True
+    return entries, spent
+
+
+def _admitted(rules: dict[str, Any], entries: list[dict[str, Any]], spent: int, row: int, faults: list[str]) -> None:
+    new = entries[-1]
+    held = sum(entry["charge"] for entry in entries if "told" not in entry)
+    if 0 <= rules["budget"] < spent + held:
+        faults.append(f"row {row}: a submission was admitted beyond the budget")
+    if len(entries) > 1 and (new["due"] < entries[-2]["due"] or new["day"] < entries[-2]["day"]):
+        faults.append(f"row {row}: time ran backwards")
+    if new["charge"] != _bits(_TOTAL // (20 if rules["rule"] == "near" else 1) // (rules["answers"] + 1)):
+        faults.append(f"row {row}: what was reserved is not the worst charge")
+    own = [entry for entry in entries if entry["team"] == new["team"]]
+    today = [entry for entry in entries if entry["day"] == new["day"]]
+    used = (len(own), len([entry for entry in own if entry["day"] == new["day"]]), len(today), len(entries))
+    for count, quota in zip(used, ("per_team", "per_team_day", "per_day", "per_board"), strict=True):
+        if count > rules[quota]:
+            faults.append(f"row {row}: the quota {quota} was exceeded")
+    if any(entry["digest"] == new["digest"] for entry in entries[:-1]):
+        faults.append(f"row {row}: the same submission was numbered twice")
+
+
+def _bits(weight: int) -> int:
+    """Return the least c with ``2**(40 * 1024 - c) <= weight**1024``: the price in 1/1024 bit."""
+    power, charge = weight**1024, 40 * 1024
+    for bit in reversed(range(17)):
+        if charge - (1 << bit) >= 0 and 1 << (40 * 1024 - charge + (1 << bit)) <= power:
+            charge -= 1 << bit
+    return charge
+
+
+def _price(rules: dict[str, Any], entries: list[dict[str, Any]], place: int, symbol: int) -> int:
+    answers, new = rules["answers"], entries[place]
+    told = [entry for entry in entries[:place] if entry["due"] < new["due"] and entry["told"] < answers]
+    own = [entry["told"] for entry in told if entry["team"] == new["team"]]
+    around = [entry["told"] for entry in told][-20:]
+    if rules["rule"] == "uniform":
+        return _bits(_TOTAL // (answers + 1))
+    floor = _TOTAL // 20
+    if not around:
+        return _bits(floor // (answers + 1) + ((_TOTAL - floor) // answers if symbol < answers else 0))
+    rest = _TOTAL - floor
+    shares = [(own[-1], rest * 2 // 3)] if own else []
+    left = rest - shares[0][1] if own else rest
+    weight = floor // (answers + 1)
+    if symbol < answers:
+        for centre, share in [*shares, *((centre, left // len(around)) for centre in around)]:
+            weight += _stairs(answers, centre, share, symbol)
+    return _bits(weight)
+
+
+def _stairs(answers: int, centre: int, share: int, symbol: int) -> int:
+    """Return what one centre gives to one symbol: on every scale its part of a staircase that halves."""
+    scales = max(1, answers.bit_length() - 4)
+    found = 0
+    for scale in range(scales):
+        reach = 21 << scale
+        total = sum(
+            2 ** (20 - (abs(at - centre) >> scale))
+            for at in range(max(0, centre - reach + 1), min(answers, centre + reach))
+        )
+        steps = abs(symbol - centre) >> scale
+        if steps <= 20:
+            found += (share // scales) * 2 ** (20 - steps) // total
+    return found

@@ -1,0 +1,276 @@
+"""From the bytes of a submission to its canonical form, without ever seeing a label.
+
+This module cannot import what holds labels: an import contract says so. What is wrong with a file is told in one of
+eight constant sentences, with the number of a line at most and never a value.
+
+A file is CSV, JSON, npy, npz or, with the extra ``parquet``, Parquet. Tables have a column of ids, as the board calls
+it, and either a column ``prediction`` (the class, or for two classes the probability of the second) or a column for
+every class. JSON is a list of such rows, or maps ids to predictions. An npz holds ``ids`` and ``predictions``; an npy
+holds predictions in the order of the sample submission. Ids may come in any order; each must come exactly once.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import enum
+import hashlib
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Expected", "Fault", "ParseError", "Submission", "parse"]
+
+_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
+_KINDS = {"f": 8, "i": 8, "u": 8, "U": 4096, "S": 1024}  # kinds of arrays, and the widest item
+_COLUMN = "prediction"
+
+
+class Fault(enum.Enum):
+    """All that is ever said about a file that cannot be scored."""
+
+    LARGE = "The file is larger than this board takes."
+    UNREADABLE = "The file is not CSV, JSON, npy, npz or Parquet that can be read."
+    COLUMNS = "The columns must be the id and the predictions, as in the sample submission."
+    UNKNOWN = "An id is not one of those that are expected."
+    DUPLICATE = "An id occurs more than once."
+    MISSING = "An expected id is missing."
+    VALUE = "A prediction must be a class of this board, or a finite decimal number."
+    RANGE = "Probabilities must lie between 0 and 1, and not all of a row may be 0."
+
+
+class ParseError(Exception):
+    """A file cannot be scored.
+
+    Attributes:
+        fault: Which of the eight.
+        line: Of the file, from 1, where one is at fault.
+    """
+
+    def __init__(self, fault: Fault, line: int | None = None) -> None:
+        self.fault, self.line = fault, line
+        super().__init__(fault.value if line is None else f"Line {line}: {fault.value}")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Expected:
+    """What a submission must look like; all of it is public.
+
+    Attributes:
+        column: Name of the column of ids.
+        ids: Every id, sorted.
+        classes: Names of the classes, in the order of the label's codes.
+        classes_predicted: Whether a row is a class; else probabilities.
+        most_bytes: Of a file, and of what it unpacks to.
+    """
+
+    column: str
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    classes_predicted: bool
+    most_bytes: int = 1 << 26
+    places: dict[str, int] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: {name: at for at, name in enumerate(self.ids)}, takes_self=True)
+    )
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Submission:
+    """A canonical submission.
+
+    Attributes:
+        rows: In the order of the sorted ids: classes, shape ``(n,)``, or probabilities that sum to 1, ``(n, K)``.
+    """
+
+    rows: NDArray[Any]
+
+    def digest(self, board: bytes) -> bytes:
+        """Return a hash of the rows and of whatever names the board: its metric and the ids it scores."""
+        kind = f"{self.rows.dtype.str}{self.rows.shape}".encode()
+        return hashlib.sha256(b"\0".join((board, kind, self.rows.tobytes()))).digest()
+
+
+def parse(data: bytes, expected: Expected) -> Submission:
+    """Return the canonical form of a file.
+
+    Raises:
+        ParseError: It cannot be scored.
+    """
+    if len(data) > expected.most_bytes:
+        raise ParseError(Fault.LARGE)
+    try:
+        header, rows = _read(data, expected)
+        return _canonical(header, rows, expected)
+    except ParseError:
+        raise
+    except Exception as error:  # a reader of files may raise anything, and none of it is told
+        raise ParseError(Fault.UNREADABLE) from error
+
+
+_Row = tuple[int | None, Sequence[Any]]
+
+
+def _read(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    if data[:6] == b"\x93NUMPY":
+        return _arrays(expected.ids, _array(data), expected)
+    if data[:4] == b"PK\x03\x04":
+        return _npz(data, expected)
+    if data[:4] == b"PAR1":
+        return _parquet(data, expected)
+    text = data.decode("utf-8-sig")
+    if "\0" in text:
+        raise ParseError(Fault.UNREADABLE)
+    if text.lstrip()[:1] in ("{", "["):
+        return _json(text, expected)
+    return _csv(text)
+
+
+def _csv(text: str) -> tuple[list[str], Iterator[_Row]]:
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = [cell.strip() for cell in next(reader, [])]
+    return header, ((reader.line_num, [cell.strip() for cell in cells]) for cells in reader if cells)
+
+
+def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise ParseError(Fault.DUPLICATE)
+        return found
+
+    def refuse(word: str) -> float:
+        raise ParseError(Fault.VALUE)
+
+    tree = json.loads(text, object_pairs_hook=once, parse_constant=refuse)
+    if isinstance(tree, dict):
+        wide = expected.classes if any(isinstance(value, list) for value in tree.values()) else (_COLUMN,)
+        rows = [(None, [name, *(value if isinstance(value, list) else [value])]) for name, value in tree.items()]
+        return [expected.column, *wide], rows
+    header = list(tree[0]) if tree and isinstance(tree[0], dict) else []
+    if not all(isinstance(row, dict) and row.keys() == set(header) for row in tree):
+        raise ParseError(Fault.COLUMNS)
+    return header, [(None, [row[name] for name in header]) for row in tree]
+
+
+def _npz(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if sorted(archive.namelist()) != ["ids.npy", "predictions.npy"]:
+            raise ParseError(Fault.COLUMNS)
+        ids, rows = (_array(_unpacked(archive, name, expected)) for name in ("ids.npy", "predictions.npy"))
+        return _arrays(ids.tolist(), rows, expected)
+
+
+def _unpacked(archive: zipfile.ZipFile, name: str, expected: Expected) -> bytes:
+    with archive.open(name) as member:  # what the archive says of its sizes is not believed
+        data = member.read(expected.most_bytes + 1)
+    if len(data) > expected.most_bytes:
+        raise ParseError(Fault.LARGE)
+    return data
+
+
+def _array(data: bytes) -> NDArray[Any]:
+    """Return the array of an npy file, without pickles; nothing is allocated that is not there."""
+    if data[:6] != b"\x93NUMPY" or data[6] not in (1, 2, 3):
+        raise ParseError(Fault.UNREADABLE)
+    wide = 2 if data[6] == 1 else 4
+    start = 8 + wide
+    length = int.from_bytes(data[8:start], "little")
+    if length > 4096:
+        raise ParseError(Fault.UNREADABLE)
+    header = ast.literal_eval(data[start : start + length].decode("ascii").strip())
+    kind, shape, body = np.dtype(header["descr"]), header["shape"], data[start + length :]
+    if kind.kind not in _KINDS or kind.itemsize > _KINDS[kind.kind] or not 1 <= len(shape) <= 2:
+        raise ParseError(Fault.VALUE)
+    found = np.frombuffer(body, dtype=kind)
+    return found.reshape(shape, order="F" if header["fortran_order"] else "C")
+
+
+def _arrays(ids: Sequence[Any], rows: NDArray[Any], expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    if len(ids) != len(rows) or (rows.ndim == 2 and rows.shape[1] not in (1, len(expected.classes))):
+        raise ParseError(Fault.COLUMNS)
+    wide = expected.classes if rows.ndim == 2 and rows.shape[1] > 1 else (_COLUMN,)
+    names = (name.decode() if isinstance(name, bytes) else str(name) for name in ids)
+    table = rows.reshape(len(rows), -1)
+    return [expected.column, *wide], ((None, [name, *row.tolist()]) for name, row in zip(names, table, strict=True))
+
+
+def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(io.BytesIO(data))
+    if sum(file.metadata.row_group(at).total_byte_size for at in range(file.num_row_groups)) > expected.most_bytes:
+        raise ParseError(Fault.LARGE)
+    if file.metadata.num_rows > len(expected.ids):
+        raise ParseError(Fault.UNKNOWN)
+    table = file.read()
+    return list(table.column_names), ((None, list(row.values())) for row in table.to_pylist())
+
+
+def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> Submission:
+    order = _order(header, expected)
+    width = len(header) - 1
+    found: list[Any] = [None] * len(expected.ids)
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise ParseError(Fault.COLUMNS, line)
+        name, *values = (cells[at] for at in order)
+        place = expected.places.get(str(name)) if isinstance(name, str | int) and not isinstance(name, bool) else None
+        if place is None:
+            raise ParseError(Fault.UNKNOWN, line)
+        if found[place] is not None:
+            raise ParseError(Fault.DUPLICATE, line)
+        found[place] = _class(values[0], expected, line) if expected.classes_predicted else _row(values, line)
+    if any(row is None for row in found):
+        raise ParseError(Fault.MISSING)
+    if expected.classes_predicted:
+        return Submission(rows=np.array(found, dtype=np.intp))
+    return Submission(rows=_normalised(np.array(found, dtype=np.float64).reshape(len(found), width)))
+
+
+def _order(header: list[str], expected: Expected) -> list[int]:
+    """Return where the id stands, and then the predictions in the order of the classes."""
+    if len(set(header)) < len(header):
+        raise ParseError(Fault.COLUMNS)
+    single, wide = {expected.column, _COLUMN}, {expected.column, *expected.classes}
+    if set(header) == single and (expected.classes_predicted or len(expected.classes) == 2):
+        return [header.index(expected.column), header.index(_COLUMN)]
+    if set(header) == wide and not expected.classes_predicted:
+        return [header.index(name) for name in (expected.column, *expected.classes)]
+    raise ParseError(Fault.COLUMNS)
+
+
+def _class(value: Any, expected: Expected, line: int | None) -> int:
+    if isinstance(value, str | int) and not isinstance(value, bool) and str(value) in expected.classes:
+        return expected.classes.index(str(value))
+    raise ParseError(Fault.VALUE, line)
+
+
+def _row(values: list[Any], line: int | None) -> list[float]:
+    row = [_number(value, line) for value in values]
+    if min(row) < 0 or max(row) > 1 or (len(row) > 1 and max(row) <= 0):
+        raise ParseError(Fault.RANGE, line)
+    return row
+
+
+def _number(value: Any, line: int | None) -> float:
+    if isinstance(value, str) and _NUMBER.fullmatch(value):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+        raise ParseError(Fault.VALUE, line)
+    return float(value)
+
+
+def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return probabilities that sum to 1, with no negative zero: two files that score alike are alike."""
+    if rows.shape[1] == 1:
+        rows = np.concatenate([1 - rows, rows], axis=1)
+    largest = rows.max(axis=1, keepdims=True)
+    scaled = rows / largest  # before they are added, so that tiny ones keep their proportions
+    return scaled / scaled.sum(axis=1, keepdims=True) + 0.0

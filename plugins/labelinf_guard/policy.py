@@ -1,0 +1,264 @@
+"""``board.toml``: everything a host decides, read strictly, all faults at once.
+
+    [board]
+    title = "Retinopathy"
+    labels = "private/labels.csv"       # a column of ids, one of labels, optionally one of groups
+    id = "image"
+    label = "grade"
+    group = "patient"                   # labels of one group may depend on each other
+    classes = ["0", "1"]                # public, so that no label decides what is told about a file
+    metric = "log-loss"                 # or ours = "ourmetrics:score" with low and high
+    parameters = { clip = 0.01 }
+
+    [public]
+    share = 0.2                         # a fixed subset, drawn by init, in whole groups; 1 = no split
+    secret = true
+
+    [release]
+    decimals = 3
+    noise = 0.0                         # deviation of the rounded normal noise, in units of the score
+    rule = "near"                       # how answers are predicted and charged; or "uniform"
+    beat = 10.0                         # seconds; answers leave at multiples of it
+
+    [budget]
+    bits = -1.0                         # of all answers together; -1: as many as the target allows
+    per_team = 100
+    per_team_day = 5
+    per_day = 1000
+
+    [final]
+    scores = 0                          # how many sealed scores will be released, once
+    noise = 0.0                         # their noise; 0 releases them exactly
+    ranks = 10                          # how many first ranks are released exactly
+
+    [target]
+    gain = 0.1                          # over a perfect model, before the final release
+    doubt = 1e-6
+    perfect = -1.0                      # what a perfect model scores in accuracy, if you will assume it; -1: nothing
+    counts_known = true
+    accept_void = false
+
+What is left out has the value shown, but the names in ``[board]``, which have none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attrs
+from cattrs.errors import ClassValidationError
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.specs.faults import faults, strict_converter
+
+__all__ = ["Policy", "exact", "read_policy"]
+
+_ge, _gt, _le = attrs.validators.ge, attrs.validators.gt, attrs.validators.le
+
+
+def exact(value: float) -> Fraction:
+    """Return the number that a host who writes ``value`` means: 1/5 for 0.2."""
+    return Fraction(repr(value))
+
+
+def _finite(_: Any, attribute: attrs.Attribute[float], value: float) -> None:
+    if not math.isfinite(value):
+        raise ValueError(f"{attribute.name}={value} must be a finite number")
+
+
+@attrs.frozen(kw_only=True)
+class BoardPart:
+    """Labels and metric.
+
+    Attributes:
+        title: Of the board.
+        labels: CSV file, beside ``board.toml`` unless absolute.
+        id: Column of ids.
+        label: Column of labels.
+        group: Column of groups; empty: every label is one.
+        classes: Names of the classes, in order; the last one is the positive one.
+        metric: One that ships; empty when ``ours`` is given.
+        parameters: Of that metric.
+        ours: ``module:function`` of the host's own, called as ``function(labels, predictions)``.
+        predicts: What ``ours`` takes: ``classes`` or ``probabilities``.
+        low: Of all scores of ``ours``.
+        high: Of all scores of ``ours``.
+        minimise: Whether smaller scores of ``ours`` are better.
+    """
+
+    labels: str = attrs.field(validator=attrs.validators.min_len(1))
+    id: str = attrs.field(validator=attrs.validators.min_len(1))
+    label: str = attrs.field(validator=attrs.validators.min_len(1))
+    classes: list[str] = attrs.field(validator=attrs.validators.min_len(2))
+    title: str = "A guarded board"
+    group: str = ""
+    metric: str = ""
+    parameters: dict[str, float] = attrs.field(factory=dict)
+    ours: str = ""
+    predicts: str = attrs.field(default="probabilities", validator=attrs.validators.in_(("classes", "probabilities")))
+    low: float = attrs.field(default=0.0, validator=_finite)
+    high: float = attrs.field(default=1.0, validator=_finite)
+    minimise: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if bool(self.metric) == bool(self.ours):
+            raise ValueError("give either metric, one that ships, or ours = 'module:function'")
+        if len(set(self.classes)) < len(self.classes):
+            raise ValueError("classes must differ from each other")
+        if self.high <= self.low:
+            raise ValueError(f"high={self.high} must be above low={self.low}")
+
+
+@attrs.frozen(kw_only=True)
+class PublicPart:
+    """Which labels the board scores.
+
+    Attributes:
+        share: Of all labels, in (0, 1].
+        secret: Whether nobody is told which.
+    """
+
+    share: float = attrs.field(default=0.2, validator=[_gt(0), _le(1)])
+    secret: bool = True
+
+
+@attrs.frozen(kw_only=True)
+class ReleasePart:
+    """What becomes of a score before it is told.
+
+    Attributes:
+        decimals: Of the answer.
+        noise: Deviation of the noise, in units of the score.
+        rule: ``near`` or ``uniform``.
+        beat: Seconds between the moments at which answers leave; 0 for boards without a clock.
+    """
+
+    decimals: int = attrs.field(default=3, validator=[_ge(0), _le(6)])
+    noise: float = attrs.field(default=0.0, validator=[_ge(0), _finite])
+    rule: str = attrs.field(default="near", validator=attrs.validators.in_(("near", "uniform")))
+    beat: float = attrs.field(default=10.0, validator=[_gt(0), _le(86_400)])
+
+
+@attrs.frozen(kw_only=True)
+class BudgetPart:
+    """How much is told.
+
+    Attributes:
+        bits: Of all answers together; -1: as many as the target allows.
+        per_team: Submissions of one team.
+        per_team_day: Of one team on one day.
+        per_day: Of all teams on one day.
+        per_board: Of all teams.
+    """
+
+    bits: float = attrs.field(default=-1.0, validator=[_ge(-1), _finite])
+    per_team: int = attrs.field(default=100, validator=_ge(1))
+    per_team_day: int = attrs.field(default=5, validator=_ge(1))
+    per_day: int = attrs.field(default=1000, validator=_ge(1))
+    per_board: int = attrs.field(default=100_000, validator=_ge(1))
+
+
+@attrs.frozen(kw_only=True)
+class FinalPart:
+    """The final release of sealed scores.
+
+    Attributes:
+        scores: How many are released; 0: there is no final release.
+        noise: Deviation of their noise, in units of the score.
+        ranks: How many first ranks of the exact order are released.
+    """
+
+    scores: int = attrs.field(default=0, validator=_ge(0))
+    noise: float = attrs.field(default=0.0, validator=[_ge(0), _finite])
+    ranks: int = attrs.field(default=0, validator=_ge(0))
+
+
+@attrs.frozen(kw_only=True)
+class TargetPart:
+    """What the certificate has to prove.
+
+    Attributes:
+        gain: Over a perfect model, before the final release, as a share of all labels.
+        doubt: Of the game's sentence.
+        perfect: Accuracy of a perfect model, assumed; -1: nothing is.
+        counts_known: Whether attackers may know the class counts.
+        accept_void: Start a board of which nothing is proved.
+    """
+
+    gain: float = attrs.field(default=0.1, validator=[_gt(0), _le(1)])
+    doubt: float = attrs.field(default=1e-6, validator=[_gt(0), _le(0.5)])
+    perfect: float = attrs.field(default=-1.0, validator=[_ge(-1), _le(1)])
+    counts_known: bool = True
+    accept_void: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class LimitsPart:
+    """What a submission and the host's own scorer may use.
+
+    Attributes:
+        bytes: Of a file, and of what it unpacks to.
+        seconds: Of the scorer.
+        memory: Of the scorer, in bytes.
+    """
+
+    bytes: int = attrs.field(default=1 << 26, validator=_ge(1))
+    seconds: float = attrs.field(default=5.0, validator=_gt(0))
+    memory: int = attrs.field(default=1 << 31, validator=_ge(1 << 20))
+
+
+@attrs.frozen(kw_only=True)
+class Policy:
+    """All of ``board.toml``.
+
+    Attributes:
+        board: Labels and metric.
+        public: Which labels are scored.
+        release: What becomes of a score.
+        budget: How much is told.
+        final: The final release.
+        target: What has to be proved.
+        limits: Of files and scorers.
+    """
+
+    board: BoardPart
+    public: PublicPart = attrs.field(factory=PublicPart)
+    release: ReleasePart = attrs.field(factory=ReleasePart)
+    budget: BudgetPart = attrs.field(factory=BudgetPart)
+    final: FinalPart = attrs.field(factory=FinalPart)
+    target: TargetPart = attrs.field(factory=TargetPart)
+    limits: LimitsPart = attrs.field(factory=LimitsPart)
+
+    @property
+    def perfect(self) -> float | None:
+        """The assumption about a perfect model, if there is one."""
+        return None if self.target.perfect < 0 else self.target.perfect
+
+    def fingerprint(self) -> str:
+        """Return a hash of everything decided: what the ledger's first row commits to."""
+        text = json.dumps(attrs.asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_policy(path: Path) -> Policy:
+    """Read ``board.toml``.
+
+    Raises:
+        InputError: It cannot be read, or says something that cannot be; all faults at once, one a line.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}.") from error
+    try:
+        return strict_converter().structure(tables, Policy)
+    except ClassValidationError as error:
+        raise InputError("\n".join(f"{path}: {fault.lstrip('.: ')}" for fault in faults(error, ""))) from error

@@ -1,0 +1,176 @@
+"""From what a host decides, and how many labels there are, to the terms of a certificate. No label is looked at."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.certificate.gain import bits_of_gain
+from labelinf_guard.certificate.noise import capacity_bits, order_bits
+from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.metrics import Metric, metric_named
+from labelinf_guard.policy import Policy, exact
+from labelinf_guard.release import Noise, Scale
+from labelinf_guard.scoring import Own
+
+__all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "terms_of"]
+
+
+@attrs.frozen(kw_only=True)
+class Sizes:
+    """How many labels there are: all that a certificate knows of them.
+
+    Attributes:
+        public: Labels that are scored.
+        sealed: The others.
+        public_effective: N_eff of the public ones where they come in groups; None where they do not.
+        sealed_effective: The same of the others.
+        largest: Labels of the largest group.
+        public_groups: Groups among the public ones.
+    """
+
+    public: int
+    sealed: int
+    public_effective: Fraction | None = None
+    sealed_effective: Fraction | None = None
+    largest: int = 1
+    public_groups: int = attrs.field(default=attrs.Factory(lambda sizes: sizes.public, takes_self=True))
+
+
+def metric_of(policy: Policy, folder: Path) -> Metric:
+    """Return the metric of a board.
+
+    Raises:
+        InputError: There is none of that name or with those parameters.
+    """
+    part = policy.board
+    if part.metric:
+        return metric_named(part.metric, part.parameters)
+    return Own(
+        function=part.ours,
+        classes_predicted=part.predicts == "classes",
+        minimise=part.minimise,
+        low=exact(part.low),
+        high=exact(part.high),
+        seconds=policy.limits.seconds,
+        memory=policy.limits.memory,
+        folder=str(folder),
+    )
+
+
+def scale_of(policy: Policy, metric: Metric) -> Scale:
+    """Return the answers a board can give."""
+    return Scale(low=metric.low, high=metric.high, decimals=policy.release.decimals)
+
+
+def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> Noise | None:
+    """Return the noise of a score of so many labels; None without.
+
+    Raises:
+        InputError: Nothing is known of how far one label moves this metric.
+    """
+    if deviation == 0:
+        return None
+    move = metric.move(labels, len(policy.board.classes))
+    if move is None:
+        raise InputError(
+            "noise proves nothing for this metric: one label may move it by an amount that is not public. Use "
+            "accuracy, log-loss or brier with noise, or no noise."
+        )
+    return Noise(deviation=exact(deviation), move=move)
+
+
+def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms:
+    """Return the terms of a board whose answers have ``bits`` bits in all.
+
+    Raises:
+        InputError: The noise proves nothing for this metric.
+    """
+    noise = noise_of(policy, metric, sizes.public, policy.release.noise)
+    mu = math.inf
+    if noise is not None:
+        mu = float(noise.mu) * sizes.largest * math.sqrt(policy.budget.per_board) * (1 + 1e-9)
+    final = None
+    if policy.final.scores and sizes.sealed:
+        final = _final_bits(policy, metric, sizes)
+    return Terms(
+        classes=len(policy.board.classes),
+        public=Part(labels=sizes.public, effective=sizes.public_effective, bits=bits, mu=mu, units=sizes.public_groups),
+        sealed=Part(labels=sizes.sealed, effective=sizes.sealed_effective),
+        perfect=policy.perfect,
+        counts_known=policy.target.counts_known,
+        final=final,
+        secret=policy.public.secret,
+        doubt=policy.target.doubt,
+        group="" if sizes.public_effective is None and sizes.sealed_effective is None else policy.board.group,
+    )
+
+
+def budget_of(policy: Policy, metric: Metric, sizes: Sizes) -> float:
+    """Return how many bits may be told: what ``board.toml`` says, or what the target allows.
+
+    Raises:
+        InputError: The target cannot be met, however little is told.
+    """
+    if policy.budget.bits >= 0:
+        return policy.budget.bits
+    if certify(terms_of(policy, metric, sizes, math.inf)).now <= policy.target.gain:
+        return math.inf
+    terms = terms_of(policy, metric, sizes, 0.0)
+    rest = policy.target.gain - sealed_gain(terms, 0.0)
+    allowed = bits_of_gain(
+        max(0.0, rest / float(terms.share)),
+        sizes.public,
+        classes=len(policy.board.classes),
+        perfect=policy.perfect,
+        effective=sizes.public_effective,
+    )
+    bits = math.floor((allowed - terms.rare) * 1024) / 1024
+    if bits > 0:
+        return bits
+    if policy.target.accept_void:
+        return math.inf
+    raise InputError(
+        f"{100 * policy.target.gain:g} points over a perfect model cannot be proved for {sizes.public} scored labels, "
+        f"however little is told: take a smaller [public] share, a larger [target] gain, or accept_void = true."
+    )
+
+
+def certificate_of(policy: Policy, metric: Metric, sizes: Sizes) -> Certificate:
+    """Return what a board proves when all that it may tell is told.
+
+    Raises:
+        InputError: The target cannot be met and ``accept_void`` does not say that it need not be.
+    """
+    found = certify(terms_of(policy, metric, sizes, budget_of(policy, metric, sizes)))
+    if policy.target.accept_void:
+        return found
+    if found.void or found.now > policy.target.gain + 1e-9:
+        raise InputError(
+            f"this board proves {100 * found.now:.1f} points over a perfect model, the target is "
+            f"{100 * policy.target.gain:g}"
+            + (f" ({100 * found.after:.1f} points after the final release)" if found.after is not None else "")
+            + ". Tell less, add noise, take a smaller [public] share, or accept_void = true."
+        )
+    return found
+
+
+def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
+    """Return what the final release tells of the sealed labels.
+
+    The released submissions are fixed before any sealed score is told. A score of independent labels (or groups) that
+    each move it by ``L`` of N varies by ``L**2 / (4 N_eff)`` at most.
+    """
+    scores, ranks = policy.final.scores, policy.final.ranks
+    bits = scores * math.log2(scale_of(policy, metric).answers + 1)
+    move = metric.move(sizes.sealed, len(policy.board.classes))
+    if policy.final.noise > 0 and move is not None:
+        span = move * sizes.sealed
+        effective = sizes.sealed_effective or Fraction(sizes.sealed)
+        noisy = capacity_bits(scores, span * span / (4 * effective), exact(policy.final.noise) ** 2)
+        bits = min(bits, noisy)
+    return bits + (order_bits(scores, ranks) if ranks else 0.0)

@@ -1,0 +1,539 @@
+"""A board, from board.toml to its final release; and that it leaks nothing but its answers."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from labelinf_core.cli import main
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.board import Answer, Board, Refused
+from labelinf_guard.clock import StepClock
+from labelinf_guard.files import derived, read_key
+from labelinf_guard.ledger.verify import verify
+from labelinf_privacy.words import SeededWords
+
+Begin = Callable[..., Board]
+
+
+def write_labels(folder: Path, labels: np.ndarray, groups: list[str] | None = None) -> None:
+    """Write the private labels, ids r0000, r0001, ..."""
+    rows = [f"r{at:05d},{label}" + ("" if groups is None else f",{groups[at]}") for at, label in enumerate(labels)]
+    header = "id,label" + ("" if groups is None else ",patient")
+    (folder / "labels.csv").write_text("\n".join((header, *rows)) + "\n")
+
+
+def write_board(
+    folder: Path, text: str = "", *, metric: str = 'metric = "accuracy"', classes: str = '"0", "1"'
+) -> Path:
+    """Write board.toml; ``text`` is what follows the first table."""
+    path = folder / "board.toml"
+    path.write_text(
+        f'[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = [{classes}]\n{metric}\n{text}'
+    )
+    return path
+
+
+def csv(rows: np.ndarray) -> bytes:
+    """One prediction for every id."""
+    return ("id,prediction\n" + "".join(f"r{at:05d},{row}\n" for at, row in enumerate(rows))).encode()
+
+
+@pytest.fixture
+def labels() -> np.ndarray:
+    """Fair coins."""
+    return np.random.default_rng(5).integers(0, 2, 600)
+
+
+@pytest.fixture
+def begin(tmp_path: Path, labels: np.ndarray) -> Begin:
+    """Return a function that begins a board on the labels."""
+
+    def make(text: str = "", **more: str) -> Board:
+        write_labels(tmp_path, labels)
+        return Board.init(write_board(tmp_path, text or PLAIN, **more), clock=StepClock())
+
+    return make
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install_fake: Callable[..., Path]
+) -> Callable[..., Result]:
+    """Return a function that runs the command line with the guard installed."""
+    if "guard" not in {entry.name for entry in entry_points(group="labelinf")}:
+        install_fake("labelinf-guard", entry="guard", module="labelinf_guard.plugin")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(main, ["guard", *arguments], catch_exceptions=False)
+
+    return run
+
+
+PLAIN = "[public]\nshare = 1.0\n[budget]\nbits = 100\nper_team_day = 90\n[target]\ngain = 0.4\n"
+
+
+def score(board: Board, rows: np.ndarray, team: str = "a") -> str:
+    told = board.submit(team, csv(rows))
+    assert isinstance(told, Answer)
+    return told.score
+
+
+def test_an_answer_is_the_rounded_score_and_is_the_same_for_ever(begin: Begin, labels: np.ndarray) -> None:
+    board = begin()
+    rows = labels.copy()
+    rows[:90] ^= 1
+    assert score(board, rows) == "0.850"
+    spent = board.ledger.book.spent
+    shuffled = b"id,prediction\n" + b"\n".join(sorted(csv(rows).splitlines()[1:], reverse=True))
+    assert board.submit("b", shuffled) == Answer(score="0.850", left=100)
+    assert board.ledger.book.spent == spent
+
+
+def test_the_budget_closes_the_board(begin: Begin, labels: np.ndarray) -> None:
+    board = begin()
+    rng = np.random.default_rng(0)
+    told = [board.submit("a", csv(rng.integers(0, 2, labels.size))) for _ in range(30)]
+    answered = [answer for answer in told if isinstance(answer, Answer)]
+    assert 5 <= len(answered) < 30
+    assert told[len(answered) :] == [Refused(reason="This board has told all that it will.")] * (30 - len(answered))
+    assert board.ledger.book.spent <= 100 * 1024
+
+
+def test_what_cannot_be_scored_is_one_more_answer(begin: Begin, labels: np.ndarray, tmp_path: Path) -> None:
+    (tmp_path / "ours.py").write_text(
+        "import os, sys, time\n"
+        "def score(labels, rows):\n"
+        "    print('label', labels[0], file=sys.stderr); print(labels); os.write(1, b'0.5')\n"
+        "    kind = int(rows[0, 1] * 4 + .5)\n"
+        "    if kind == 1: raise ValueError(labels)\n"
+        "    if kind == 2: return float('nan')\n"
+        "    if kind == 3: time.sleep(60)\n"
+        "    if kind == 4: return 'x'\n"
+        "    return 1 - abs(labels - rows[:, 1]).mean()\n"
+    )
+    board = begin(
+        "[public]\nshare = 1.0\n[budget]\nbits = 100\n[target]\ngain = 0.4\n[limits]\nseconds = 2.0\n",
+        metric='ours = "ours:score"',
+    )
+    rows = np.zeros((5, labels.size))
+    rows[:, 0] = np.arange(5) / 4
+    rows[:, 1] = np.arange(5) / 16
+    assert [score(board, row) for row in rows] == [f"{1 - labels.mean():.3f}", *(["could not be scored"] * 4)]
+    assert [entry.symbol for entry in board.ledger.book.entries[1:]] == [1001] * 4
+
+
+@pytest.mark.parametrize(
+    ("metric", "exact"),
+    [("accuracy", None), ("balanced-accuracy", "balanced_accuracy_score"), ("f1", "f1_score")],
+)
+def test_shipped_metrics_of_classes(metric: str, exact: str | None) -> None:
+    from sklearn import metrics
+
+    from labelinf_guard.metrics import metric_named
+
+    rng = np.random.default_rng(1)
+    labels, rows = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
+    wanted = getattr(metrics, exact or "accuracy_score")(labels, rows)
+    assert float(metric_named(metric, {}).score(labels, rows, 2)) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_shipped_metrics_of_probabilities() -> None:
+    from sklearn import metrics
+
+    from labelinf_guard.metrics import metric_named
+
+    rng = np.random.default_rng(1)
+    labels, rows = rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300)
+    clipped = np.clip(rows, 0.01, 0.99)[np.arange(300), labels]
+    assert float(metric_named("log-loss", {}).score(labels, rows, 3)) == pytest.approx(
+        -np.log(clipped).mean(), abs=1e-10
+    )
+    brier = ((rows - np.eye(3)[labels]) ** 2).sum(axis=1).mean()
+    assert float(metric_named("brier", {}).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
+    two = np.round(rows[:, :1], 1)
+    auc = metrics.roc_auc_score(labels > 0, two[:, 0])
+    assert float(
+        metric_named("roc-auc", {}).score((labels > 0).astype(int), np.hstack([1 - two, two]), 2)
+    ) == pytest.approx(auc)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log-loss", "brier"])
+def test_no_label_moves_a_score_further_than_is_said(metric: str) -> None:
+    from labelinf_guard.metrics import metric_named
+
+    rng = np.random.default_rng(2)
+    found = metric_named(metric, {})
+    for _ in range(50):
+        labels = rng.integers(0, 3, 7)
+        sure = rng.dirichlet([0.05] * 3, 7)
+        rows: Any = rng.integers(0, 3, 7) if found.classes_predicted else sure
+        for place in range(7):
+            for label in range(3):
+                other = labels.copy()
+                other[place] = label
+                moved = abs(found.score(labels, rows, 3) - found.score(other, rows, 3))
+                assert moved <= (found.move(7, 3) or 0)
+                assert found.low <= found.score(other, rows, 3) <= found.high
+
+
+POLICIES = {
+    "exact": PLAIN,
+    "split": "[public]\nshare = 0.2\n[final]\nscores = 5\nranks = 2\n[target]\ngain = 0.2\naccept_void = true\n",
+    "noise": "[public]\nshare = 1.0\n[release]\nnoise = 0.1\n[budget]\nper_board = 50\n[target]\ngain = 0.3\n",
+}
+
+
+def everything(folder: Path, board: Board, submissions: list[bytes]) -> tuple[list[Any], dict[str, bytes]]:
+    """All that teams are told, and every file that a board leaves beside its labels."""
+    told: list[Any] = [board.submit(f"team{at % 2}", data) for at, data in enumerate(submissions)]
+    told.append(board.certificate().sentences())
+    board.close()
+    kept = ("submissions", "anchor.lock")
+    state = folder / "board.state"
+    return told, {
+        path.name: path.read_bytes() for path in state.rglob("*") if path.is_file() and path.suffix == ".npy"
+    } | {"names": json.dumps(sorted(str(path.relative_to(state)) for path in state.rglob("*") if kept)).encode()}
+
+
+def one(folder: Path, labels: np.ndarray, text: str, monkeypatch: pytest.MonkeyPatch, **more: str) -> Any:
+    folder.mkdir()
+    write_labels(folder, labels)
+    with monkeypatch.context() as patch:
+        patch.setattr("labelinf_guard.files.os.urandom", lambda n: b"\7" * n)
+        board = Board.init(
+            write_board(folder, text, **more), clock=StepClock(), words=SeededWords(np.random.default_rng(1))
+        )
+    rng = np.random.default_rng(9)
+    files = [csv(rng.integers(0, 2, labels.size)) for _ in range(4)]
+    files += [files[0], b"id,prediction\nr00000,2\n", b"nonsense", csv(1 - rng.integers(0, 2, labels.size))]
+    public = board._public
+    found = everything(folder, board, files)
+    ledger = verify(
+        folder / "board.state" / "ledger.sqlite", derived(read_key(folder / "board.state" / "key"), "chain")
+    )
+    return public, found, attrs.evolve(ledger)
+
+
+def test_labels_that_no_answer_depends_on_change_nothing(
+    tmp_path: Path, labels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leak test: all sealed labels flipped; answers, files, certificate and ledger are byte-identical."""
+    text = POLICIES["split"]
+    public, told, ledger = one(tmp_path / "one", labels, text, monkeypatch)
+    flipped = np.where(public, labels, 1 - labels)
+    again, told_again, ledger_again = one(tmp_path / "two", flipped, text, monkeypatch)
+    assert np.array_equal(public, again)
+    assert told == told_again
+    assert ledger == ledger_again
+    _, other, _ = one(tmp_path / "three", np.where(public, 1 - labels, labels), text, monkeypatch)
+    assert other[0] != told[0]
+
+
+PLANTED: dict[str, Callable[[Any, pytest.MonkeyPatch], None]] = {}
+
+
+def planted(name: str) -> Callable[[Callable[[pytest.MonkeyPatch], None]], None]:
+    def enter(plant: Callable[[pytest.MonkeyPatch], None]) -> None:
+        PLANTED[name] = plant  # type: ignore[assignment]
+
+    return enter
+
+
+@planted("the split looks at labels")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board.__dict__["init"].__func__
+
+    def init(cls: type[Board], path: Path, **more: Any) -> Board:
+        from labelinf_guard import board as module
+        from labelinf_guard.files import read_labels
+        from labelinf_guard.policy import read_policy
+
+        codes = read_labels(path, read_policy(path).board).codes
+        with pytest.MonkeyPatch.context() as inner:
+            inner.setattr(module, "draw_split", lambda groups, share, words: np.arange(codes.size) % 5 == codes[0])
+            return original(cls, path, **more)
+
+    patch.setattr(Board, "init", classmethod(init))
+
+
+def _score_with(patch: pytest.MonkeyPatch, change: Callable[[Board, Any, Any, Any], Any]) -> None:
+    original = Board._score
+    patch.setattr(Board, "_score", lambda self, rows, chosen: change(self, rows, chosen, original(self, rows, chosen)))
+
+
+@planted("all labels are scored")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board._score
+    patch.setattr(Board, "_score", lambda self, rows, chosen: original(self, rows, chosen | True))
+
+
+@planted("a sealed label adds a thousandth")
+def _(patch: pytest.MonkeyPatch) -> None:
+    from fractions import Fraction
+
+    _score_with(patch, lambda self, rows, chosen, told: told + Fraction(int(self._labels.codes[~chosen][0]), 1000))
+
+
+@planted("a sealed label decides whether there is a score")
+def _(patch: pytest.MonkeyPatch) -> None:
+    _score_with(patch, lambda self, rows, chosen, told: told if self._labels.codes[~chosen][0] else None)
+
+
+@planted("a sealed label decides the charge")
+def _(patch: pytest.MonkeyPatch) -> None:
+    _charge_or_digest(patch, "charge")
+
+
+@planted("a sealed label is in the digest")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board._sealed
+    patch.setattr(Board, "_sealed", lambda self, rows: original(self, rows) + str(self._labels.codes[~self._public][0]))
+
+
+def _charge_or_digest(patch: pytest.MonkeyPatch, what: str) -> None:
+    from labelinf_guard.ledger.store import Ledger
+
+    original = Ledger.reserve
+
+    def reserve(self: Any, team: str, digest: str) -> Any:
+        return original(self, f"{team}-{LABEL[0]}", digest)
+
+    keep = Board._keep
+
+    def kept(self: Board, entry: Any, submission: Any) -> None:
+        LABEL[0] = int(self._labels.codes[~self._public][0])
+        keep(self, entry, submission)
+
+    patch.setattr(Ledger, "reserve", reserve)
+    patch.setattr(Board, "_keep", kept)
+
+
+LABEL = [0]
+
+
+@planted("a refusal quotes a label")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board.submit
+
+    def submit(self: Board, team: str, data: bytes) -> Any:
+        told = original(self, team, data)
+        if isinstance(told, Refused):
+            return Refused(reason=f"{told.reason} {self._labels.codes[~self._public][0]}")
+        return told
+
+    patch.setattr(Board, "submit", submit)
+
+
+@planted("the team's submissions left depend on a label")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board._told
+    patch.setattr(
+        Board,
+        "_told",
+        lambda self, entry, team: attrs.evolve(
+            original(self, entry, team), left=int(self._labels.codes[~self._public][0])
+        ),
+    )
+
+
+@planted("the certificate counts sealed labels")
+def _(patch: pytest.MonkeyPatch) -> None:
+    from labelinf_guard.certificate.statement import Certificate
+
+    original = Board.certificate
+
+    def certificate(self: Board) -> Certificate:
+        found = original(self)
+        return attrs.evolve(found, now=float(np.mean(self._labels.codes[~self._public])))
+
+    patch.setattr(Board, "certificate", certificate)
+
+
+@planted("a file is named after a label")
+def _(patch: pytest.MonkeyPatch) -> None:
+    original = Board._keep
+
+    def keep(self: Board, entry: Any, submission: Any) -> None:
+        original(self, entry, submission)
+        (self._path.with_suffix(".state") / f"note{self._labels.codes[~self._public][0]}").touch()
+
+    patch.setattr(Board, "_keep", keep)
+
+
+@pytest.mark.parametrize("name", sorted(PLANTED))
+def test_planted_leaks_are_caught(
+    name: str, tmp_path: Path, labels: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PLANTED[name](monkeypatch)  # type: ignore[call-arg]
+    first = one(tmp_path / "one", labels, POLICIES["split"], monkeypatch)
+    flipped = np.where(first[0], labels, 1 - labels)
+    second = one(tmp_path / "two", flipped, POLICIES["split"], monkeypatch)
+    assert not (np.array_equal(first[0], second[0]) and first[1:] == second[1:])
+
+
+def test_one_draw_of_noise_serves_no_two_sets_of_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Halves of equal size under one draw gave the exact difference; here it is drawn anew, digests name the ids."""
+    labels = np.random.default_rng(0).integers(0, 2, 400)
+    digests, answers = set(), []
+    for shift in (0, 1):
+        folder = tmp_path / str(shift)
+        folder.mkdir()
+        text = "\n".join(["id,label", *(f"s{at + 400 * shift:05d},{label}" for at, label in enumerate(labels))])
+        (folder / "labels.csv").write_text(text)
+        monkeypatch.setattr("labelinf_guard.files.new_key", lambda path: b"k" * 32)
+        board = Board.init(write_board(folder, POLICIES["noise"]), clock=StepClock())
+        rows = "".join(f"s{at + 400 * shift:05d},1\n" for at in range(400))
+        told = board.submit("a", f"id,prediction\n{rows}".encode())
+        assert isinstance(told, Answer)
+        answers.append(told.score)
+        digests.add(board.ledger.book.entries[0].digest)
+    assert len(digests) == 2
+    assert answers[0] != answers[1] or answers == ["1.000"] * 2
+
+
+def test_noise_is_what_the_certificate_counts(begin: Begin, labels: np.ndarray) -> None:
+    board = begin(POLICIES["noise"])
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 2, labels.size) for _ in range(40)]
+    told = np.array([float(score(board, row, f"t{at}")) for at, row in enumerate(rows)])
+    errors = told - np.array([np.mean(row == labels) for row in rows])
+    assert 0.05 < errors.std() < 0.16
+    assert board.certificate().terms.public.mu == pytest.approx(50**0.5 / (600 * 0.1), rel=2e-3)
+    assert not board.certificate().void
+
+
+def test_groups_are_split_whole_and_count_as_fewer(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    groups = [f"p{int(g)}" for g in np.sort(rng.integers(0, 60, 600))]
+    write_labels(tmp_path, rng.integers(0, 2, 600), groups)
+    board = Board.init(
+        write_board(
+            tmp_path, "[public]\nshare = 0.3\n[target]\ngain = 0.45\n", metric='metric = "accuracy"\ngroup = "patient"'
+        ),
+        clock=StepClock(),
+    )
+    sizes = board.sizes()
+    inside = {group for group, public in zip(groups, board._public, strict=True) if public}
+    outside = {group for group, public in zip(groups, board._public, strict=True) if not public}
+    assert not inside & outside
+    assert sizes.public_effective is not None
+    assert sizes.public_effective < len(inside) + 1
+    said = " ".join(board.certificate().sentences())
+    assert "labels of different patient are independent" in said
+    assert "Game." not in said
+
+
+def test_a_board_that_proves_too_little_is_refused(tmp_path: Path, labels: np.ndarray) -> None:
+    write_labels(tmp_path, labels[:50])
+    with pytest.raises(InputError, match="cannot be proved for 50 scored labels, however little is told"):
+        Board.init(write_board(tmp_path, "[public]\nshare = 1.0\n[target]\ngain = 0.01\n"), clock=StepClock())
+    assert not (tmp_path / "board.state").exists()
+    with pytest.raises(InputError, match=r"this board proves 50\.0 points .*, the target is 10"):
+        Board.init(write_board(tmp_path, "[public]\nshare = 1.0\n[budget]\nbits = 500\n"), clock=StepClock())
+    board = Board.init(
+        write_board(tmp_path, "[public]\nshare = 1.0\n[budget]\nbits = 500\n[target]\naccept_void = true\n"),
+        clock=StepClock(),
+    )
+    assert "Gain. Void" in " ".join(board.certificate().sentences())
+
+
+def test_what_was_begun_cannot_be_changed(begin: Begin, tmp_path: Path) -> None:
+    begin().close()
+    with pytest.raises(InputError, match="A board is begun once"):
+        begin()
+    write_board(tmp_path, PLAIN.replace("100", "200"))
+    with pytest.raises(InputError, match="was changed since the board was begun"):
+        Board.open(tmp_path / "board.toml", clock=StepClock())
+    write_board(tmp_path, PLAIN)
+    key = tmp_path / "board.state" / "key"
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    key.chmod(0o644)
+    with pytest.raises(InputError, match="may be read by others"):
+        Board.open(tmp_path / "board.toml", clock=StepClock())
+
+
+def test_faults_of_a_board_file_come_all_at_once(tmp_path: Path) -> None:
+    path = write_board(tmp_path, "[public]\nshare = 2.0\n[release]\ndecimal = 3\n[budget]\nper_team = 1.5\n")
+    with pytest.raises(InputError) as told:
+        Board.init(path)
+    said = str(told.value)
+    assert "public: share=2.0 must be <= 1" in said
+    assert "release: unknown parameter 'decimal'; did you mean 'decimals'?" in said
+    assert "budget.per_team: expected int, got 1.5" in said
+
+
+def test_labels_that_are_none_are_named_by_row_and_never_quoted(tmp_path: Path, labels: np.ndarray) -> None:
+    write_labels(tmp_path, np.where(np.arange(600) == 7, 9, labels))
+    with pytest.raises(InputError) as told:
+        Board.init(write_board(tmp_path), clock=StepClock())
+    assert str(told.value).endswith("row 9 and 0 others have a label that is no class.")
+
+
+def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, labels: np.ndarray) -> None:
+    board = begin(POLICIES["split"])
+    rng = np.random.default_rng(0)
+    for at, skill in enumerate((0.9, 0.6, 0.75)):
+        score(board, np.where(rng.random(600) < skill, labels, 1 - labels), f"t{at}")
+    certificate = board.certificate()
+    assert certificate.after is not None
+    assert certificate.after > certificate.now
+    released = board.release()
+    assert [row["rank"] for row in released] == [1, None, 2]
+    assert board.release() == released
+    assert board.submit("late", csv(1 - labels)) == Refused(reason="This board is closed; its final scores are out.")
+
+
+def test_five_commands_from_a_csv_to_a_final_release(
+    command: Callable[..., Result], tmp_path: Path, labels: np.ndarray
+) -> None:
+    write_labels(tmp_path, labels)
+    write_board(
+        tmp_path,
+        "[public]\nshare = 0.2\n[release]\nbeat = 0.05\n[limits]\nseconds = 0.3\n[final]\nscores = 2\nnoise = 0.5\n"
+        "[target]\ngain = 0.25\n",
+    )
+    (tmp_path / "one.csv").write_bytes(csv(labels))
+    (tmp_path / "bad.csv").write_bytes(b"id,prediction\nr00000,7\n")
+    assert "recommended" in command("plan", "--records", "25000", "--teams", "10").output
+    begun = command("init", "board.toml")
+    assert begun.exit_code == 0, begun.output
+    assert "Gain. On average over such labels no rule that uses every answer of this board" in begun.output
+    told = command("score", "board.toml", "--team", "a", "one.csv")
+    assert told.output.splitlines() == ["1.000", "99 submissions left"]
+    refused = command("score", "board.toml", "--team", "a", "bad.csv")
+    assert refused.exit_code == 2
+    assert "Line 2: A prediction must be a class" in refused.output
+    shown = json.loads(command("status", "board.toml", "--json").output)
+    assert shown["submissions"] == 1
+    assert "a " in command("status", "board.toml").output
+    final = command("release", "board.toml", "--final")
+    assert final.exit_code == 0
+    assert final.output.split()[-1] == "a"
+    checked = command("verify", "board.toml", "--head", shown["head"])
+    assert checked.exit_code == 0
+    assert "all of it follows" in checked.output
+    assert command("verify", "board.toml", "--head", "00").exit_code == 1
+    assert command("adopt", "board.toml").output == "nothing was lost.\n"
+
+
+def test_five_lines_of_python(tmp_path: Path, labels: np.ndarray) -> None:
+    from labelinf import guard
+
+    write_labels(tmp_path, labels)
+    path = write_board(tmp_path, PLAIN + "[release]\nbeat = 0.05\n[limits]\nseconds = 0.3\n")
+    guard.init(path).close()
+    board = guard.open(path)
+    answer = board.submit("alice", guard.csv([f"r{at:05d}" for at in range(600)], labels))
+    assert isinstance(answer, Answer)
+    assert answer.score == "1.000"

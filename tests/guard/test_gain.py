@@ -1,0 +1,321 @@
+"""The arithmetic of the certificate, against brute force over all attacks, and against the sentences it replaced."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_guard.certificate.gain import (
+    binary_entropy,
+    bits_of_gain,
+    counts_bits,
+    effective_number,
+    gain_of_bits,
+    game_line,
+)
+from labelinf_guard.certificate.noise import capacity_bits, discrete_success, distance, order_bits, record_bits
+from labelinf_guard.certificate.rate import rate_distortion_accuracy
+from labelinf_guard.certificate.statement import Part, Terms, certify
+
+N = 25_000
+
+
+def law(shares: tuple[float, ...]) -> np.ndarray:
+    """Probabilities of all labellings of independent binary labels, in binary order."""
+    table = np.array(list(itertools.product((0, 1), repeat=len(shares))))
+    return np.prod(np.where(table == 1, shares, 1 - np.array(shares)), axis=1)
+
+
+def best_share(weights: np.ndarray, cells: np.ndarray, n: int) -> float:
+    """Best expected share of right labels of whoever is told the cell, for labellings of given probabilities."""
+    table = np.array(list(itertools.product((0, 1), repeat=n)))
+    total = 0.0
+    for cell in np.unique(cells):
+        own = weights * (cells == cell)
+        ones = own @ table
+        total += np.maximum(ones, own.sum() - ones).sum()
+    return total / n
+
+
+def best_of(questions: np.ndarray, weights: np.ndarray) -> float:
+    """The same for the best of all one-bit questions."""
+    table = np.array(list(itertools.product((0, 1), repeat=questions.shape[1].bit_length() - 1)))
+    found = 0.0
+    for part in (questions, 1 - questions):
+        own = part * weights
+        ones = own @ table
+        found = found + np.maximum(ones, own.sum(axis=1)[:, None] - ones).sum(axis=1)
+    return float(np.max(found)) / table.shape[1]
+
+
+def one_bit_answers(n: int):
+    """Every question to the accuracy of one list whose answer is one bit: at least so many right."""
+    table = np.array(list(itertools.product((0, 1), repeat=n)))
+    for row in itertools.product((0, 1), repeat=n):
+        right = (table == row).sum(axis=1)
+        for least in range(1, n + 1):
+            yield (right >= least).astype(int)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [(0.5,) * 4, (0.9, 0.9, 0.9, 0.5), (1.0, 1.0, 1.0, 0.5), (0.7, 0.6, 0.8, 0.55), (0.5, 0.5, 0.5, 0.95, 0.7)],
+)
+def test_no_attack_of_a_small_game_gains_more(shares: tuple[float, ...]) -> None:
+    """B4 by brute force: the best of all partitions that two adaptive one-bit answers make, unequal posteriors too."""
+    n, weights = len(shares), law(shares)
+    perfect = float(np.mean(np.maximum(shares, 1 - np.array(shares))))
+    questions = np.unique(np.array(list(one_bit_answers(n))), axis=0)
+    best = max(sum(best_of(questions, weights * (first == told)) for told in (0, 1)) for first in questions)
+    one = best_of(questions, weights)
+    assert perfect + gain_of_bits(1, n, perfect=perfect) >= one - 1e-12
+    assert perfect + gain_of_bits(2, n, perfect=perfect) >= best - 1e-12
+
+
+def test_sure_of_three_and_a_coin_on_the_fourth_beats_one_posterior_for_all() -> None:
+    """One bit tells the coin: all four are known, where equal posteriors of .875 would allow 94.8 %."""
+    told = best_share(law((1.0, 1.0, 1.0, 0.5)), np.arange(16) % 2, 4)
+    assert told == 1.0
+    assert rate_distortion_accuracy((0.875, 0.125), 1 / 4) == pytest.approx(0.948, abs=1e-3)
+    assert 0.875 + gain_of_bits(1, 4, perfect=0.875) == pytest.approx(1.0)
+
+
+@given(
+    st.lists(st.floats(0.5, 1), min_size=1, max_size=4),
+    st.lists(st.lists(st.floats(0.001, 1), min_size=2, max_size=5), min_size=4, max_size=4),
+)
+@settings(max_examples=40, deadline=None)
+def test_no_channel_gains_more_than_its_information(shares: list[float], noise: list[list[float]]) -> None:
+    """Records behind arbitrary noisy channels of their own: gains add, bits add, and the law holds."""
+    gains, bits = [], []
+    for share, raw in zip(shares, noise, strict=False):
+        first = np.array(raw) / sum(raw)
+        second = first[::-1]
+        joint = np.stack([share * first, (1 - share) * second])
+        gains.append(joint.max(axis=0).sum() - share)
+        total = joint.sum(axis=0)
+        bits.append(
+            sum(
+                float(p) * math.log2(p / (w * t))
+                for row, w in zip(joint, (share, 1 - share), strict=True)
+                if w > 0
+                for p, t in zip(row, total, strict=True)
+                if p > 0
+            )
+        )
+    n = len(gains)
+    for classes in (2, 3):
+        allowed = gain_of_bits(sum(bits[:n]) + 1e-12, n, classes=classes, perfect=float(np.mean(shares[:n])))
+        assert sum(gains) / n <= allowed + 1e-7
+
+
+def test_the_coins_and_sure_records_are_the_worst_of_all_profiles() -> None:
+    """The curve is below every profile that mixes two kinds of records, and touched by coins beside sure ones."""
+    for left in (0.05, 0.14, 0.3, 0.5):
+        for gain in np.linspace(0.01, left * 0.99, 7):
+            worst = 2 * left * (1 - binary_entropy(0.5 - gain / (2 * left)))
+            for d in np.linspace(left, 0.5, 9):
+                weight, own = left / d, gain * d / left
+                cost = weight * (binary_entropy(d) - binary_entropy(max(0.0, d - own)))
+                assert cost >= worst - 1e-12
+            assert gain_of_bits(1000 * worst, 1000, perfect=1 - left) == pytest.approx(gain, abs=1e-9)
+
+
+def test_marks_of_the_plan() -> None:
+    """Answers of 7 bits for five points, without and with known class counts; ten points of a public fifth."""
+    left = [bits_of_gain(0.05, N, perfect=p) for p in (0.5, 0.86, 0.93)]
+    assert [round(bits / 7) for bits in left] == [26, 94, 204]
+    assert [round((bits - counts_bits(N)) / 7) for bits in left] == [24, 92, 202]
+    closed = [gain_of_bits(726, N, perfect=p, classes=3) for p in (0.5, 0.86, 0.95)]
+    assert [round(100 * gain, 1) for gain in closed] == [10.0, 5.3, 3.2]
+    assert all(gain_of_bits(726, N, perfect=p) <= gain for p, gain in zip((0.5, 0.86, 0.95), closed, strict=True))
+    fifth = Terms(classes=2, public=Part(labels=5000), sealed=Part(labels=20_000), counts_known=False)
+    assert certify(fifth).now == pytest.approx(0.10)
+    known = Terms(classes=2, public=Part(labels=5000), sealed=Part(labels=20_000))
+    assert certify(known).now == pytest.approx(0.1127, abs=2e-4)
+    final = Terms(classes=2, public=Part(labels=5000), sealed=Part(labels=20_000), counts_known=False, final=726 * 0.8)
+    assert certify(final).after == pytest.approx(0.18, abs=1e-3)
+
+
+@pytest.mark.parametrize(("perfect", "deviation"), [(0.5, 0.0159), (0.86, 0.0043), (0.93, 0.0019)])
+def test_marks_of_the_noise(perfect: float, deviation: float) -> None:
+    """Ten thousand noisy accuracies for five points, class counts unknown."""
+    mu = math.sqrt(10_000) / (N * deviation)
+    assert (1 - perfect) * distance(mu) == pytest.approx(0.05, abs=2e-3)
+
+
+def test_seven_unequal_classes() -> None:
+    """Where Fano allows 68.7 %, the rate-distortion function allows 53.7 %; of two uniform classes they agree."""
+    seven = (0.49, 0.365, 0.06, 0.035, 0.03, 0.01, 0.01)
+    bits = 20 * math.log2(1001) + counts_bits(10_000, 7)
+    assert rate_distortion_accuracy(seven, bits / 10_000) == pytest.approx(0.537, abs=5e-4)
+    assert rate_distortion_accuracy((0.5, 0.5), 0.1) == pytest.approx(0.6840, abs=5e-5)
+
+
+def test_known_class_counts_are_one_more_answer() -> None:
+    """N = 2 with one label of each class: one bit gains a half, more than its own sentence says (.416)."""
+    told = 1.0  # one answer tells which of (0, 1) and (1, 0) it is
+    assert told - 0.5 > math.sqrt(math.log(2) / 4)
+    assert gain_of_bits(1 + counts_bits(2), 2) == 0.5
+
+
+def test_noise_beside_known_counts() -> None:
+    """N = 2, counts 1/1, s = 1, one accuracy: .691 of the labels, where one label's move says .599."""
+    best = 0.5 * (1 + math.erf(1 / (2 * math.sqrt(2))))  # exchange: the score moves by 1, not by 1/2
+    assert best == pytest.approx(0.691, abs=1e-3)
+    terms = Terms(classes=2, public=Part(labels=2, mu=0.5), sealed=Part(labels=0))
+    assert 0.5 + certify(terms).now >= best
+    believed = Terms(classes=2, public=Part(labels=2, mu=0.5), sealed=Part(labels=0), counts_known=False)
+    assert 0.5 + certify(believed).now == pytest.approx(0.599, abs=1e-3)
+
+
+def test_one_noisy_answer_tells_no_more_than_the_sum_of_its_records() -> None:
+    """The information of all labels in one noisy count, integrated, is below N times that of one of them."""
+    n, deviation = 6, 2.0
+    grid = np.linspace(-20, 26, 20_001)
+    step = grid[1] - grid[0]
+    laws = [math.comb(n, k) / 2**n * np.exp(-((grid - k) ** 2) / (2 * deviation**2)) for k in range(n + 1)]
+    total = np.sum(laws, axis=0) / (deviation * math.sqrt(2 * math.pi))
+    told = -(total * np.log2(np.maximum(total, 1e-300))).sum() * step - 0.5 * math.log2(2 * math.pi * math.e * 4)
+    assert told <= record_bits(n, 1 / deviation, classes=2, left=0.5)
+    assert told <= capacity_bits(1, Fraction(n, 4), Fraction(4))
+
+
+def test_the_discrete_gaussian_is_above_phi_and_rounded_normals_are_not() -> None:
+    """Odd moves: .69947 at sigma 1 and .893 at sigma .5 are above Phi; so normals are rounded, which only forgets."""
+    phi = [0.5 * (1 + distance(mu)) for mu in (1.0, 2.0)]
+    assert discrete_success(1.0, 1) == pytest.approx(0.69947, abs=1e-5)
+    assert phi[0] == pytest.approx(0.69146, abs=1e-5)
+    assert discrete_success(0.5, 1) == pytest.approx(0.893, abs=1e-3)
+    assert phi[1] < 0.85
+    for deviation in (0.5, 1.0, 3.0):
+        edges = [0.5 * (1 + math.erf((k + 0.5) / (deviation * math.sqrt(2)))) for k in range(-60, 61)]
+        cells = np.diff(edges)
+        rounded = np.maximum(cells[1:], cells[:-1]).sum() / 2 + (cells[0] + cells[-1]) / 2
+        assert rounded <= 0.5 * (1 + distance(1 / deviation))
+
+
+def test_groups_of_unequal_size_count_as_fewer() -> None:
+    """One patient of 500 labels and 500 of one: one bit gains a quarter; counting patients would say 2.6 points."""
+    sizes = [500] + [1] * 500
+    assert gain_of_bits(1, 501) < 0.027
+    effective = effective_number(sizes)
+    assert effective < 4
+    assert gain_of_bits(1, 1000, effective=effective) >= 0.25
+    assert effective_number([7] * 40) == 40
+
+
+def test_the_final_reveal() -> None:
+    """2 000 noisy scores and the order of ten on 80 000 sealed labels: 1 841 + 99.6 bits, 59.1 % of those labels."""
+    bits = capacity_bits(2000, Fraction(1, 4 * 80_000), Fraction(11, 10_000) ** 2)
+    assert bits == pytest.approx(1841, abs=1)
+    assert order_bits(1000, 10) == pytest.approx(99.6, abs=0.1)
+    assert gain_of_bits(bits + order_bits(1000, 10), 80_000) == pytest.approx(0.0914, abs=1e-4)
+    terms = Terms(
+        classes=2,
+        public=Part(labels=20_000),
+        sealed=Part(labels=80_000),
+        counts_known=False,
+        final=bits + order_bits(1000, 10),
+    )
+    assert 0.5 + certify(terms).after == pytest.approx(0.673, abs=1e-3)
+
+
+def test_one_game() -> None:
+    """Doubt costs bits as answers do, and 569 labels bear almost none."""
+    assert 100 * game_line(700, N, 0.5, doubt=1e-3) == pytest.approx(59.85, abs=0.03)
+    assert 100 * game_line(700, N, 0.5, doubt=1e-9) == pytest.approx(59.98, abs=0.03)
+    assert 100 * game_line(0, 600 - 120, 0.5, doubt=1e-6) > 60
+    assert game_line(569, 569, 0.5, doubt=1e-6) is None
+
+
+@pytest.mark.parametrize("shares", [(0.5,) * 5, (0.9, 0.6, 0.5, 0.5, 0.7)])
+def test_no_attack_of_a_small_game_crosses_its_line(shares: tuple[float, ...]) -> None:
+    """B2 by brute force: one one-bit answer, and for each answer the best fixed list of guesses."""
+    n, weights = len(shares), law(shares)
+    table = np.array(list(itertools.product((0, 1), repeat=n)))
+    perfect = float(np.mean(np.maximum(shares, 1 - np.array(shares))))
+    right = (table[:, None, :] == table[None, :, :]).sum(axis=2)
+    for k in range(math.ceil(n * perfect) + 1, n + 1):
+        binomial = sum(math.comb(n, j) * perfect**j * (1 - perfect) ** (n - j) for j in range(k, n + 1))
+        hits = right >= k
+        for answer in one_bit_answers(n):
+            best = sum((weights[:, None] * hits * (answer == told)[:, None]).sum(axis=0).max() for told in (0, 1))
+            assert best <= 2 * binomial + 1e-12
+
+
+def test_hindsight_beats_the_line_of_one_list() -> None:
+    """Without any board one of 20 lists is right on 9 of 10 fair coins with .21; the sentence names its lists."""
+    single = 11 / 2**10
+    assert 1 - (1 - single) ** 20 > 0.19
+    one, many = game_line(0, 10, 0.5, doubt=0.05), game_line(0, 10, 0.5, doubt=0.05, lists=20)
+    assert one is not None
+    assert many is not None
+    assert many > one
+    said = " ".join(
+        certify(Terms(classes=2, public=Part(labels=N, bits=100), sealed=Part(labels=0), perfect=0.9)).sentences()
+    )
+    assert "One list of guesses fixed by a rule" in said
+
+
+def test_a_law_learnt_from_ten_submissions_is_outside_the_model_and_the_sentence_says_so() -> None:
+    """A linear rule with 5 % flips: ten scores of three decimals teach it, far above what a blind guesser may gain."""
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(N, 10))
+    labels = features @ np.ones(10) + 0.2 * rng.normal(size=10) @ features.T > 0
+    labels ^= rng.random(N) < 0.05
+    axes = np.eye(10)
+    scores = [round(float(np.mean((features @ axis > 0) == labels)), 3) for axis in axes]
+    learnt = np.array([math.sin(math.pi * (score - 0.5) / 0.9) for score in scores])
+    reached = float(np.mean((features @ learnt > 0) == labels))
+    bits = 10 * math.log2(1001)
+    assert reached > 0.9 > 0.5 + gain_of_bits(bits, N)  # the first draft's sentence, beaten
+    certificate = certify(Terms(classes=2, public=Part(labels=N, bits=bits), sealed=Part(labels=0), perfect=0.95))
+    assert reached <= 0.95 + certificate.now  # the printed one, over a perfect model
+    assert "Learning that relation from the board is not counted" in certificate.sentences()[0]
+
+
+FORBIDDEN = ("without this board", "what is known without", "best honest model", "nobody", "at no moment")
+
+
+@given(
+    st.integers(1, 10**6),
+    st.floats(0, 1),
+    st.sampled_from([None, 0.6, 0.86, 0.99]),
+    st.booleans(),
+    st.one_of(st.just(math.inf), st.floats(0, 1e6)),
+    st.one_of(st.just(math.inf), st.floats(0.01, 10)),
+    st.one_of(st.none(), st.floats(0, 1e5)),
+    st.sampled_from(["", "patients"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_certificates_are_sober(n, share, perfect, known, bits, mu, final, group) -> None:  # type: ignore[no-untyped-def]
+    """Whatever the terms: the release adds, known counts add, nothing exceeds what is left, nothing is oversaid."""
+    public = max(1, round(share * n))
+    sealed = Part(labels=n - public)
+    terms = Terms(
+        classes=2,
+        public=Part(labels=public, bits=bits, mu=mu),
+        sealed=sealed,
+        perfect=perfect,
+        counts_known=known,
+        final=final,
+        group=group,
+    )
+    certificate = certify(terms)
+    assert 0 <= certificate.now <= terms.left + 1e-9
+    assert certificate.after is None or certificate.after >= certificate.now - 1e-12
+    without = certify(
+        Terms(classes=2, public=terms.public, sealed=sealed, perfect=perfect, counts_known=False, group=group)
+    )
+    assert known is False or certificate.now >= without.now - 1e-12
+    assert certificate.line is None or (not group and perfect is not None)
+    text = " ".join(certificate.sentences()).lower()
+    assert not any(words in text for words in FORBIDDEN)
+    assert not certificate.void or "void" in text

@@ -1,0 +1,380 @@
+"""The ledger: prices that sum to one, an order that nothing changes, and what survives."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.certificate.gain import game_line
+from labelinf_guard.clock import StepClock, SystemClock
+from labelinf_guard.ledger.book import Rules
+from labelinf_guard.ledger.charge import Near, Uniform, charge_of, rule_named, worst_charge
+from labelinf_guard.ledger.store import Ledger, RefusedError
+from labelinf_guard.ledger.verify import verify
+
+KEY = b"k" * 32
+
+
+def rules(**changed: int | str) -> Rules:
+    wanted = {
+        "policy": "p",
+        "rule": "near",
+        "answers": 101,
+        "budget": 200 * 1024,
+        "beat": 10_000,
+        "allowed": 5000,
+        "per_team": 100,
+        "per_team_day": 100,
+        "per_day": 1000,
+        "per_board": 1000,
+    }
+    return Rules(**{**wanted, **changed})  # type: ignore[arg-type]
+
+
+def begin(folder: Path, clock: StepClock | None = None, **changed: int | str) -> Ledger:
+    return Ledger.create(folder / "l", folder / "a", KEY, rules(**changed), clock or StepClock())
+
+
+def reopen(folder: Path, clock: StepClock | None = None) -> Ledger:
+    return Ledger.open(folder / "l", folder / "a", KEY, clock or StepClock())
+
+
+@given(
+    st.integers(2, 3000),
+    st.lists(st.integers(0, 10**6), max_size=25),
+    st.one_of(st.none(), st.integers(0, 10**6)),
+    st.sampled_from(["near", "uniform"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_every_prediction_sums_to_one_at_most(answers: int, board: list[int], own: int | None, name: str) -> None:
+    """No score and crash are in the sum; no weight is below what is reserved."""
+    rule = rule_named(name, answers)
+    weights = rule.weights(None if own is None else own % answers, [symbol % answers for symbol in board])
+    assert len(weights) == answers + 1
+    assert sum(weights) <= 2**40
+    assert min(weights) >= rule.least() >= 1
+    assert charge_of(min(weights)) <= worst_charge(rule)
+
+
+@given(st.integers(1, 2**40))
+def test_a_charge_is_rounded_up(weight: int) -> None:
+    exact = 1024 * (40 - math.log2(weight))
+    assert exact - 1e-6 <= charge_of(weight) <= exact + 1 + 1e-6
+
+
+def test_a_rule_that_sums_to_more_than_one_closes_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And so does a charge above its reservation: it is not booked as the reservation."""
+    for fault in (lambda self, own, board: [2**35] * 102, lambda self, own, board: [1] * 102):
+        folder = tmp_path / str(id(fault))
+        folder.mkdir()
+        ledger = begin(folder)
+        entry, _ = ledger.reserve("a", "d")
+        ledger.keep(entry, 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(Near, "weights", fault)
+            with pytest.raises(RefusedError, match="certificate is void"):
+                ledger.wait(entry)
+        with pytest.raises(RefusedError, match="ledger is at fault"):
+            ledger.reserve("b", "e")
+
+
+Answers = Sequence[int]
+
+
+def test_no_adaptive_attack_with_any_stopping_rule_beats_what_it_was_charged() -> None:
+    """B3 by brute force: five fair coins, two one-bit answers, a public prediction, stopping after none, one or two."""
+    n, delta = 5, 0.2
+    table = list(itertools.product((0, 1), repeat=n))
+    questions = {
+        tuple(int(sum(a == b for a, b in zip(y, row, strict=True)) >= k) for y in table)
+        for row in table
+        for k in range(1, n + 1)
+    }
+    tail = [sum(math.comb(n, j) for j in range(k, n + 1)) / 2**n for k in range(n + 1)]
+    price = {0: -math.log2(3 / 4), 1: -math.log2(1 / 4)}  # of a public prediction, 3/4 to 1/4
+
+    def win(cell: list[int], bits: float) -> float:
+        """Best chance, within a cell, that a list's number of right guesses is rarer than allowed."""
+        least = next((k for k in range(n + 1) if tail[k] <= delta * 2**-bits), None)
+        if least is None or not cell:
+            return 0.0
+        return (
+            max(sum(sum(a == b for a, b in zip(table[y], g, strict=True)) >= least for y in cell) for g in table) / 2**n
+        )
+
+    def play(cell: list[int], bits: float, left: int) -> float:
+        best = win(cell, bits)
+        if left and cell:
+            for question in questions:
+                parts = [[y for y in cell if question[y] == told] for told in (0, 1)]
+                if all(parts):
+                    best = max(best, sum(play(part, bits + price[told], left - 1) for told, part in enumerate(parts)))
+        return best
+
+    assert play(list(range(2**n)), 0.0, 1) <= delta + 1e-12
+    rng = random.Random(1)
+    questions = set(rng.sample(sorted(questions), 12))
+    assert play(list(range(2**n)), 0.0, 2) <= delta + 1e-12
+
+
+def test_two_answers_of_one_beat_do_not_predict_each_other(tmp_path: Path) -> None:
+    """Kraft: the product of the predictions, summed over both answers, stays below one in any order of scorers."""
+    total = 0.0
+    for first, second in itertools.product(range(3), repeat=2):
+        clock = StepClock()
+        folder = tmp_path / f"{first}{second}"
+        folder.mkdir()
+        ledger = begin(folder, clock, answers=2)
+        one, two = ledger.reserve("a", "1")[0], ledger.reserve("b", "2")[0]
+        assert one.due == two.due
+        kept = [(two, second), (one, first)] if first < second else [(one, first), (two, second)]
+        for entry, symbol in kept:  # the scorers' time is a function of the labels
+            if symbol < 2:
+                ledger.keep(entry, symbol)
+        ledger.wait(two)
+        total += 2 ** -(ledger.book.spent / 1024)
+    assert total <= 1
+
+
+def test_the_time_of_a_scorer_decides_neither_order_nor_admission(tmp_path: Path) -> None:
+    """In the prototype a slow label closed the board for another team, for nothing."""
+    told = []
+    for slow in (False, True):
+        folder = tmp_path / str(slow)
+        folder.mkdir()
+        worst = worst_charge(Uniform(answers=101))
+        ledger = begin(folder, rule="uniform", budget=worst + 1024)
+        entry, _ = ledger.reserve("a", "1")
+        if not slow:
+            ledger.keep(entry, 7)
+        try:
+            ledger.reserve("b", "2")
+            told.append("admitted")
+        except RefusedError as error:
+            told.append(str(error))
+        assert ledger.book.reserved == worst
+    assert told == ["This board has told all that it will."] * 2
+
+
+def test_a_score_that_comes_after_its_beat_is_no_score(tmp_path: Path) -> None:
+    clock = StepClock()
+    ledger = begin(tmp_path, clock)
+    entry, _ = ledger.reserve("a", "1")
+    clock.wait(entry.due)
+    ledger.keep(entry, 7)
+    assert ledger.wait(entry).symbol == 101
+    assert ledger.book.spent == worst_charge(ledger.rule())
+
+
+def test_a_crash_leaves_the_reservation_charged_in_full_and_the_same_answer(tmp_path: Path) -> None:
+    """Whoever sends it again is told that it could not be scored: nothing is run again."""
+    clock = StepClock()
+    ledger = begin(tmp_path, clock)
+    entry, _ = ledger.reserve("a", "1")
+    ledger.close()  # the process is killed here
+    again = reopen(tmp_path, clock)
+    same, fresh = again.reserve("b", "1")
+    assert (same.number, fresh) == (entry.number, False)
+    assert again.wait(same).symbol == 101
+    assert again.book.spent == worst_charge(again.rule())
+    assert again.reserve("c", "1")[1] is False
+
+
+def test_quotas_and_the_budget_are_history_alone(tmp_path: Path) -> None:
+    clock = StepClock()
+    ledger = begin(tmp_path, clock, per_team=3, per_team_day=2, per_day=3, per_board=6)
+    for digest in ("1", "2"):
+        ledger.reserve("a", digest)
+    with pytest.raises(RefusedError, match="left today"):
+        ledger.reserve("a", "3")
+    ledger.reserve("b", "4")
+    with pytest.raises(RefusedError, match="no more submissions today"):
+        ledger.reserve("c", "5")
+    clock.time += 86_400_000
+    ledger.reserve("a", "3")
+    with pytest.raises(RefusedError, match="no submissions left"):
+        ledger.reserve("a", "6")
+
+
+def test_a_clock_set_back_refills_nothing_and_keeps_nobody_waiting(tmp_path: Path) -> None:
+    clock = StepClock(time=20 * 86_400_000)
+    ledger = begin(tmp_path, clock, per_team_day=1)
+    ledger.wait(ledger.reserve("a", "1")[0])
+    clock.time -= 10 * 86_400_000
+    with pytest.raises(RefusedError, match="left today"):
+        ledger.reserve("a", "2")
+    before = clock.time
+    ledger.wait(ledger.reserve("b", "2")[0])
+    assert clock.time - before <= 20_000
+
+
+def test_rows_that_are_changed_cut_or_restored_show(tmp_path: Path) -> None:
+    clock = StepClock()
+    ledger = begin(tmp_path, clock)
+    ledger.wait(ledger.reserve("a", "1")[0])
+    copy = tmp_path / "copy"
+    ledger.close()
+    shutil.copy(tmp_path / "l", copy)
+    ledger = reopen(tmp_path, clock)
+    for digest in ("2", "3"):
+        ledger.wait(ledger.reserve("a", digest)[0])
+    head, spent = ledger.head, ledger.book.spent
+    ledger.close()
+    assert verify(tmp_path / "l", KEY, head=head).faults == ()
+
+    shutil.copy(copy, tmp_path / "l")  # an old copy is put back
+    with pytest.raises(InputError, match="ends 4 rows before"):
+        reopen(tmp_path, clock)
+    assert verify(tmp_path / "l", KEY, head=head).faults
+    assert Ledger.adopt(tmp_path / "l", tmp_path / "a", KEY, clock) == 4
+    adopted = reopen(tmp_path, clock)
+    assert adopted.book.spent > spent
+    adopted.close()
+    assert verify(tmp_path / "l", KEY).faults == ()
+
+    edited = sqlite3.connect(tmp_path / "l")
+    with pytest.raises(sqlite3.IntegrityError, match="only added"):
+        edited.execute("UPDATE events SET at = 0 WHERE id = 2")
+    edited.execute("DROP TRIGGER events_hold")
+    edited.execute("UPDATE events SET body = replace(body, '\"charge\": ', '\"charge\": 1') WHERE id = 3")
+    edited.commit()
+    edited.close()
+    with pytest.raises(InputError, match=r"changed or is damaged \(row 3\)"):
+        reopen(tmp_path, clock)
+    assert verify(tmp_path / "l", KEY).faults == ("row 3 was changed, or one before it is gone",)
+
+
+def fill(ledger: Ledger) -> None:
+    for number in range(200):
+        ledger.reserve("a", f"{number:050d}" * 20)
+
+
+def test_a_full_disk_tells_nothing_and_loses_nothing(tmp_path: Path) -> None:
+    clock = StepClock()
+    ledger = begin(tmp_path, clock)
+    ledger.wait(ledger.reserve("a", "1")[0])
+    pages = ledger._connection.execute("PRAGMA page_count").fetchone()[0]
+    ledger._connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(InputError, match="nothing was told"):
+        fill(ledger)
+    ledger._connection.execute("PRAGMA max_page_count = 100000")
+    ledger.settle()
+    ledger.close()
+    assert verify(tmp_path / "l", KEY).faults == ()
+
+
+def test_fifty_clients_on_a_budget_for_twenty(tmp_path: Path) -> None:
+    worst = worst_charge(Uniform(answers=101))
+    begin(tmp_path, rule="uniform", budget=20 * worst, per_team=1).close()
+    told = []
+
+    def client(number: int) -> None:
+        ledger = Ledger.open(tmp_path / "l", tmp_path / "a", KEY, SystemClock())
+        try:
+            told.append(ledger.reserve(f"team{number}", str(number))[0].number)
+        except RefusedError:
+            told.append(-1)
+        finally:
+            ledger.close()
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [-1] * 30 + list(range(20))
+    assert verify(tmp_path / "l", KEY).faults == ()
+
+
+_VICTIM = """
+import sys
+from pathlib import Path
+from labelinf_guard.clock import SystemClock
+from labelinf_guard.ledger.store import Ledger
+folder = Path(sys.argv[1])
+ledger = Ledger.open(folder / "l", folder / "a", b"k" * 32, SystemClock())
+for number in range(10_000):
+    entry, fresh = ledger.reserve("t", f"{sys.argv[2]}-{number}")
+    ledger.keep(entry, number % 101)
+    told = ledger.wait(entry)
+    print(entry.number, told.symbol, flush=True)
+"""
+
+
+def survive(folder: Path, kills: int, processes: int = 2) -> None:
+    begin(
+        folder, budget=-1, beat=20, allowed=1, per_team=10**6, per_team_day=10**6, per_day=10**6, per_board=10**6
+    ).close()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    rng, seen, spent = random.Random(0), {}, 0
+    for kill in range(kills):
+        running = [
+            subprocess.Popen(
+                [sys.executable, "-c", _VICTIM, str(folder), f"{kill}-{at}"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+            for at in range(processes)
+        ]
+        assert running[0].stdout is not None
+        running[0].stdout.readline()
+        time.sleep(rng.random() / 10)
+        for process in running:
+            process.send_signal(signal.SIGKILL)
+            out = process.communicate()[0].decode()
+            for line in out.splitlines():
+                if len(parts := line.split()) == 2 and line in out[: out.rfind("\n") + 1]:
+                    seen[int(parts[0])] = int(parts[1])
+        found = verify(folder / "l", KEY)
+        assert found.faults == ()
+        assert found.spent >= spent
+        spent = found.spent
+    ledger = Ledger.open(folder / "l", folder / "a", KEY, SystemClock())
+    time.sleep(0.05)
+    ledger.settle()
+    assert all(ledger.book.entries[number].symbol == symbol for number, symbol in seen.items())
+    assert ledger.book.settled == len(ledger.book.entries)
+    assert len(seen) >= kills
+
+
+def test_killed_at_any_moment_nothing_is_lost_or_refunded(tmp_path: Path) -> None:
+    survive(tmp_path, kills=1)
+
+
+@pytest.mark.slow
+def test_killed_fifty_times(tmp_path: Path) -> None:
+    survive(tmp_path, kills=50)
+
+
+def test_honest_scores_cost_five_to_seven_bits(tmp_path: Path) -> None:
+    """Twenty teams of skill .86 +- .017 on 25 000 labels, two or three submissions each, three decimals."""
+    rng = np.random.default_rng(3)
+    clock = StepClock()
+    ledger = begin(tmp_path, clock, answers=1001, budget=-1)
+    for at in range(50):
+        entry, _ = ledger.reserve(f"t{at % 20}", str(at))
+        ledger.keep(entry, round(1000 * float(np.clip(0.86 + 0.017 * np.sin(at % 20) + rng.normal(0, 0.004), 0, 1))))
+        ledger.wait(entry)
+    later = [entry.charge / 1024 for entry in ledger.book.entries[20:]]
+    assert 4 < float(np.mean(later)) < 7
+    assert attrs.asdict(ledger.book.known())["rule"] == "near"
+    assert game_line(ledger.book.spent / 1024, 25_000, 0.9, doubt=1e-6) is not None

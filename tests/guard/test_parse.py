@@ -1,0 +1,151 @@
+"""Submissions: one canonical form of what means the same, one of eight sentences for everything else."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import time
+import zipfile
+
+import numpy as np
+import pytest
+
+from labelinf_guard.parse import Expected, Fault, ParseError, parse
+
+IDS = ("a", "b", "c")
+CLASSES = Expected(column="id", ids=IDS, classes=("no", "yes"), classes_predicted=True)
+SHARES = Expected(column="id", ids=IDS, classes=("no", "yes"), classes_predicted=False)
+WIDE = Expected(column="id", ids=IDS, classes=("x", "y", "z"), classes_predicted=False, most_bytes=1 << 16)
+
+
+def npz(**arrays: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array, allow_pickle=array.dtype == object)
+    return file.getvalue()
+
+
+SAME = [
+    b"id,prediction\na,.25\nb,0.5\nc,1\n",
+    b"prediction,id\r\n1e0,c\r\n0.5,b\r\n25e-2,a\r\n",
+    b"\xef\xbb\xbfid,prediction\n\nc,1.0\na,0.250\nb,+0.5",
+    b'{"a": 0.25, "b": 0.5, "c": 1}',
+    b'[{"id": "c", "prediction": 1}, {"id": "a", "prediction": 0.25}, {"id": "b", "prediction": 0.5}]',
+    b"id,no,yes\na,.75,.25\nb,.5,.5\nc,0,1\n",
+    b"id,yes,no\na,.25,.75\nb,.1,.1\nc,1,-0\n",
+    npz(ids=np.array(["b", "a", "c"]), predictions=np.array([0.5, 0.25, 1])),
+    npz(ids=np.array([b"b", b"a", b"c"]), predictions=np.array([[0.5], [0.25], [1]], dtype=np.float32)),
+    npy(np.array([0.25, 0.5, 1])),
+    npy(np.asfortranarray([[0.75, 0.25], [0.5, 0.5], [0, 1]])),
+]
+
+
+@pytest.mark.parametrize("data", SAME)
+def test_what_means_the_same_is_the_same(data: bytes) -> None:
+    found = parse(data, SHARES)
+    assert found.rows.tolist() == [[0.75, 0.25], [0.5, 0.5], [0, 1]]
+    assert found.digest(b"board") == parse(SAME[0], SHARES).digest(b"board") != found.digest(b"another board")
+
+
+def test_classes_are_told_by_name() -> None:
+    assert parse(b"id,prediction\nc,no\nb,yes\na,no\n", CLASSES).rows.tolist() == [0, 1, 0]
+    assert parse(b'{"a": "no", "b": "yes", "c": "no"}', CLASSES).rows.tolist() == [0, 1, 0]
+
+
+def bomb() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("ids.npy", b"\0" * (1 << 20))
+        archive.writestr("predictions.npy", b"\0")
+    return file.getvalue()
+
+
+WRONG = [
+    (b"x" * (1 << 17), WIDE, Fault.LARGE),
+    (bomb(), WIDE, Fault.LARGE),
+    (b"", SHARES, Fault.COLUMNS),
+    (b"\xff\xfe\x00", SHARES, Fault.UNREADABLE),
+    (b"id,prediction\n\0", SHARES, Fault.UNREADABLE),
+    (b'id,prediction\n"a,.1\n', SHARES, Fault.UNREADABLE),
+    (b"[" * 100_000, SHARES, Fault.UNREADABLE),
+    (b'{"a": 1' + b"0" * 5000 + b"}", SHARES, Fault.UNREADABLE),
+    (npy(np.array([0.25, 0.5, 1]))[:-3], SHARES, Fault.UNREADABLE),
+    (npy(np.array([{"a": 1}], dtype=object)), SHARES, Fault.VALUE),
+    (npy(np.zeros((2,))).replace(b"(2,)", b"(99999999999,)"), SHARES, Fault.UNREADABLE),
+    (b"id,score\na,1\n", SHARES, Fault.COLUMNS),
+    (b"id,prediction,prediction\na,1,1\n", SHARES, Fault.COLUMNS),
+    (b"id,prediction\na,.1,.2\n", SHARES, Fault.COLUMNS),
+    (b"id,prediction\na,.1\n", WIDE, Fault.COLUMNS),
+    (npz(ids=np.array(["a"]), rows=np.array([1.0])), SHARES, Fault.COLUMNS),
+    (b"id,prediction\nd,.1\n", SHARES, Fault.UNKNOWN),
+    (b"id,prediction\na,.1\na,.1\n", SHARES, Fault.DUPLICATE),
+    (b'{"a": 1, "a": 1, "b": 1}', SHARES, Fault.DUPLICATE),
+    (b"id,prediction\na,.1\nb,.1\n", SHARES, Fault.MISSING),
+    (b"id,prediction\na,maybe\nb,no\nc,no\n", CLASSES, Fault.VALUE),
+    (b"id,prediction\na,-1\nb,0\nc,0\n", SHARES, Fault.RANGE),
+    (b"id,x,y,z\na,0,0,0\nb,1,0,0\nc,1,0,0\n", WIDE, Fault.RANGE),
+    *(
+        (f"id,prediction\na,{cell}\nb,0\nc,0\n".encode(), SHARES, Fault.VALUE)
+        for cell in ("nan", "inf", "1e999", "0x1p-1", '"1,000"', "1_0", "", "True", "½", "१", " . ", "1e-9999")
+    ),
+    (b'{"a": true, "b": 1, "c": 0}', SHARES, Fault.VALUE),
+    (b'{"a": NaN, "b": 1, "c": 0}', SHARES, Fault.VALUE),
+    (b'{"a": 1e999, "b": 1, "c": 0}', SHARES, Fault.VALUE),
+]
+
+
+@pytest.mark.parametrize(("data", "expected", "fault"), WRONG)
+def test_everything_else_is_one_of_eight_sentences(data: bytes, expected: Expected, fault: Fault) -> None:
+    with pytest.raises(ParseError) as told:
+        parse(data, expected)
+    assert told.value.fault is fault
+    assert str(told.value).endswith(fault.value)
+
+
+def fuzz(rounds: int) -> None:
+    rng = random.Random(0)
+    seeds = [*SAME, *(data for data, _, _ in WRONG if len(data) < 4096)]
+    sentences = {fault.value for fault in Fault}
+    told = set()
+    for _ in range(rounds):
+        data = bytearray(rng.choice(seeds))
+        for _ in range(rng.randint(1, 6)):
+            place = rng.randrange(len(data) + 1)
+            match rng.randrange(3):
+                case 0:
+                    data[place : place + 1] = rng.randbytes(rng.randint(0, 3))
+                case 1:
+                    data[place:place] = rng.choice([b",", b"\n", b'"', b"1e308", b"{", b"id", b"\0", b"a", b"9" * 30])
+                case _:
+                    del data[place : place + rng.randint(1, 9)]
+        began = time.process_time()
+        try:
+            parse(bytes(data), rng.choice([CLASSES, SHARES, WIDE]))
+        except ParseError as error:
+            told.add(str(error).split(": ", 1)[-1])
+        assert time.process_time() - began < 1
+    assert len(told) > 5
+    assert told <= sentences
+
+
+def test_a_thousand_broken_files() -> None:
+    fuzz(1000)
+
+
+@pytest.mark.slow
+def test_ten_thousand_broken_files() -> None:
+    fuzz(10_000)
+
+
+def test_a_line_is_named_and_never_a_value() -> None:
+    with pytest.raises(ParseError) as told:
+        parse(b"id,prediction\na,.1\nb,secret\nc,0\n", SHARES)
+    assert str(told.value) == f"Line 3: {Fault.VALUE.value}"
+    assert len(Fault) == 8
+    assert json.dumps([fault.value for fault in Fault]).isascii()
