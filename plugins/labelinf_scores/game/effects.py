@@ -316,7 +316,8 @@ class Budgeted(ScoreEffect):
     Attributes:
         queries: How many.
         shared: Whether all participants together have no more.
-        epsilon: Label-DP that they are meant to have together; counts where the noise nearer to the scorer pays for it.
+        epsilon: Label-DP that they are meant to have together; counts where the noise nearer to the scorer pays for it
+            and nobody is answered beyond them: where they are shared.
         delta: The delta that goes with it.
     """
 
@@ -328,8 +329,9 @@ class Budgeted(ScoreEffect):
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """The smaller of two budgets counts."""
         told = attrs.evolve(facts, query_budget=_fewer(facts.query_budget, self.queries))
-        if self.shared:
-            told = attrs.evolve(told, shared_budget=_fewer(facts.shared_budget, self.queries))
+        if not self.shared:
+            return told
+        told = attrs.evolve(told, shared_budget=_fewer(facts.shared_budget, self.queries))
         if self.epsilon > facts.label_epsilon or not facts.pays(self.queries, self.epsilon, self.delta):
             return told
         return attrs.evolve(told, label_epsilon=self.epsilon, label_delta=self.delta)

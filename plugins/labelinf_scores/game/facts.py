@@ -177,7 +177,7 @@ class ScoreFacts:
     @property
     def silent(self) -> bool:
         """Whether an answer is a function of one score: nothing random in it, and nothing of earlier answers."""
-        return not (self.noise_std or self.noise_factor or self.ladder_step) and self.magnification == 1
+        return not (self.noise_std or self.noise_factor or self.ladders) and self.magnification == 1
 
     @property
     def intact(self) -> bool:
@@ -192,8 +192,9 @@ class ScoreFacts:
 
     @property
     def deterministic(self) -> bool:
-        """Whether the released score is a function of labels and query alone, but for rounding."""
-        return self.known and self.whole and self.noise_std == self.noise_factor == 0 and self.label_keep == 1
+        """Whether the released score is a function of labels and query alone: nothing random, nothing of before."""
+        random = self.noise_std or self.noise_factor or self.label_keep < 1
+        return self.known and self.whole and not random and not self.ladders
 
     @property
     def error(self) -> float:

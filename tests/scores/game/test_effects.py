@@ -181,6 +181,13 @@ def test_a_claim_that_the_noise_does_not_pay_for_counts_for_nothing() -> None:
     assert told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=5), boasting).label_epsilon == 1.0
 
 
+def test_a_budget_that_every_participant_has_anew_certifies_nothing_of_all_answers() -> None:
+    effect = Budgeted(queries=1, epsilon=1.0)
+    stages = (Clip(epsilon=0.01), LaplaceDp(epsilon=1.0))
+    assert told(*stages, Claiming(effect=(effect,))).label_epsilon == math.inf
+    assert told(*stages, Claiming(effect=(attrs.evolve(effect, shared=True),))).label_epsilon == 1.0
+
+
 @pytest.mark.parametrize("scorer", ["sklearn.metrics:log_loss", "cmd:cat"])
 def test_a_scorer_that_declares_nothing_is_unknown(scorer: str) -> None:
     threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
