@@ -37,7 +37,7 @@ ATTACKS = (
     *("adaptive-weights", "unnormalised-weights", "hybrid", "conway-guy", "detecting-matrix", "powers-blocks"),
     *("prime-blocks", "log-primes", "doubling", "camouflage", "exact-binary", "primes", "prime-powers", "hadamard"),
 )
-SCORERS = ("sklearn", "float64", "float32", "exact", "bfloat16", "float16", "fpa:64", "fpa:20")
+SCORERS = ("sklearn", "float64", "float32", "exact", "bfloat16", "float16", "fpa:21")
 LOSSES = ("log-loss", "log-loss", "log-loss", "squared-euclidean", "softmax-log-loss")
 TRIALS = 2
 ROUNDS = 40

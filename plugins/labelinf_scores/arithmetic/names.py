@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_scores.arithmetic.formats import NAMES, format_named
 
 if TYPE_CHECKING:
     from labelinf_scores.arithmetic.base import Arithmetic
 
-__all__ = ["NAMES", "make_arithmetic"]
-
-NAMES = ("exact", "float64", "float32", "bfloat16", "float16", "fpa:PHI")  #: every name that is understood
-
-_FPA = re.compile(r"fpa:(\d{1,5})")
+__all__ = ["make_arithmetic"]
 
 
 def make_arithmetic(name: str) -> Arithmetic:
     """Return the number format called ``name``. Each format's module is imported when it is first asked for.
 
     Args:
-        name: One of :data:`NAMES`, with a number of bits in place of ``PHI``.
+        name: One of :data:`~labelinf_scores.arithmetic.formats.NAMES`, with a number of bits in place of ``PHI``.
 
     Raises:
         InputError: There is no such format.
@@ -42,8 +38,8 @@ def make_arithmetic(name: str) -> Arithmetic:
         from labelinf_scores.arithmetic.small import BFLOAT16, FLOAT16
 
         return BFLOAT16 if name == "bfloat16" else FLOAT16
-    if match := _FPA.fullmatch(name):
+    if (found := format_named(name)).known:
         from labelinf_scores.arithmetic.fixed import Fixed
 
-        return Fixed.of_bits(int(match.group(1)))
+        return Fixed.of_bits(int(found.bits))
     raise InputError(f"there is no arithmetic {name!r}; choose one of {', '.join(NAMES)} (PHI: an odd number of bits).")

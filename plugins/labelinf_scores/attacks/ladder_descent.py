@@ -73,7 +73,10 @@ class LadderDescent(ScoreAttack):
             statement="labelinf theory, the Ladder",
             conditions="rows that do not sum to one are scored as they are; the curator answers every query on the "
             "true labels of all records, in order; the class counts are public",
-            proved=plan.is_long_enough and threat.facts.intact and threat.allows(plan.queries),
+            proved=plan.is_long_enough
+            and threat.facts.intact
+            and threat.allows(plan.queries)
+            and not threat.reads.fraction,  # costs of fixed point are too coarse to put a score where it is wanted
             strict=True,
         )
 

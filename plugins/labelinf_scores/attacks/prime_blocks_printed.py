@@ -8,11 +8,14 @@ that a matrix can show it.
 
 from __future__ import annotations
 
+import math
+
 import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
+from labelinf_scores.arithmetic.formats import format_named
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.primes import printed_block_size
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -21,7 +24,6 @@ from labelinf_scores.game.threat import ScoreThreat
 __all__ = ["PrimeBlocksPrinted"]
 
 _LEAST_BITS = 9  # Theorem 2: phi >= 9
-_WORD = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}  # bits of a number
 
 
 @attrs.frozen(kw_only=True)
@@ -51,4 +53,5 @@ class PrimeBlocksPrinted(ScoreAttack):
 
 def _phi(arithmetic: str) -> int:
     """Bits of a number; 0 when there is no limit."""
-    return int(arithmetic[4:]) if arithmetic.startswith("fpa:") else _WORD.get(arithmetic, 0)
+    bits = format_named(arithmetic).bits
+    return int(bits) if math.isfinite(bits) else 0

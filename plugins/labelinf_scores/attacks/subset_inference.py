@@ -24,7 +24,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.interval import last_place
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle

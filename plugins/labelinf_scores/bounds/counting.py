@@ -24,7 +24,6 @@ from labelinf_scores.game.threat import ScoreThreat
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 
 _SLACK = 1 + 2.0**-50  # a step of 1e-5 is no power of ten in doubles
-_FORMAT_BITS = {"float64": 64.0, "float32": 32.0, "float16": 16.0, "bfloat16": 16.0}
 
 
 def answer_bits(threat: ScoreThreat) -> float:
@@ -33,16 +32,12 @@ def answer_bits(threat: ScoreThreat) -> float:
     The scores of one query lie within L of each other, so that rounding to a step leaves ``floor(L / step) + 2``.
     Stages nearer to the scorer that move an answer themselves widen L; what depends on earlier answers has no such L.
     """
-    widths = [_format_bits(threat.arithmetic)]
+    widths = [threat.computes.bits]
     if threat.step:
         width = threat.magnification * threat.span + max(0.0, threat.jump - threat.step)
         if math.isfinite(width):
             widths.append(math.log2(math.floor(width / threat.step * _SLACK) + 2))
     return min(widths)
-
-
-def _format_bits(arithmetic: str) -> float:
-    return float(arithmetic[4:]) if arithmetic.startswith("fpa:") else _FORMAT_BITS.get(arithmetic, math.inf)
 
 
 def ladder_bits(span: float, step: float, queries: int) -> float:

@@ -14,8 +14,8 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.bounds.common import score_threat
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
 

@@ -30,11 +30,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from labelinf_scores.arithmetic.formats import NAMES, format_named
+
 if TYPE_CHECKING:
     from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = [
-    "SIGNIFICANT_BITS",
     "arithmetic_error",
     "assumed_disturbance",
     "chain_length",
@@ -44,10 +45,7 @@ __all__ = [
     "widest_summed",
 ]
 
-SIGNIFICANT_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  #: p of every floating format
 
-_LARGEST = {"float64": 2.0**1023, "float32": 2.0**127, "bfloat16": 2.0**127, "float16": 2.0**15}
-_SMALLEST_EXPONENT = {"float64": -1022, "float32": -126, "bfloat16": -126, "float16": -14}  # of normal numbers
 _WIDEST = 2.0**100  # wider gaps gain nothing in any format
 _ROW_ROUNDINGS = 8  # in units of u (1 + C): four units in the last place
 _NUMPY_BLOCK = 128  # NumPy adds up to this many terms in eight running sums
@@ -102,14 +100,12 @@ def arithmetic_error(threat: ScoreThreat, largest_cost: float) -> float:
     Raises:
         ValueError: The arithmetic of ``threat`` has no known error.
     """
-    name = threat.arithmetic
-    if name == "exact":
-        return 0.0
-    if name.startswith("fpa:"):
-        return 2 * 2.0 ** -((int(name[4:]) - 1) // 2)
-    if name not in SIGNIFICANT_BITS:
-        raise ValueError(f"arithmetic={name!r} must be exact, fpa:PHI or one of {', '.join(SIGNIFICANT_BITS)}")
-    unit = 2.0 ** -SIGNIFICANT_BITS[name]
+    computed = threat.computes
+    if not computed.known:
+        raise ValueError(f"arithmetic={computed.name!r} must be one of {', '.join(NAMES)}")
+    if not computed.significant:
+        return 2 * computed.grid
+    unit = 2.0**-computed.significant
     chain = (chain_length(threat.n_records, threat.summation) + 1) * unit
     if chain >= 1:
         return math.inf
@@ -140,15 +136,12 @@ def chain_length(n_records: int, summation: str) -> int:
 def widest_normal(arithmetic: str) -> float:
     """Return the largest cost of a probability that is a normal number: smaller ones have fewer significant bits.
 
-    Infinity for arithmetics that are not floating-point formats.
+    Infinity where there is no smallest number.
     """
-    return -_SMALLEST_EXPONENT.get(arithmetic, -math.inf) * math.log(2)
+    normal = format_named(arithmetic).normal
+    return -math.log(normal) if normal else math.inf
 
 
 def widest_summed(threat: ScoreThreat) -> float:
     """Return a gap at which the sum over all records surely stays within the curator's number format."""
-    name = threat.arithmetic
-    if name == "exact":
-        return math.inf
-    largest = 2.0 ** ((int(name[4:]) - 1) // 2) if name.startswith("fpa:") else _LARGEST[name]
-    return min(_WIDEST, largest / (4 * threat.n_records))
+    return math.inf if threat.computes.exact else min(_WIDEST, threat.computes.largest / (4 * threat.n_records))

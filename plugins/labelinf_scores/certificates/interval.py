@@ -24,7 +24,8 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS, assumed_disturbance, chain_length
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
+from labelinf_scores.certificates.error import assumed_disturbance, chain_length
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.certificates.summation import FRACTION_BITS, Spread, SpreadSum, to_fixed, to_float
 
@@ -156,8 +157,8 @@ def certify_any_order(
 
 def last_place(threat: ScoreThreat, score: float) -> float:
     """Return the distance between neighbouring answers near ``score`` > 0, before the defences."""
-    if threat.arithmetic.startswith("fpa:"):
-        return 2.0 ** -((int(threat.arithmetic[4:]) - 1) // 2) * (1 + 2.0**-20)
+    if threat.computes.fraction:
+        return threat.computes.grid * (1 + 2.0**-20)
     bits = SIGNIFICANT_BITS.get(threat.arithmetic, ROW_BITS - _EXACT_GUARD)
     return 2.0 ** (math.frexp(score)[1] - bits)
 

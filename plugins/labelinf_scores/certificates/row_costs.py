@@ -23,7 +23,7 @@ import attrs
 import gmpy2
 
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.summation import FRACTION_BITS, Spread
 
 if TYPE_CHECKING:

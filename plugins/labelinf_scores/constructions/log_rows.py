@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
 from labelinf_scores.constructions.loss_rows import LossRows, Rows, room_of_proper_rows, row_sum, smallest_probability

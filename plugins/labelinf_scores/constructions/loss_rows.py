@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
+from labelinf_scores.arithmetic.formats import format_named
 from labelinf_scores.certificates.error import widest_summed
 from labelinf_scores.certificates.row_costs import LOG_ERROR, ROW_BITS, SMALL, CostedRow, costed_row
 from labelinf_scores.certificates.summation import to_float
@@ -178,7 +179,7 @@ class LossRows(Rows):
 def _sent_in(threat: ScoreThreat) -> Arithmetic:
     """Return what rows are made in: a coarse curator is sent finer numbers, whose sum is one before it rounds them."""
     name = format_of(threat)
-    finer = "float64" if name in SMALL else "exact" if name.startswith("fpa:") else name
+    finer = "float64" if name in SMALL else "exact" if threat.reads.fraction else name
     return make_arithmetic(finer).at_precision(ROW_BITS)
 
 
@@ -211,12 +212,8 @@ def format_of(threat: ScoreThreat) -> str:
 
 def smallest_probability(arithmetic: str) -> float:
     """Return the least positive probability that a format holds with full precision."""
-    if arithmetic in LOG_ERROR:
-        return float(np.finfo(arithmetic).tiny)
-    if arithmetic in SMALL:
-        return 2.0**-14 if arithmetic == "float16" else 2.0**-126
-    bits = (int(arithmetic[4:]) - 1) // 2 if arithmetic.startswith("fpa:") else 53
-    return 2.0 ** -min(bits, 53)
+    known = format_named(arithmetic)
+    return known.normal if known.significant else 2.0 ** -min(known.fraction or 53, 53)
 
 
 def room_of_proper_rows(room: float, n_classes: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
-from labelinf_scores.arithmetic.names import NAMES
+from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 
@@ -199,7 +199,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
         return SklearnScorer(n_classes=n_classes, dtype="float32" if name.endswith("32") else "float64")
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
-    if ":" in name and not name.startswith("fpa:"):
+    if ":" in name and not format_named(name).known:
         return ImportedScorer.load(name)
     try:
         numbers = make_arithmetic(name)

@@ -12,6 +12,7 @@ import attrs
 from labelinf_core.contracts.components import Defence, of_channel
 from labelinf_core.contracts.effects import Effect, Unknown, fold
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.metrics.additive import AdditiveLoss
@@ -19,8 +20,7 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 __all__ = ["ScoreThreat"]
 
 
-_SIGNIFICANT = {"float64": 53, "float32": 24}
-_NARROW = {"float16": 11, "bfloat16": 8}
+_ADDED_UP = ("float64", "float32")  # formats whose every operation rounds once
 _SPARE = 16  # roundings of a cost and of the division
 
 
@@ -37,17 +37,11 @@ def _fold(threat: ScoreThreat) -> ScoreFacts:
         loss=threat.loss,
         clip=threat.scorer_clip,
         least=threat.scorer_clip,
-        unit=_unit(threat.input_format or threat.arithmetic),
+        unit=threat.reads.read,
         query_budget=threat.granted,
         rounding=_rounding(threat),
     )
     return fold((*threat.scorer_effects, *threat.effects), start)
-
-
-def _unit(name: str) -> float:
-    """Return by how much a probability moves at most when a curator reads it; clips are doubles in any case."""
-    bits = int(name[4:]) if name.startswith("fpa:") else _SIGNIFICANT.get(name, _NARROW.get(name, 53))
-    return 2.0 ** -min(bits, 53)
 
 
 def _rounding(threat: ScoreThreat) -> float:
@@ -55,10 +49,10 @@ def _rounding(threat: ScoreThreat) -> float:
 
     Of an arithmetic that is not known nothing is said: infinity.
     """
-    if threat.arithmetic == "exact":
+    if threat.computes.exact:
         return 0.0
-    bits = _SIGNIFICANT.get(threat.arithmetic)
-    return math.inf if bits is None else (threat.n_records + _SPARE) * 2.0**-bits
+    plain = threat.arithmetic in _ADDED_UP
+    return (threat.n_records + _SPARE) * 2.0**-threat.computes.significant if plain else math.inf
 
 
 @attrs.frozen(kw_only=True)
@@ -119,6 +113,16 @@ class ScoreThreat(ThreatModel):
     reach: float = _folded("reach")
     shift: float = _folded("shift")
     sensitivity: float = _folded("sensitivity")
+
+    @property
+    def computes(self) -> Format:
+        """What is known of the format that scores are computed in."""
+        return format_named(self.arithmetic)
+
+    @property
+    def reads(self) -> Format:
+        """What is known of the format that predictions are rounded to first."""
+        return format_named(self.input_format or self.arithmetic)
 
     @property
     def unsaid(self) -> tuple[str, ...]:

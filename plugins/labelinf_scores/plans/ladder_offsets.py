@@ -24,6 +24,7 @@ import attrs
 import numpy as np
 import scipy.optimize
 
+from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.certificates.error import widest_normal
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach
@@ -138,13 +139,15 @@ class Offset(abc.ABC):
 
     def _costs(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what rows cost as the curator reads them."""
-        read = rows.astype(np.float32).astype(np.float64) if self._reads_single else rows
+        read = rows if self._read is None else np.asarray(self._read.convert(rows), dtype=np.float64)
         clipped = np.clip(read, self.threat.clip, 1 - self.threat.clip) if self.threat.clip else read
         return np.asarray(-np.log(clipped))
 
     @functools.cached_property
-    def _reads_single(self) -> bool:
-        return (self.threat.input_format or self.threat.arithmetic) == "float32"
+    def _read(self) -> Arithmetic | None:
+        """The format that rows are rounded to first; None where doubles are read as they are."""
+        known = self.threat.reads
+        return None if known.exact or known.name == "float64" or not known.known else make_arithmetic(known.name)
 
 
 @attrs.frozen(kw_only=True)

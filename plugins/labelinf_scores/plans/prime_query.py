@@ -82,8 +82,8 @@ class PrimeQuery:
 
     @property
     def _ledger(self) -> Exact:
-        name = self.threat.arithmetic
-        needed = self.bits if name == "exact" else 2 * int(name[4:]) if name.startswith("fpa:") else 0
+        computed = self.threat.computes
+        needed = self.bits if computed.exact else 2 * int(computed.bits) if computed.fraction else 0
         return Exact(bits=needed + _LEDGER_BITS)
 
     @functools.cached_property

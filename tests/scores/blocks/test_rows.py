@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import xlogy
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_scores.certificates.error import SIGNIFICANT_BITS
+from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR, costed_row, possible_costs
 from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed, to_float
 from labelinf_scores.constructions.rows import FreeRows, LossRows, ProperRows, rows_for

@@ -30,7 +30,7 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.game.curator import Curator, Guard, Query, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Clipped, Moved, Rounded, Sampled, ScoreEffect
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.oracle import ScoreOracle
@@ -69,7 +69,7 @@ SCORERS = ("float64", "float64", "float64", "exact", "float32", "float16", "fpa:
 
 @pytest.fixture(scope="module", autouse=True)
 def few_draws() -> Iterator[None]:
-    """A guard draws noise for many queries at once, and is asked three here."""
+    """A defence draws noise for many queries at once, and is asked three here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("labelinf_scores.defences.score_noise._MANY", 4)
         yield
@@ -83,7 +83,7 @@ class Stage(ScoreDefence):
     kind: str
     size: float = 0.1
 
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         return Outside(self, rng)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
@@ -91,7 +91,7 @@ class Stage(ScoreDefence):
 
 
 @attrs.frozen
-class Outside(Guard):
+class Outside(ActiveDefence):
     stage: Stage
     rng: np.random.Generator
 
@@ -382,9 +382,6 @@ class Probed(ScoreDefence):
     """Shows what reaches noise on a grid."""
 
     model: GridNoise
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        return Guard()
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return (Added(model=self.model),)

@@ -42,7 +42,7 @@ from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
-from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.effects import Budgeted, Moved, Rounded, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
@@ -64,9 +64,6 @@ class Outside(ScoreDefence):
 
     declared: tuple[ScoreEffect, ...] | None
     moved: str = ""
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> Guard:
-        raise NotImplementedError
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         return super().does(threat) if self.declared is None else self.declared
