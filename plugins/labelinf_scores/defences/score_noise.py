@@ -6,7 +6,6 @@ same answer, and an attacker must change the query a little to draw anew.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any
 
@@ -19,7 +18,7 @@ from labelinf_core.contracts.components import Knob, NoiseModel
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid import GridNoise, fine_step
 from labelinf_privacy.noise.uniform import Uniform
-from labelinf_privacy.words import SeededWords
+from labelinf_privacy.words import KeyedWords, SeededWords
 from labelinf_scores.defences.answers import add, scaled
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Scaled, ScoreEffect
@@ -105,11 +104,13 @@ class _Sticky(_Fresh):
         self._folded = folded
 
     def _steps(self, model: GridNoise, query: Query) -> NDArray[np.int64]:
-        return model.steps(SeededWords(self._generator(query)), 1)
+        return model.steps(self._words(query), 1)
 
     def _generator(self, query: Query) -> np.random.Generator:
-        digest = hashlib.blake2b(_bytes(query.predictions, folded=self._folded), key=self._key, digest_size=32).digest()
-        return np.random.default_rng(int.from_bytes(digest, "big"))
+        return np.random.default_rng(self._words(query).words(4))
+
+    def _words(self, query: Query) -> KeyedWords:
+        return KeyedWords(self._key, _bytes(query.predictions, folded=self._folded))
 
 
 def _folds(threat: ScoreThreat) -> bool:

@@ -97,7 +97,9 @@ class Rounded(ScoreEffect):
 class Added(ScoreEffect):
     """A draw of ``model`` is added: for every query, or (``sticky``) for every distinct one.
 
-    A model with a grid puts the score on it as well, so that what is released is a multiple of its step.
+    A model with a grid puts the score on it as well, so that what is released is a multiple of its step. A sticky draw
+    hides a score that is the same whenever the query is: where anything nearer to the scorer or to the labels is drawn
+    anew, answers to one query differ by what the noise does not hide.
     """
 
     model: NoiseModel
@@ -107,7 +109,14 @@ class Added(ScoreEffect):
         """Bounds add up, and so do variances."""
         step = self.model.grid
         coarse = 0.0 if _is_multiple(facts.grid, step) else step
-        added = AddedNoise(model=self.model, magnification=facts.magnification, jump=facts.jump)
+        varying = facts.noise_fresh or facts.label_fresh or facts.scored_fresh
+        added = AddedNoise(
+            model=self.model,
+            magnification=facts.magnification,
+            jump=facts.jump,
+            sticky=self.sticky,
+            drawn_anew=not (self.sticky and varying),
+        )
         return attrs.evolve(
             facts,
             noise=(*facts.noise, added),
@@ -227,6 +236,7 @@ class Perturbed(ScoreEffect):
         span = facts.magnification * facts.span
         return attrs.evolve(
             facts,
+            noise=tuple(attrs.evolve(item, drawn_anew=item.drawn_anew and not item.sticky) for item in facts.noise),
             answer_epsilon=min(facts.answer_epsilon, self.epsilon),
             noise_fresh=True,
             noise_bound=facts.noise_bound + span,

@@ -20,6 +20,7 @@ from labelinf_core.contracts.components import NoiseModel
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.probed import probed
 
 __all__ = ["SLACK", "AddedNoise", "ScoreFacts"]
 
@@ -34,11 +35,16 @@ class AddedNoise:
         model: What is drawn.
         magnification: Factor on every difference of the score that the noise is added to.
         jump: How much further than by its cost one label can move that score.
+        sticky: Whether the same query always gets the same draw.
+        drawn_anew: Whether every answer has a draw that no other answer about another score has. Otherwise differences
+            of answers are free of it.
     """
 
     model: NoiseModel
     magnification: float = 1.0
     jump: float = 0.0
+    sticky: bool = False
+    drawn_anew: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -134,8 +140,8 @@ class ScoreFacts:
 
     @property
     def span(self) -> float:
-        """L, the most by which one record's label can move N times the score."""
-        return self.loss.span(self.least)
+        """L, the most by which one record's label can move N times the score: what the loss says, tried out."""
+        return probed(self.loss, self.least, self.n_classes).span
 
     @property
     def reach(self) -> float:
@@ -198,12 +204,14 @@ class ScoreFacts:
 
     @property
     def error(self) -> float:
-        """How far a computed score may be off the real one.
+        """How far a computed score may be off the real one: by a share of the costs that it sums up.
 
-        Costs are taken to be at most twice the span, of a clip of 1/4 at most: a narrow clip leaves costs near the
-        middle, which differ by next to nothing and round like large numbers.
+        Costs are taken to be twice as large as those that were found, and at least twice the span of a clip of 1/4.
         """
-        return self.rounding * 2 * self.loss.span(min(self.least, 0.25)) if self.rounding else 0.0
+        if not self.rounding:
+            return 0.0
+        wide = max(self.loss.span(min(self.least, 0.25)), probed(self.loss, self.least, self.n_classes).largest)
+        return self.rounding * 2 * wide
 
     def computed_apart(self, magnification: float, jump: float) -> float:
         """Return how far one label moves a score as it is computed, the errors of both sums included."""
@@ -213,7 +221,7 @@ class ScoreFacts:
         """Yield the models that prove something here, and by how many steps one label moves what they are added to."""
         for noise in self.noise:
             distance = self.computed_apart(noise.magnification, noise.jump)
-            if isinstance(noise.model, GridNoise) and math.isfinite(distance):
+            if isinstance(noise.model, GridNoise) and noise.drawn_anew and math.isfinite(distance):
                 yield noise.model, noise.model.moved(distance)
 
     @property

@@ -1,0 +1,89 @@
+"""How far apart and how large the costs of a loss are: what it says, tried out.
+
+Noise is private for a sensitivity, and a sensitivity rests on what a loss says of its span. Losses are anybody's: so
+the loss is asked for its costs on rows of every kind that a clip lets through, corners included, and the larger number
+counts. How large the costs themselves are nobody says; it decides by how much a computed score may be off.
+
+Example:
+    >>> from labelinf_scores.metrics.log_loss import LogLoss
+    >>> found = probed(LogLoss(), 0.01, 2)
+    >>> round(found.span, 3), round(found.largest, 3)
+    (4.595, 4.605)
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["Probed", "probed"]
+
+_POINTS = 17  # of a logarithmic grid from the clip to 1/2, and as many beyond
+_ROWS = 400  # drawn at random where there are more than two classes
+_ROUNDING = 1e-9  # by which costs that were computed may differ more than they do
+
+
+@attrs.frozen(kw_only=True)
+class Probed:
+    """What is known of the costs of a loss.
+
+    Attributes:
+        span: The largest difference between costs of one row: what the loss says, or what was found if that is more.
+        largest: The largest cost found, in absolute value; infinity where some are not finite.
+    """
+
+    span: float
+    largest: float
+
+
+def probed(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
+    """Return what is known of ``loss`` where probabilities lie in ``[least, 1 - least]``.
+
+    Args:
+        loss: Anybody's.
+        least: In [0, 1/2).
+        n_classes: K.
+    """
+    try:
+        return _kept(loss, least, n_classes)
+    except TypeError:  # it cannot be hashed
+        return _found(loss, least, n_classes)
+
+
+def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
+    said = loss.span(least)
+    if not math.isfinite(said):
+        return Probed(span=math.inf, largest=math.inf)
+    numbers = make_arithmetic("float64")
+    try:
+        with np.errstate(all="ignore"), numbers.context():
+            costs = np.asarray(loss.costs(numbers.convert(_rows(least, n_classes)), numbers), dtype=np.float64)
+    except Exception:  # a stranger's code: what cannot be computed is not known
+        return Probed(span=math.inf, largest=math.inf)
+    if not np.isfinite(costs).all():
+        return Probed(span=math.inf, largest=math.inf)
+    wide = float((costs.max(axis=1) - costs.min(axis=1)).max())
+    return Probed(span=wide if wide > said * (1 + _ROUNDING) else said, largest=float(np.abs(costs).max()))
+
+
+_kept = functools.lru_cache(maxsize=256)(_found)
+
+
+def _rows(least: float, n_classes: int) -> NDArray[np.float64]:
+    """Return rows of probabilities, whether they sum to one or not, shape ``(n, K)``."""
+    near = np.geomspace(max(least, 1e-300), 0.5, _POINTS) if least else np.linspace(0, 0.5, _POINTS)
+    values = np.unique(np.concatenate([near, 1 - near]).clip(least, 1 - least))
+    if n_classes == 2:
+        return np.array(list(itertools.product(values, repeat=2)))
+    rng, ends = np.random.default_rng(0), np.array([least, 1 - least])
+    corners = np.where(np.eye(n_classes, dtype=bool), *ends[::-1])
+    drawn = [rng.choice(points, (_ROWS, n_classes)) for points in (ends, values)]
+    return np.concatenate([corners, ends.sum() - corners, *drawn])
