@@ -37,7 +37,7 @@ SECONDS = 120.0
 
 def log_of(labels, columns, decimals):
     """Read the AUC of every column of scores."""
-    totals = Totals(n_records=labels.size, n_positive=int(labels.sum()))
+    totals = Totals.binary(n_records=labels.size, n_positive=int(labels.sum()))
     aucs = [float(roc_auc_score(labels, column)) for column in columns]
     printed = [Fraction(auc) if decimals is None else Fraction(f"{auc:.{decimals}f}") for auc in aucs]
     released = Released(decimals=decimals)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Game", "channel_spec", "channels", "labels_spec"]
 
-_SETTINGS = ("loss", "scorer", "queries")  # that have an option of their own
+_SETTINGS = ("loss", "metric", "scorer", "queries")  # that have an option of their own
 
 
 @attrs.frozen(kw_only=True)
@@ -87,7 +87,7 @@ def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] =
         InputError: It cannot be told.
     """
     spec = parse(chosen["channel"] or _meant(host, chosen, attacks), "--channel")
-    given = {key: chosen[key] for key in _SETTINGS if chosen[key] is not None}
+    given = {key: chosen[key] for key in _SETTINGS if chosen.get(key) is not None}
     return Spec(spec.name, {**spec.params, **given})
 
 

@@ -109,6 +109,7 @@ def channel_options(function: Any) -> Any:
         function,
         click.option("--channel", metavar="SPEC", help="Which game is played, with its settings as parameters."),
         click.option("--loss", metavar="SPEC", help="The setting loss of the channel: what a score averages."),
+        click.option("--metric", metavar="SPEC", help="The setting metric: what is scored that is no mean of a loss."),
         click.option(
             "--scorer",
             metavar="NAME",

@@ -42,6 +42,7 @@ __all__ = [
     "LabelSource",
     "Loss",
     "Measure",
+    "Metric",
     "Noise",
     "NoiseModel",
     "Outcome",
@@ -171,6 +172,10 @@ class Outcome:
 
 class Loss:
     """What a curator's score adds up. Refined by :class:`labelinf_scores.metrics.additive.AdditiveLoss`."""
+
+
+class Metric:
+    """What a leaderboard scores. Refined by :class:`labelinf_scores.metrics.readings.ScoredMetric`."""
 
 
 Weights = tuple[tuple[int, ...], ...]  #: row k: how many of the 2**64 words lead from label k to each answer
@@ -464,6 +469,7 @@ def of_channel(value: object, expected: type[T], role: str, channel: str) -> T:
 
 BASES: dict[Kind, type[Any]] = {
     Kind.LOSS: Loss,
+    Kind.METRIC: Metric,
     Kind.ATTACK: Attack,
     Kind.NOISE: Noise,
     Kind.DEFENCE: Defence,

@@ -3,7 +3,7 @@
 A plugin whose hook ``labelinf_catalogue`` returns a :class:`Catalogue` needs no other hook: the host calls the
 catalogue's own hooks as it would call the plugin's. The file lists components by kind and name::
 
-    default-channel = "score"              # of losses, attacks, defences and bounds that name none
+    default-channel = "score"              # of losses, metrics, attacks, defences and bounds that name none
     statements = ["statements/icml.toml"]  # read when somebody asks for statements, not before
 
     [attack.prime-blocks]
@@ -99,6 +99,11 @@ class Catalogue:
     def labelinf_losses(self) -> Iterator[Descriptor]:
         """Yield the losses."""
         return self.descriptors(Kind.LOSS)
+
+    @hookimpl
+    def labelinf_metrics(self) -> Iterator[Descriptor]:
+        """Yield the metrics."""
+        return self.descriptors(Kind.METRIC)
 
     @hookimpl
     def labelinf_attacks(self) -> Iterator[Descriptor]:

@@ -37,6 +37,7 @@ class Kind(enum.Enum):
     """The kinds of component a plugin can provide, each with the hook that yields it."""
 
     LOSS = "loss"
+    METRIC = "metric"
     ATTACK = "attack"
     NOISE = "noise"
     DEFENCE = "defence"
@@ -63,6 +64,7 @@ class Kind(enum.Enum):
 _NOUNS = {Kind.NOISE: "noise model", Kind.LABELS: "label source"}
 _HOOKS = {
     Kind.LOSS: "labelinf_losses",
+    Kind.METRIC: "labelinf_metrics",
     Kind.ATTACK: "labelinf_attacks",
     Kind.NOISE: "labelinf_noise_models",
     Kind.DEFENCE: "labelinf_defences",

@@ -47,6 +47,11 @@ class Specs:
         return ()
 
     @hookspec
+    def labelinf_metrics(self) -> Iterable[Descriptor]:
+        """Yield metrics: what a leaderboard scores (:class:`labelinf_core.contracts.components.Metric`)."""
+        return ()
+
+    @hookspec
     def labelinf_attacks(self) -> Iterable[Descriptor]:
         """Yield attacks: what recovers labels (:class:`labelinf_core.contracts.components.Attack`)."""
         return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["EXACT_NOISE", "INDEPENDENT", "UNRELATED", "counts_allowance", "score_threat"]
+__all__ = ["EXACT_NOISE", "INDEPENDENT", "UNRELATED", "any_score", "counts_allowance", "score_threat"]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
 INDEPENDENT = (
@@ -32,9 +32,15 @@ def counts_allowance(single: float, double: float, n_records: int, n_classes: in
     return max(0.0, min(double - single, (n_classes - 1) / n_records))
 
 
-def score_threat(threat: ThreatModel) -> ScoreThreat | None:
-    """Return ``threat`` when something can be said of it, None otherwise.
+def any_score(threat: ThreatModel) -> ScoreThreat | None:
+    """Return ``threat`` when something can be said of it, None otherwise, whatever is scored.
 
     Bounds are asked about every channel; and where a stage has not said what it does, nothing is bounded.
     """
     return threat if isinstance(threat, ScoreThreat) and threat.known else None
+
+
+def score_threat(threat: ThreatModel) -> ScoreThreat | None:
+    """Return ``threat`` when something can be said of it, and what is scored is the mean of a loss."""
+    told = any_score(threat)
+    return told if told is not None and told.metric is None else None

@@ -16,7 +16,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import UNRELATED, score_threat
+from labelinf_scores.bounds.common import UNRELATED, any_score
 from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.threat import ScoreThreat
@@ -82,7 +82,7 @@ class Counting(Bound):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling, when the transcripts are fewer than the label orders."""
-        facts = score_threat(threat)
+        facts = any_score(threat)
         if facts is None:
             return ()
         bits, entropy = transcript_bits(facts), label_bits(facts.prior, facts.n_records)
@@ -103,7 +103,7 @@ class Counting(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The queries without which no attack recovers all labels."""
-        facts = score_threat(threat)
+        facts = any_score(threat)
         if facts is None or not 0 < answer_bits(facts) < math.inf:
             return ()
         bits = answer_bits(facts)

@@ -21,7 +21,7 @@ from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.profiles import Profile
-from labelinf_scores.bounds.common import EXACT_NOISE, INDEPENDENT, counts_allowance, score_threat
+from labelinf_scores.bounds.common import EXACT_NOISE, INDEPENDENT, any_score, counts_allowance
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivateScores"]
@@ -40,7 +40,7 @@ class PrivateScores(Bound):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling for every private model of noise between, and one for labels perturbed anew every time."""
-        facts = score_threat(threat)
+        facts = any_score(threat)
         if facts is None or facts.query_budget is None or math.isinf(facts.span):
             return ()
         return tuple(self._ceilings(facts, facts.query_budget))
@@ -59,7 +59,7 @@ class PrivateScores(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The Gaussian and the Laplace scale that hold every attack to the target."""
-        facts = score_threat(threat)
+        facts = any_score(threat)
         if facts is None or facts.query_budget is None or facts.baseline == 1:
             return ()
         target = facts.baseline + self.gain * (1 - facts.baseline)

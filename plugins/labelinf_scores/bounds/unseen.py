@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import any_score
 from labelinf_scores.bounds.entropy import label_bits
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -46,7 +46,7 @@ class Unseen(Bound):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling when records stay unseen, one when their order is unknown."""
-        facts = score_threat(threat)
+        facts = any_score(threat)
         if facts is None:
             return ()
         found = []

@@ -14,6 +14,8 @@ def need_probabilities(threat: ScoreThreat, name: str) -> None:
     Raises:
         InputError: The loss does not take probabilities.
     """
+    if threat.metric is not None:
+        raise InputError(f"{name} acts on probabilities, and {type(threat.metric).__name__} takes other predictions.")
     if threat.loss.takes_logits:
         raise InputError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
 

@@ -18,20 +18,25 @@ from labelinf_core.contracts.components import (
     LabelSet,
     Loss,
     Measure,
+    Metric,
     Outcome,
     Rule,
     Setting,
     of_channel,
 )
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.scorers import make_scorer
-from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.scorers import make_scorer, metric_scorer
+from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.metrics.unadditive import Unadditive
 
 __all__ = ["ScoreChannel"]
 
@@ -45,6 +50,7 @@ class ScoreChannel(Channel):
 
     Attributes:
         loss: What the score averages.
+        metric: What is scored instead, where that is no mean of a loss; one that is stands for its loss.
         scorer: What computes it: ``exact``, ``float64``, ``float32``, ``bfloat16``, ``float16``, ``fpa:PHI`` (the
             loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
             ``module:function``, called as ``function(labels, predictions)``.
@@ -58,6 +64,7 @@ class ScoreChannel(Channel):
     inert: ClassVar[frozenset[str]] = frozenset({"sklearn:float32"})
 
     loss: Loss = attrs.field(factory=LogLoss)
+    metric: Metric | None = None
     scorer: str = "sklearn"
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
@@ -99,16 +106,17 @@ class ScoreChannel(Channel):
                 component belongs to another channel.
         """
         data = setting.data
-        loss = of_channel(self.loss, AdditiveLoss, "loss", "score")
+        metric = self._scored(data)
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
-        facts = make_scorer(self.scorer, loss, data.n_classes).facts
+        facts = self._scorer(data.n_classes).facts
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
             prior=data.prior,
-            loss=loss,
+            loss=self._loss if metric is None else Unadditive(metric=metric, n_records=data.n_records),
+            metric=metric,
             arithmetic=facts.arithmetic,
             summation=facts.summation,
             input_format=facts.input_format,
@@ -128,15 +136,41 @@ class ScoreChannel(Channel):
         Raises:
             InputError: It does not exist, raises, or does not return one finite number.
         """
-        loss = of_channel(self.loss, AdditiveLoss, "loss", "score")
-        shape = (data.n_records,) if data.n_classes == 2 else (data.n_records, data.n_classes)
+        one_column = data.n_classes == 2 or self._scored(data) is not None
+        shape = (data.n_records,) if one_column else (data.n_records, data.n_classes)
         blank = Query(predictions=np.full(shape, 1 / data.n_classes))
-        make_scorer(self.scorer, loss, data.n_classes).score(data.labels, blank)
+        self._scorer(data.n_classes).score(data.labels, blank)
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
         """Start a curator for ``labels``."""
-        scorer = make_scorer(self.scorer, threat.loss, threat.n_classes)
-        return Curator.start(labels, threat, scorer, rng)
+        return Curator.start(labels, threat, self._scorer(threat.n_classes), rng)
+
+    @property
+    def _loss(self) -> AdditiveLoss:
+        """The loss that is averaged: a metric that is a mean stands for its own."""
+        if isinstance(self.metric, MeanLoss):
+            return self.metric.additive
+        return of_channel(self.loss, AdditiveLoss, "loss", "score")
+
+    @property
+    def _unadditive(self) -> ScoredMetric | None:
+        """The metric, where it is no mean of a loss."""
+        if self.metric is None or isinstance(self.metric, MeanLoss):
+            return None
+        return of_channel(self.metric, ScoredMetric, "metric", "score")
+
+    def _scored(self, data: LabelSet) -> ScoredMetric | None:
+        metric = self._unadditive
+        if metric is not None and metric.two_classes and data.n_classes != 2:
+            raise InputError(f"the metric {type(metric).__name__} is for two classes, and there are {data.n_classes}.")
+        return metric
+
+    def _scorer(self, n_classes: int) -> Scorer:
+        if metric := self._unadditive:
+            return metric_scorer(self.scorer, metric)
+        # What scikit-learn computes of another loss is the mean in doubles.
+        doubles = self.metric is not None and self.scorer == "sklearn" and not self._loss.is_log_loss
+        return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes)
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.

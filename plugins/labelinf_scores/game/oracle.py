@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
 from labelinf_scores.game.threat import ScoreThreat, score_threat
+
+if TYPE_CHECKING:
+    from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ScoreAttack", "ScoreOracle", "blocks", "needed_queries"]
 
@@ -64,7 +67,13 @@ class ScoreOracle:
 
 
 class ScoreAttack(Attack, abc.ABC):
-    """An attack of the score channel. Says in :meth:`lacks` and :meth:`promised` what it can do."""
+    """An attack of the score channel. Says in :meth:`lacks` and :meth:`promised` what it can do.
+
+    Attributes:
+        reading_of: What scores it can read, for the clause that says why it does not fit.
+    """
+
+    reading_of: ClassVar[str] = "means of a loss over the records"
 
     @abc.abstractmethod
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -81,7 +90,8 @@ class ScoreAttack(Attack, abc.ABC):
         Raises:
             InputError: ``threat`` is of another channel.
         """
-        return self.lacks(score_threat(threat).supposed)
+        told = score_threat(threat).supposed
+        return self.lacks(told) if self.reads(told.metric) else f"reads {self.reading_of}"
 
     def promise(self, threat: ThreatModel) -> Promise | None:
         """What is certain before playing, see :meth:`promised`; nothing where not every stage is known.
@@ -90,7 +100,11 @@ class ScoreAttack(Attack, abc.ABC):
             InputError: ``threat`` is of another channel.
         """
         told = score_threat(threat)
-        return self.promised(told) if told.known else None
+        return self.promised(told) if told.known and self.reads(told.metric) else None
+
+    def reads(self, metric: ScoredMetric | None) -> bool:
+        """Whether it knows what a score of ``metric`` tells; None is the mean of a loss, which every attack reads."""
+        return metric is None or self.blind
 
     def lacks(self, threat: ScoreThreat) -> str:
         """Return what this attack lacks under ``threat``, as a short clause; empty when it can be played."""

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_scores.metrics.additive import AdditiveLoss
+    from labelinf_scores.metrics.readings import ScoredMetric
 
-__all__ = ["ImportedScorer", "LossScorer", "SklearnScorer", "make_scorer"]
+__all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "make_scorer", "metric_scorer"]
 
 
 def _assumed(scorer: str) -> ScorerFacts:
@@ -108,6 +109,36 @@ def _sklearn_arithmetic(dtype: str) -> str:
 
     answer = log_loss([0, 1], np.array([0.1, 0.3], dtype=dtype))
     return "float32" if float(np.float32(answer)) == answer else "float64"
+
+
+@attrs.frozen(kw_only=True)
+class MetricScorer:
+    """The library's own function of a metric that is no mean of a loss."""
+
+    metric: ScoredMetric
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """What is public about it: doubles; the error of its arithmetic is a part of the metric."""
+        return ScorerFacts(arithmetic="float64", clip=0.0, summation="numpy", input_format="float64")
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return the library's score.
+
+        Raises:
+            InputError: It raises, or there is no score of such labels.
+        """
+        predictions = np.asarray(query.predictions, dtype=np.float64)
+        name = type(self.metric).__name__
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                value = float(self.metric.score(labels, predictions))
+        except Exception as error:  # its text may hold labels
+            raise InputError(f"the metric {name} raised {type(error).__name__}.") from None
+        if not math.isfinite(value):
+            raise InputError(f"the metric {name} has no value on these labels.")
+        return value
 
 
 @attrs.frozen(kw_only=True)
@@ -209,3 +240,21 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
             f"your own module:function or cmd:PROGRAM."
         ) from error
     return LossScorer(loss=loss, numbers=numbers)
+
+
+def metric_scorer(name: str, metric: ScoredMetric) -> Scorer:
+    """Return what computes a metric that is no mean of a loss: the library's function, or a user's own.
+
+    Raises:
+        InputError: ``name`` is something that averages a loss.
+    """
+    if name == "sklearn":
+        return MetricScorer(metric=metric)
+    if name.startswith("cmd:"):
+        return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
+    if ":" in name and not name.startswith(("fpa:", "sklearn:")):
+        return ImportedScorer.load(name)
+    raise InputError(
+        f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "
+        f"module:function or cmd:PROGRAM."
+    )

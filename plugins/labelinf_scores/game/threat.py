@@ -16,6 +16,7 @@ from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.readings import ScoredMetric, Totals
 
 __all__ = ["ScoreThreat"]
 
@@ -63,7 +64,9 @@ class ScoreThreat(ThreatModel):
     explained at :class:`~labelinf_scores.game.facts.ScoreFacts`.
 
     Attributes:
-        loss: The loss that the score averages over the records.
+        loss: The loss that the score averages over the records; in a game about a metric that is no such mean, what
+            stands in its place for the sake of its span.
+        metric: What is scored, where that is no mean of a loss.
         arithmetic: What the curator computes in: ``"exact"``, ``"float64"``, ``"float32"``, ``"fpa:PHI"``, ...
         summation: ``"numpy"`` when the mean is NumPy's pairwise one, ``"exact"``, or ``"unknown"``.
         input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
@@ -76,6 +79,7 @@ class ScoreThreat(ThreatModel):
     """
 
     loss: AdditiveLoss
+    metric: ScoredMetric | None = None
     arithmetic: str
     summation: str
     input_format: str | None = None
@@ -129,6 +133,15 @@ class ScoreThreat(ThreatModel):
         """As everywhere, and a scorer whose facts are assumed."""
         assumed = tuple(effect.stage for effect in self.scorer_effects if isinstance(effect, Unknown))
         return (*assumed, *super().unsaid)
+
+    @property
+    def totals(self) -> Totals:
+        """The class totals, which are public.
+
+        Raises:
+            ValueError: There is only one class.
+        """
+        return Totals(counts=tuple(round(share * self.n_records) for share in self.prior))
 
     def allows(self, queries: int) -> bool:
         """Whether ``queries`` fit into the budget."""

@@ -23,6 +23,9 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.counts import Accuracy
+from labelinf_scores.metrics.readings.ranks import RocAuc
+from labelinf_scores.metrics.readings.squares import MeanSquaredError
 from labelinf_scores.rules.games import Labels, channel_of, threat_of
 
 __all__ = ["RULES", "keeps_its_promise"]
@@ -88,6 +91,9 @@ _SITUATIONS = (
     _Situation(channel=_LOG_LOSS, defences=(Clip(), Ladder(step=0.01))),
     _Situation(channel=channel_of(loss=LogLoss(), scorer="sklearn"), defences=(Subset(share=0.5),)),
     _Situation(channel=channel_of(), defences=(ScoreNoise(model=Gaussian(scale=0.01)),)),
+    _Situation(channel=channel_of(metric=Accuracy())),
+    _Situation(channel=channel_of(metric=RocAuc())),
+    _Situation(channel=channel_of(metric=MeanSquaredError())),
 )
 
 RULES = AttackRules(

@@ -18,6 +18,7 @@ from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.brier import Brier
+from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["BOUNDED", "channel_of", "made", "placed", "small_game", "started", "threat_of"]
 
@@ -26,9 +27,11 @@ Labels = NDArray[np.intp]
 BOUNDED = Brier()  #: a loss whose span is finite without a clip
 
 
-def channel_of(loss: AdditiveLoss = BOUNDED, scorer: str = "float64", queries: int = 64) -> ScoreChannel:
+def channel_of(
+    loss: AdditiveLoss = BOUNDED, scorer: str = "float64", queries: int = 64, metric: ScoredMetric | None = None
+) -> ScoreChannel:
     """Return the channel of a small game."""
-    return ScoreChannel(loss=loss, scorer=scorer, queries=queries)
+    return ScoreChannel(loss=loss, scorer="sklearn" if metric else scorer, queries=queries, metric=metric)
 
 
 def made(labels: Labels, n_classes: int = 2) -> LabelSet:

@@ -30,7 +30,7 @@ def log_of(labels: Labels, rows: Labels, slack: int = 0) -> Log:
 
 
 def auc_log(labels: Labels, skill: float, rows: int, rng: np.random.Generator, decimals: int | None = None) -> Log:
-    totals = Totals(n_records=labels.size, n_positive=int(labels.sum()))
+    totals = Totals.binary(n_records=labels.size, n_positive=int(labels.sum()))
     readings = []
     shared = rng.standard_normal(labels.size)
     for _ in range(rows):

@@ -175,7 +175,7 @@ def save_status(found: LogReport, path: Path) -> None:
 
 def _totals(n_records: int, n_positive: int) -> Totals:
     try:
-        return Totals(n_records=n_records, n_positive=n_positive)
+        return Totals.binary(n_records=n_records, n_positive=n_positive)
     except ValueError as error:
         raise InputError(f"{error} Both classes are needed.") from error
 

@@ -1,6 +1,6 @@
-"""What one released score tells of the labels: an interval for a sum over the records, with its proof's conditions."""
+"""Metrics: rows allowed, statistic, link, ties, and the error of the arithmetic, so that answers read backwards."""
 
-from labelinf_scores.metrics.readings.base import Reading, Released, ScoredMetric, Totals
-from labelinf_scores.metrics.readings.registry import METRICS, metric
+from labelinf_scores.metrics.readings.base import Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.registry import metric
 
-__all__ = ["METRICS", "Reading", "Released", "ScoredMetric", "Totals", "metric"]
+__all__ = ["Reading", "Released", "Rows", "ScoredMetric", "Totals", "metric"]

@@ -1,52 +1,99 @@
-"""A released score, read backwards: coefficients ``c`` and an interval that is proved to hold ``sum_i c_i y_i``.
+"""A metric: which rows a query can have, what its score tells of the labels, and how exactly it tells it.
 
-A metric whose score is a known monotone function of such a sum, once the class totals are known, tells by every answer
-that the sum lies in an interval (statement M3). Everything here is exact: coefficients are whole numbers in units of
-``2**-scale``, ends of intervals are fractions, so that a certificate never hangs on a tolerance. The interval covers
-the rounding of the released score by whatever convention (M41b as corrected: half up, half to even and ``%.df`` differ
-on exact halves), the scorer's own arithmetic, and the rounding of the coefficients themselves.
+A metric whose score is a known monotone function (its *link*) of a sum over the records (its *statistic*), once the
+class totals are known, tells by every answer that the sum lies in an interval (statement M3). Everything here is exact:
+coefficients are whole numbers, ends of intervals are fractions, so that a certificate never hangs on a tolerance. The
+interval covers the rounding of the released score by whatever convention (M41b as corrected: half up, half to even and
+``%.df`` differ on exact halves), the scorer's own arithmetic, and the rounding of the coefficients themselves.
 
-Labels are 0 and 1 here; a metric of more classes has readings of another shape.
+The same object serves whoever reads a board's log and whoever attacks it. It says:
+
+* ``rows``: which coefficients a query can give the records, so that an attack can tell whether it fits;
+* ``ties``: how equal predictions are treated, which is part of the metric;
+* ``score``: the library's own function, the oracle of every game;
+* ``reading``: an answer read backwards, with the arithmetic error of that function in it.
 """
 
 from __future__ import annotations
 
 import abc
+import enum
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNIT", "Reading", "Released", "ScoredMetric", "Totals", "exact"]
+from labelinf_core.contracts.components import Metric
+
+__all__ = ["UNIT", "Reading", "Released", "Rows", "ScoredMetric", "Totals", "exact"]
 
 UNIT = Fraction(1, 2**53)  #: u, the unit roundoff of doubles
 
 Floats = NDArray[np.float64]
 
 
+class Rows(enum.Enum):
+    """Which coefficients of the records a query can choose."""
+
+    COUNTS = "0 and 1: who is predicted positive"
+    """Predictions 0 and 1; the statistic counts the positives among those predicted 1."""
+
+    RANKS = "doubled midranks"
+    """Any order of the records with any ties; the statistic sums doubled midranks."""
+
+    REALS = "any real numbers"
+    """Any finite predictions, which are the coefficients themselves."""
+
+    COSTS = "costs of a loss"
+    """What a row costs; the score is the mean, and attacks on that loss read it."""
+
+
 @attrs.frozen(kw_only=True)
 class Totals:
-    """What is public of the labels.
+    """What is public of the labels: how many there are of every class.
 
     Attributes:
-        n_records: N.
-        n_positive: P, records with label 1, between 1 and N - 1.
+        counts: Records of class 0, 1, ..., K - 1; two of them at least are not empty.
     """
 
-    n_records: int
-    n_positive: int = attrs.field()
+    counts: tuple[int, ...] = attrs.field()
 
-    @n_positive.validator
-    def _both_classes(self, attribute: attrs.Attribute[int], value: int) -> None:
-        if not 0 < value < self.n_records:
-            raise ValueError(f"n_positive={value} must be between 1 and {self.n_records - 1}.")
+    @counts.validator
+    def _two_classes(self, attribute: attrs.Attribute[tuple[int, ...]], value: tuple[int, ...]) -> None:
+        if len(value) < 2 or min(value) < 0 or max(value) == sum(value):
+            raise ValueError(f"counts={value} must be of two classes at least that have records.")
+
+    @classmethod
+    def binary(cls, *, n_records: int, n_positive: int) -> Totals:
+        """Return the totals of two classes.
+
+        Raises:
+            ValueError: A class is empty.
+        """
+        if not 0 < n_positive < n_records:
+            raise ValueError(f"n_positive={n_positive} must be between 1 and {n_records - 1}.")
+        return cls(counts=(n_records - n_positive, n_positive))
+
+    @property
+    def n_records(self) -> int:
+        """N, the number of labels."""
+        return sum(self.counts)
+
+    @property
+    def n_positive(self) -> int:
+        """P, the records of class 1."""
+        return self.counts[1]
 
     @property
     def n_negative(self) -> int:
-        """Records with label 0."""
-        return self.n_records - self.n_positive
+        """n, the records of class 0."""
+        return self.counts[0]
+
+    def power(self, exponent: int) -> int:
+        """Return the sum of the labels, each to ``exponent``."""
+        return sum(count * k**exponent for k, count in enumerate(self.counts))
 
 
 @attrs.frozen(kw_only=True)
@@ -56,10 +103,12 @@ class Released:
     Attributes:
         decimals: Decimals that are printed; None when the whole double is.
         truncated: Whether digits are cut off instead of rounded; the convention is an input, never guessed.
+        noise: Largest difference between the computed and the released score, where it is no matter of decimals.
     """
 
     decimals: int | None = None
     truncated: bool = False
+    noise: Fraction = Fraction(0)
 
     def interval(self, score: Fraction, error: Fraction) -> tuple[Fraction, Fraction]:
         """Return closed ends between which the exact score lies.
@@ -68,7 +117,7 @@ class Released:
             score: What was printed.
             error: Largest error of the scorer's own arithmetic.
         """
-        slack = error + 4 * UNIT * max(Fraction(1), abs(score))
+        slack = self.noise + error + 4 * UNIT * max(Fraction(1), abs(score))
         if self.decimals is None:
             return score - slack, score + slack
         step = Fraction(1, 10**self.decimals)
@@ -93,12 +142,33 @@ class Reading:
 
     def holds(self, labels: NDArray[np.intp]) -> bool:
         """Whether labels are consistent with the answer, in exact arithmetic."""
-        total = int(self.coefficients[labels == 1].sum())
-        return self.low <= total <= self.high
+        return self.low <= int((self.coefficients * labels).sum()) <= self.high
+
+    @property
+    def value(self) -> int | None:
+        """The sum, where only one whole number fits; None otherwise."""
+        low, high = -(-self.low.numerator // self.low.denominator), self.high.numerator // self.high.denominator
+        return low if low == high else None
 
 
-class ScoredMetric(abc.ABC):
-    """A metric whose answers can be read as intervals for a sum over the records."""
+class ScoredMetric(Metric, abc.ABC):
+    """A metric whose answers can be read as intervals for a sum over the records.
+
+    Attributes:
+        rows: Which coefficients a query can choose.
+        ties: How equal predictions are treated.
+        higher: Whether more is better.
+        two_classes: Whether there must be two classes; otherwise labels count as the numbers 0, 1, ..., K - 1.
+    """
+
+    rows: ClassVar[Rows]
+    ties: ClassVar[str] = "none: records are scored one by one"
+    higher: ClassVar[bool] = True
+    two_classes: ClassVar[bool] = True
+
+    @abc.abstractmethod
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return the library's own score of ``predictions``, shape ``(n_records,)``."""
 
     @abc.abstractmethod
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
@@ -113,6 +183,22 @@ class ScoredMetric(abc.ABC):
         Raises:
             ValueError: The predictions cannot be scored by this metric; the message is one clause.
         """
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the most by which one label can move the score, whatever the query and whatever all labels are.
+
+        Empty classes included, as neighbours of label-DP may have them; infinity, the default, where nothing is proved.
+        """
+        return float("inf")
+
+    def fault(self, predictions: NDArray[Any], n_records: int) -> str:
+        """Return what is wrong with ``predictions``, as a sentence; empty when they can be scored."""
+        values = np.asarray(predictions)
+        if values.shape != (n_records,):
+            return f"predictions have shape {values.shape}, expected ({n_records},)."
+        if values.dtype.kind not in "biuf":
+            return f"predictions have type {values.dtype}, expected numbers."
+        return "" if np.isfinite(values).all() else "predictions must be finite."
 
 
 def exact(values: Floats, scale: int) -> NDArray[Any]:

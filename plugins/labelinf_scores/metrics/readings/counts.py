@@ -1,78 +1,47 @@
 """Metrics of the confusion matrix: functions of the number of true positives, once class totals are known.
 
 A submission predicts a set S of ``s`` records positive; the score is ``g(a)`` with ``a = |S and positives|``, and every
-link ``g`` is strictly increasing for ``0 < s < N`` (statement M6). So an answer tells which counts ``a`` it may have
-come from: the interval of those whose ``g(a)``, computed exactly, lies where the answer does.
+link ``g`` is strictly monotone for ``0 < s < N`` (statement M6). So an answer tells which counts ``a`` it may have
+come from: those whose ``g(a)``, computed exactly, lies where the answer does. A metric is its link and the function of
+scikit-learn that computes it.
 """
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Callable
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
 
-__all__ = ["LINKS", "ConfusionMetric"]
+__all__ = [
+    "F1",
+    "F2",
+    "Accuracy",
+    "BalancedAccuracy",
+    "CohenKappa",
+    "ConfusionMetric",
+    "ErrorRate",
+    "FBeta",
+    "Jaccard",
+    "Lift",
+    "Matthews",
+    "Precision",
+    "Recall",
+    "Specificity",
+    "Youden",
+]
 
-Link = Callable[[int, int, Totals], Fraction]  # of true positives a, predicted positives s, totals
-
-_ERROR = 16 * UNIT  # a handful of operations in doubles; seen: at most 3.1e-16
+_ERROR = 16 * UNIT  # a handful of operations in doubles, relative to max(1, score); seen: at most 3.1e-16
 
 
 def _ratio(top: int | Fraction, bottom: int | Fraction) -> Fraction:
     return Fraction(top) / Fraction(bottom) if bottom else Fraction(0)  # scikit-learn's zero division
-
-
-def _accuracy(a: int, s: int, t: Totals) -> Fraction:
-    return Fraction(t.n_negative - s + 2 * a, t.n_records)
-
-
-def _recall(a: int, s: int, t: Totals) -> Fraction:
-    return Fraction(a, t.n_positive)
-
-
-def _specificity(a: int, s: int, t: Totals) -> Fraction:
-    return Fraction(t.n_negative - s + a, t.n_negative)
-
-
-def _f_beta(square: int | Fraction) -> Link:
-    return lambda a, s, t: _ratio((1 + square) * a, s + square * t.n_positive)
-
-
-def _kappa(a: int, s: int, t: Totals) -> Fraction:
-    n = t.n_records
-    chance = Fraction(s * t.n_positive + (n - s) * t.n_negative, n * n)
-    return _ratio(_accuracy(a, s, t) - chance, 1 - chance)
-
-
-def _matthews(a: int, s: int, t: Totals) -> Fraction:
-    """Return the coefficient to 2**-80: its denominator is a square root."""
-    top = a * t.n_records - s * t.n_positive
-    below = s * t.n_positive * t.n_negative * (t.n_records - s)
-    if below == 0:
-        return Fraction(0)
-    root = Fraction(math.isqrt((top * top << 160) // below), 2**80)
-    return root if top >= 0 else -root
-
-
-#: score as a function of (true positives, predicted positives, totals), by the name a user gives
-LINKS: dict[str, Link] = {
-    "accuracy": _accuracy,
-    "error": lambda a, s, t: 1 - _accuracy(a, s, t),
-    "precision": lambda a, s, t: _ratio(a, s),
-    "recall": _recall,
-    "specificity": _specificity,
-    "balanced-accuracy": lambda a, s, t: (_recall(a, s, t) + _specificity(a, s, t)) / 2,
-    "f1": _f_beta(1),
-    "f2": _f_beta(4),
-    "jaccard": lambda a, s, t: _ratio(a, s + t.n_positive - a),
-    "cohen-kappa": _kappa,
-    "mcc": _matthews,
-}
 
 
 @attrs.frozen(kw_only=True)
@@ -80,12 +49,29 @@ class ConfusionMetric(ScoredMetric):
     """A metric of hard predictions 0 and 1.
 
     Attributes:
-        link: The score as a function of the counts.
         threshold: Predictions of this value or more count as 1; the host's rule, public.
+        steps_at_ends: Whether the smallest step of the link, for any set, is the first or the last; checked by rule.
     """
 
-    link: Link
-    threshold: float = 0.5
+    rows = Rows.COUNTS
+    steps_at_ends: ClassVar[bool] = False
+    threshold: ClassVar[float] = 0.5
+
+    @abc.abstractmethod
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return the score, exactly: of ``a`` true positives among ``s`` predicted ones; monotone in ``a``."""
+
+    @abc.abstractmethod
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return the library's score of predictions 0 and 1."""
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return the library's own score of the predictions at the threshold."""
+        return float(self.library(labels, (predictions >= self.threshold).astype(np.intp)))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the whole range, 0 to 1: with a class that may be empty, one label decides most ratios."""
+        return 1.0
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return the interval of the number of true positives.
@@ -97,9 +83,290 @@ class ConfusionMetric(ScoredMetric):
             raise ValueError("predictions must be numbers")
         chosen = predictions >= self.threshold
         s = int(np.count_nonzero(chosen))
-        least, most = max(0, s - totals.n_negative), min(s, totals.n_positive)
-        low, high = released.interval(score, _ERROR)
-        fitting = [a for a in range(least, most + 1) if low <= self.link(a, s, totals) <= high]
-        if not fitting:
+        low, high = released.interval(score, _ERROR * max(Fraction(1), abs(score)))
+        first, last = self.counts_between(low, high, s, totals)
+        if first > last:
             raise ValueError("no number of true positives gives this score")
-        return Reading(coefficients=chosen.astype(np.int64), low=Fraction(fitting[0]), high=Fraction(fitting[-1]))
+        return Reading(coefficients=chosen.astype(np.int64), low=Fraction(first), high=Fraction(last))
+
+    def step(self, s: int, totals: Totals) -> Fraction:
+        """Return the smaller of the first and the last step of the link, for sets of ``s`` records, 0 < s < N."""
+        least, most = max(0, s - totals.n_negative), min(s, totals.n_positive)
+        ends = (least, least + 1), (most - 1, most)
+        return min(abs(self.link(b, s, totals) - self.link(a, s, totals)) for a, b in ends)
+
+    def error_bound(self, totals: Totals) -> Fraction:
+        """Return the most by which the library's score is off, and the slack that intervals allow for rounding."""
+        largest = max(Fraction(1), abs(self.link(1, 1, totals)), abs(self.link(0, 1, totals)))
+        return (_ERROR + 4 * UNIT) * largest
+
+    def counts_between(self, low: Fraction, high: Fraction, s: int, totals: Totals) -> tuple[int, int]:
+        """Return the least and the largest count whose score lies between; the first is larger when none does."""
+        least, most = max(0, s - totals.n_negative), min(s, totals.n_positive)
+        if self.link(most, s, totals) >= self.link(least, s, totals):
+            first = _first(lambda a: self.link(a, s, totals) >= low, least, most)
+            return first, _first(lambda a: self.link(a, s, totals) > high, least, most) - 1
+        first = _first(lambda a: self.link(a, s, totals) <= high, least, most)
+        return first, _first(lambda a: self.link(a, s, totals) < low, least, most) - 1
+
+
+def _first(holds: Any, low: int, high: int) -> int:
+    """Return the first of ``low .. high`` for which a monotone condition holds; ``high + 1`` when it never does."""
+    high += 1
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@attrs.frozen(kw_only=True)
+class Accuracy(ConfusionMetric):
+    """The share of records predicted right."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``(n - s + 2a) / N``."""
+        return Fraction(totals.n_negative - s + 2 * a, totals.n_records)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.accuracy_score``."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(labels, hard))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return ``1 / N``, whatever the query."""
+        return 1 / n_records
+
+
+@attrs.frozen(kw_only=True)
+class ErrorRate(Accuracy):
+    """The share of records predicted wrong: zero-one loss, Hamming loss."""
+
+    higher = False
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return one minus the accuracy."""
+        return 1 - Fraction(totals.n_negative - s + 2 * a, totals.n_records)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.zero_one_loss``."""
+        from sklearn.metrics import zero_one_loss
+
+        return float(zero_one_loss(labels, hard))
+
+
+@attrs.frozen(kw_only=True)
+class Precision(ConfusionMetric):
+    """The share of positives among those predicted positive."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``a / s``."""
+        return _ratio(a, s)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.precision_score``."""
+        from sklearn.metrics import precision_score
+
+        return float(precision_score(labels, hard, zero_division=0))
+
+
+@attrs.frozen(kw_only=True)
+class Lift(Precision):
+    """Precision over the share of positives; scikit-learn's precision divided by it."""
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``a N / (s P)``."""
+        return _ratio(a, s) * Fraction(totals.n_records, totals.n_positive)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return scikit-learn's precision over the mean label."""
+        from sklearn.metrics import precision_score
+
+        return float(precision_score(labels, hard, zero_division=0) / labels.mean())
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return N: one positive alone on top is a lift of N."""
+        return float(n_records)
+
+
+@attrs.frozen(kw_only=True)
+class Recall(ConfusionMetric):
+    """The share of positives that are predicted positive."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``a / P``."""
+        return Fraction(a, totals.n_positive)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.recall_score``."""
+        from sklearn.metrics import recall_score
+
+        return float(recall_score(labels, hard, zero_division=0))
+
+
+@attrs.frozen(kw_only=True)
+class Specificity(ConfusionMetric):
+    """The share of negatives that are predicted negative."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``(n - s + a) / n``."""
+        return Fraction(totals.n_negative - s + a, totals.n_negative)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.recall_score`` of class 0."""
+        from sklearn.metrics import recall_score
+
+        return float(recall_score(labels, hard, pos_label=0, zero_division=0))
+
+
+@attrs.frozen(kw_only=True)
+class BalancedAccuracy(ConfusionMetric):
+    """The mean of recall and specificity."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``(a / P + (n - s + a) / n) / 2``."""
+        right = Fraction(totals.n_negative - s + a, totals.n_negative)
+        return (Fraction(a, totals.n_positive) + right) / 2
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.balanced_accuracy_score``."""
+        from sklearn.metrics import balanced_accuracy_score
+
+        return float(balanced_accuracy_score(labels, hard))
+
+
+@attrs.frozen(kw_only=True)
+class Youden(BalancedAccuracy):
+    """Recall plus specificity minus one: balanced accuracy, adjusted for chance."""
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return twice the balanced accuracy minus one."""
+        right = Fraction(totals.n_negative - s + a, totals.n_negative)
+        return Fraction(a, totals.n_positive) + right - 1
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.balanced_accuracy_score``, adjusted."""
+        from sklearn.metrics import balanced_accuracy_score
+
+        return float(balanced_accuracy_score(labels, hard, adjusted=True))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the whole range, -1 to 1."""
+        return 2.0
+
+
+@attrs.frozen(kw_only=True)
+class FBeta(ConfusionMetric):
+    """The weighted harmonic mean of precision and recall.
+
+    Attributes:
+        beta: Weight of recall against precision, positive.
+    """
+
+    steps_at_ends = True
+    beta: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``(1 + b^2) a / (s + b^2 P)``."""
+        square = Fraction(self.beta) ** 2
+        return _ratio((1 + square) * a, s + square * totals.n_positive)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.fbeta_score``."""
+        from sklearn.metrics import fbeta_score
+
+        return float(fbeta_score(labels, hard, beta=self.beta, zero_division=0))
+
+
+@attrs.frozen(kw_only=True)
+class F1(FBeta):
+    """The harmonic mean of precision and recall; the Dice coefficient."""
+
+    beta: float = attrs.field(default=1.0, init=False)
+
+
+@attrs.frozen(kw_only=True)
+class F2(FBeta):
+    """F-beta with beta = 2."""
+
+    beta: float = attrs.field(default=2.0, init=False)
+
+
+@attrs.frozen(kw_only=True)
+class Jaccard(ConfusionMetric):
+    """True positives over all that are positive or predicted so."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``a / (s + P - a)``."""
+        return _ratio(a, s + totals.n_positive - a)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.jaccard_score``."""
+        from sklearn.metrics import jaccard_score
+
+        return float(jaccard_score(labels, hard, zero_division=0))
+
+
+@attrs.frozen(kw_only=True)
+class CohenKappa(ConfusionMetric):
+    """Agreement beyond chance."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return ``(accuracy - chance) / (1 - chance)``."""
+        n = totals.n_records
+        chance = Fraction(s * totals.n_positive + (n - s) * totals.n_negative, n * n)
+        return _ratio(Fraction(totals.n_negative - s + 2 * a, n) - chance, 1 - chance)
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.cohen_kappa_score``."""
+        from sklearn.metrics import cohen_kappa_score
+
+        return float(cohen_kappa_score(labels, hard, labels=[0, 1]))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the whole range, -1 to 1."""
+        return 2.0
+
+
+@attrs.frozen(kw_only=True)
+class Matthews(ConfusionMetric):
+    """The correlation of labels and predictions (phi, MCC)."""
+
+    steps_at_ends = True
+
+    def link(self, a: int, s: int, totals: Totals) -> Fraction:
+        """Return the coefficient to 2**-80: its denominator is a square root."""
+        n = totals.n_records
+        top = a * n - s * totals.n_positive
+        below = s * totals.n_positive * totals.n_negative * (n - s)
+        if below == 0:
+            return Fraction(0)
+        root = Fraction(math.isqrt((top * top << 160) // below), 2**80)
+        return root if top >= 0 else -root
+
+    def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
+        """Return ``sklearn.metrics.matthews_corrcoef``."""
+        from sklearn.metrics import matthews_corrcoef
+
+        return float(matthews_corrcoef(labels, hard))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the whole range, -1 to 1."""
+        return 2.0

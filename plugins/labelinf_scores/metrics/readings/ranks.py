@@ -13,9 +13,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
 
-__all__ = ["RocAuc", "doubled_midranks"]
+__all__ = ["Gini", "RocAuc", "doubled_midranks"]
 
 
 def doubled_midranks(predictions: Floats) -> NDArray[np.int64]:
@@ -33,6 +33,24 @@ class RocAuc(ScoredMetric):
     any order of additions (M12 as corrected).
     """
 
+    rows = Rows.RANKS
+    ties = "trapezoids, that is midranks, as scikit-learn treats them"
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.roc_auc_score``."""
+        from sklearn.metrics import roc_auc_score
+
+        return float(roc_auc_score(labels, predictions))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return 1, the whole range: with one class empty there is no AUC, and what is shown then is the host's own."""
+        return 1.0
+
+    def off(self, totals: Totals, released: Released) -> Fraction:
+        """Return how far a released AUC may be off the exact one."""
+        low, high = released.interval(Fraction(1), (totals.n_records + 6) * UNIT * (1 + released.noise))
+        return max(high - 1, 1 - low)
+
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return an interval of whole numbers for the sum of the positives' doubled midranks.
 
@@ -42,10 +60,37 @@ class RocAuc(ScoredMetric):
         if not np.isfinite(predictions).all():
             raise ValueError("predictions must be finite")
         positive, negative = totals.n_positive, totals.n_negative
-        low, high = released.interval(score, (totals.n_records + 6) * UNIT)
+        off = self.off(totals, released)
+        low, high = score - off, score + off
         factor, shift = 2 * positive * negative, positive * (positive + 1)
         return Reading(
             coefficients=doubled_midranks(predictions),
             low=Fraction(math.ceil(low * factor + shift)),
             high=Fraction(math.floor(high * factor + shift)),
         )
+
+
+@attrs.frozen(kw_only=True)
+class Gini(RocAuc):
+    """Twice the AUC minus one."""
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return ``2 sklearn.metrics.roc_auc_score - 1``."""
+        return 2 * super().score(labels, predictions) - 1
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return the whole range, -1 to 1."""
+        return 2.0
+
+    def off(self, totals: Totals, released: Released) -> Fraction:
+        """Return how far half of one more than it may be off the AUC: half as far, with two more roundings."""
+        low, high = released.interval(Fraction(1), 2 * (totals.n_records + 8) * UNIT * (1 + released.noise))
+        return max(high - 1, 1 - low) / 2
+
+    def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
+        """Return what the AUC tells that it is.
+
+        Raises:
+            ValueError: A prediction is not finite.
+        """
+        return super().reading(predictions, (score + 1) / 2, totals, released)

@@ -1,30 +1,28 @@
-"""The metrics whose answers can be read, by the names users give them."""
+"""The metrics that plugins provide, by the names users give them."""
 
 from __future__ import annotations
 
+from labelinf_core.contracts.components import of_channel
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder, parse
 from labelinf_scores.metrics.readings.base import ScoredMetric
-from labelinf_scores.metrics.readings.counts import LINKS, ConfusionMetric
-from labelinf_scores.metrics.readings.ranks import RocAuc
-from labelinf_scores.metrics.readings.sums import MeanCost, log_costs, squared_costs
 
-__all__ = ["METRICS", "metric"]
-
-METRICS: dict[str, ScoredMetric] = {
-    "roc-auc": RocAuc(),
-    "log-loss": MeanCost(costs=log_costs),
-    "brier": MeanCost(costs=squared_costs),
-    **{name: ConfusionMetric(link=link) for name, link in LINKS.items()},
-}  #: by the name a user gives; an underscore reads as a hyphen
+__all__ = ["metric"]
 
 
-def metric(name: str) -> ScoredMetric:
-    """Return the metric called ``name``.
+def metric(written: str, where: str = "--metric") -> ScoredMetric:
+    """Return the metric that ``written`` describes; an underscore reads as a hyphen.
 
     Raises:
-        InputError: Its answers cannot be read yet.
+        InputError: No plugin provides it, or its answers cannot be read.
     """
-    found = METRICS.get(name.replace("_", "-"))
-    if found is None:
-        raise InputError(f"--metric {name}: no metric of that name can be read; choose {', '.join(METRICS)}.")
-    return found
+    host = Host.load()
+    spec = parse(written, where)
+    name = spec.name.replace("_", "-")
+    known = [item.descriptor.name for item in host.catalogue(Kind.METRIC)]
+    if name not in known:
+        raise InputError(f"{where} {written}: no metric of that name can be read; choose {', '.join(sorted(known))}.")
+    built = Builder(host).build(Kind.METRIC, type(spec)(name, spec.params), where)
+    return of_channel(built, ScoredMetric, "metric", "score")

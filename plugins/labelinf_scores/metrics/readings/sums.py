@@ -1,4 +1,4 @@
-"""Means over the records of a cost per record: log-loss, squared and absolute error of probabilities.
+"""A loss is a metric whose link is the mean: log-loss, Brier score, and every other additive loss.
 
 ``N score = sum_i cost(p_i, 0) + sum_i y_i (cost(p_i, 1) - cost(p_i, 0))``: linear in the labels. Coefficients are real
 numbers; they are held to ``2**-60`` and the interval pays for their rounding.
@@ -6,51 +6,68 @@ numbers; they are held to ``2**-60`` and the interval pays for their rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, ScoredMetric, Totals, exact
+from labelinf_core.contracts.components import Loss, of_channel
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.brier import Brier
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals, exact
 
-__all__ = ["MeanCost", "log_costs", "squared_costs"]
+__all__ = ["BrierScore", "LogLossScore", "MeanLoss"]
 
 _SCALE = 60
 _CLIP = float(np.finfo(np.float64).eps)
 
 
-def log_costs(predictions: Floats) -> tuple[Floats, Floats]:
-    """Return what labels 0 and 1 cost, clipped as scikit-learn clips doubles.
-
-    Raises:
-        ValueError: A prediction is no probability.
-    """
-    _check_probabilities(predictions)
-    inside = np.clip(predictions, _CLIP, 1 - _CLIP)
-    return -np.log(1 - inside), -np.log(inside)
-
-
-def squared_costs(predictions: Floats) -> tuple[Floats, Floats]:
-    """Return the squared errors for labels 0 and 1 (Brier score, mean squared error).
-
-    Raises:
-        ValueError: A prediction is not finite.
-    """
-    if not np.isfinite(predictions).all():
-        raise ValueError("predictions must be finite")
-    return predictions**2, (1 - predictions) ** 2
-
-
 @attrs.frozen(kw_only=True)
-class MeanCost(ScoredMetric):
-    """The mean over the records of a cost, computed in doubles in any order of additions.
+class MeanLoss(ScoredMetric):
+    """The mean over the records of an additive loss, computed in doubles in any order of additions.
 
     Attributes:
-        costs: What labels 0 and 1 cost for every prediction, each correct to eight units in the last place.
+        loss: What is averaged; its costs are correct to eight units in the last place.
     """
 
-    costs: Callable[[Floats], tuple[Floats, Floats]]
+    rows = Rows.COSTS
+    higher = False
+    loss: Loss = attrs.field(factory=LogLoss)
+
+    @property
+    def additive(self) -> AdditiveLoss:
+        """The loss, as this room knows it.
+
+        Raises:
+            InputError: It is another channel's.
+        """
+        return of_channel(self.loss, AdditiveLoss, "loss", "score")
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return the mean, in doubles."""
+        return float(self.additive.score(labels, predictions, make_arithmetic("float64")))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return ``L / N`` without any clip."""
+        return self.additive.span(0.0) / n_records
+
+    def costs(self, predictions: Floats) -> tuple[Floats, Floats]:
+        """Return what labels 0 and 1 cost, clipped as scikit-learn clips doubles.
+
+        Raises:
+            ValueError: A prediction cannot be scored; the message is one clause.
+        """
+        if fault := self.additive.fault(predictions, len(predictions), 2):
+            raise ValueError(fault.rstrip("."))
+        if self.additive.is_log_loss:
+            predictions = np.clip(predictions, _CLIP, 1 - _CLIP)
+        numbers = make_arithmetic("float64")
+        with numbers.context():
+            both = np.asarray(self.additive.costs(numbers.convert(predictions), numbers), dtype=np.float64)
+        return both[:, 0], both[:, 1]
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return an interval for the sum of the differences of costs over the positives, in units of ``2**-60``.
@@ -70,6 +87,27 @@ class MeanCost(ScoredMetric):
         return Reading(coefficients=gaps, low=low * unit - base - slack, high=high * unit - base + slack)
 
 
-def _check_probabilities(predictions: Floats) -> None:
-    if not ((predictions >= 0) & (predictions <= 1)).all():
-        raise ValueError("predictions must be probabilities between 0 and 1")
+@attrs.frozen(kw_only=True)
+class LogLossScore(MeanLoss):
+    """scikit-learn's log-loss."""
+
+    loss: Loss = attrs.field(factory=LogLoss, init=False)
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.log_loss``."""
+        from sklearn.metrics import log_loss
+
+        return float(log_loss(labels, predictions, labels=[0, 1]))
+
+
+@attrs.frozen(kw_only=True)
+class BrierScore(MeanLoss):
+    """scikit-learn's Brier score."""
+
+    loss: Loss = attrs.field(factory=Brier, init=False)
+
+    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.brier_score_loss``."""
+        from sklearn.metrics import brier_score_loss
+
+        return float(brier_score_loss(labels, predictions))

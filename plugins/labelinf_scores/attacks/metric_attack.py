@@ -1,0 +1,206 @@
+"""What attacks on metrics share: a board to ask, what is known of the labels so far, and how answers are read.
+
+An answer is turned into an interval by the metric itself (:meth:`ScoredMetric.reading`), in exact arithmetic. Records
+that are not asked about are *neutral*: they share one coefficient, so that the class totals and what is known already
+leave an interval for the records that are asked about (statement M1; that they share it is checked in every reading,
+never assumed). Labels are written down only where one labelling alone fits; the others stay undecided.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.metrics.readings import Released, Rows
+from labelinf_scores.seen_through import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from labelinf_scores.game.oracle import ScoreOracle
+    from labelinf_scores.game.threat import ScoreThreat
+    from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
+
+__all__ = ["CONDITIONS", "Board", "MetricAttack", "Told", "released"]
+
+CONDITIONS = (
+    "the curator answers every query on the true labels of all records, in order; class totals are public; the library "
+    "computes within the error that the metric states"
+)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Told:
+    """What one answer leaves for the records it asks about: ``low <= sum_j gaps_j y_j <= high``.
+
+    Attributes:
+        gaps: Whole numbers, shape ``(n_asked,)``.
+        low: Lower end, closed.
+        high: Upper end, closed.
+    """
+
+    gaps: NDArray[Any]
+    low: Fraction
+    high: Fraction
+
+    @property
+    def value(self) -> int | None:
+        """The sum, where only one whole number fits."""
+        low, high = math.ceil(self.low), math.floor(self.high)
+        return low if low == high else None
+
+
+@attrs.define(kw_only=True, eq=False)
+class Board:
+    """A metric's oracle, and the labels that are known so far.
+
+    Attributes:
+        oracle: What is asked.
+        metric: What is scored.
+        labels: Shape ``(n_records,)``, :data:`ABSTAIN` where nothing is known yet.
+        contradicted: Whether an answer fitted no labels: what was assumed of the scorer is wrong.
+    """
+
+    oracle: ScoreOracle
+    metric: ScoredMetric
+    labels: NDArray[np.intp]
+    contradicted: bool = False
+
+    @classmethod
+    def of(cls, oracle: ScoreOracle) -> Board:
+        """Start with nothing known but the class totals."""
+        metric = oracle.threat.metric
+        if metric is None:
+            raise TypeError("attacks on metrics are played on metrics")
+        return cls(oracle=oracle, metric=metric, labels=np.full(oracle.threat.n_records, ABSTAIN, dtype=np.intp))
+
+    @property
+    def totals(self) -> Totals:
+        """The class totals."""
+        return self.oracle.threat.totals
+
+    @property
+    def unknown(self) -> NDArray[np.intp]:
+        """Places of the labels that are not known."""
+        return np.flatnonzero(self.labels == ABSTAIN)
+
+    @property
+    def known(self) -> NDArray[np.intp]:
+        """Places of the labels that are known."""
+        return np.flatnonzero(self.labels != ABSTAIN)
+
+    def ask(self, predictions: NDArray[np.float64], asked: NDArray[np.intp]) -> Told | None:
+        """Ask one query about the records at ``asked``; None when it was not answered.
+
+        Raises:
+            ValueError: The answer fits no labels, or a record that is not asked about has a coefficient of its own.
+        """
+        try:
+            answer = self.oracle.query(predictions)
+        except QueryRefusedError:
+            return None
+        threat = self.oracle.threat
+        reading = self.metric.reading(predictions, Fraction(float(answer)), self.totals, released(threat))
+        return self.told(reading, asked)
+
+    def told(self, reading: Reading, asked: NDArray[np.intp]) -> Told:
+        """Return what a reading leaves for the records at ``asked``.
+
+        Raises:
+            ValueError: A record that is neither known nor asked about has a coefficient of its own.
+        """
+        known, coefficients = self.known, reading.coefficients
+        rest = self.labels == ABSTAIN
+        rest[asked] = False
+        others = coefficients[rest]
+        base = int(others[0]) if others.size else 0
+        if (others != base).any():
+            raise ValueError("records that are not asked about must share one coefficient")
+        found = self.labels[known]
+        apart = int((coefficients[known] * found).sum()) + base * (self.totals.power(1) - int(found.sum()))
+        return Told(gaps=coefficients[asked] - base, low=reading.low - apart, high=reading.high - apart)
+
+    def settle(self, places: NDArray[np.intp], labels: NDArray[np.int64] | Sequence[int]) -> None:
+        """Write labels down, and the last one, which the totals give."""
+        self.labels[places] = labels
+        left = self.unknown
+        if left.size == 1:
+            value = self.totals.power(1) - int(self.labels.sum()) + ABSTAIN
+            if not 0 <= value < len(self.totals.counts):
+                raise ValueError("the labels that were read do not have the class totals")
+            self.labels[left] = value
+
+    def guess(self, evidence: dict[str, Any]) -> Guess:
+        """Return what is known, and what it cost."""
+        decided = int((self.labels != ABSTAIN).sum())
+        found: dict[str, Any] = {"labels decided": decided, **evidence}
+        if self.contradicted:
+            found["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
+        if self.oracle.spent:
+            found["labels per query"] = decided / self.oracle.spent
+        return Guess(labels=self.labels.copy(), evidence=found)
+
+
+def released(threat: ScoreThreat) -> Released:
+    """Return how far a released score may be off the computed one; its rounding is bounded noise."""
+    return Released(noise=Fraction(threat.noise_bound))
+
+
+class MetricAttack(ScoreAttack):
+    """An attack on metrics that allow its rows.
+
+    Attributes:
+        rows: The rows it asks.
+    """
+
+    rows: ClassVar[Rows]
+
+    def reads(self, metric: ScoredMetric | None) -> bool:
+        """Whether the metric allows its rows."""
+        return metric is not None and metric.rows is self.rows
+
+    def lacks(self, threat: ScoreThreat) -> str:
+        """It needs true labels behind every score, and an error with a bound."""
+        if clause := unreadable(threat):
+            return clause
+        if threat.label_keep < 1 or threat.magnification != 1:
+            return "needs the true labels behind every score"
+        if max(threat.prior) == 1:
+            return "there is one class only"
+        if not math.isfinite(threat.noise_bound):
+            return "the noise has no bound that is known"
+        return self.too_coarse(threat)
+
+    def too_coarse(self, threat: ScoreThreat) -> str:
+        """Say why no label stands out from the error; empty when one does."""
+        return ""
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Play until every label is known, the budget is spent, or an answer fits no labels."""
+        board = Board.of(oracle)
+        try:
+            self.play(board)
+        except QueriesExhaustedError:
+            pass
+        except ValueError:
+            board.contradicted = True
+        promise = self.promise(oracle.threat)
+        sure = promise is not None and promise.certified
+        return board.guess({"recovery": "certified" if sure else "decided where one labelling fits"})
+
+    def play(self, board: Board) -> None:
+        """Ask, and settle what the answers decide.
+
+        Raises:
+            ValueError: An answer fits no labels.
+        """
+        raise NotImplementedError
