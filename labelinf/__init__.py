@@ -64,7 +64,7 @@ def matrix(
             notebook, or a name as on the command line.
         queries: The adversary's budget; unlimited when omitted.
         channel: Which game; the one that the attacks and defences belong to when omitted.
-        attacks: The channel's strongest when omitted.
+        attacks: The strongest that fit, of all that are installed, when omitted; ``"all"`` among them is every one.
         defences: What is compared; a list among them is a pipeline, from the curator outward.
         trials: How often every cell is played.
         seed: What all randomness is derived from.
@@ -78,26 +78,25 @@ def matrix(
     import numpy as np
 
     from labelinf_core.cli.game import channel_spec
+    from labelinf_core.evaluator.choice import STRONGEST
     from labelinf_core.evaluator.executors import InProcess
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.evaluator.run import run
     from labelinf_core.evaluator.store import Store
     from labelinf_core.evaluator.suite import Matrix, Suite
-    from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder, Spec
 
     builder = Builder(Host.load())
     chosen = {"channel": channel, "scorer": _named(scorer), "queries": queries, "loss": None, "defences": defences}
     game = channel_spec(builder.host, chosen, attacks)
-    played = attacks or builder.host.find(Kind.CHANNEL, game.name).load().strongest()
     with tempfile.TemporaryDirectory() as directory:
         labels = Path(directory) / "labels.npy"
         np.save(labels, np.asarray(y))
         table = Matrix(
             labels=[Spec("npy", {"path": str(labels)})],
-            attacks=list(played),
+            attacks=list(attacks) or [STRONGEST],
             defences=list(defences),
             channel=game.name,
             settings=dict(game.params),

@@ -398,8 +398,15 @@ class Channel(abc.ABC):
     inert: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
-    def strongest(cls) -> tuple[str, ...]:
-        """Return the attacks to play when a user names none, as specs; none by default."""
+    def strongest(cls, threat: ThreatModel | None = None) -> tuple[str, ...]:
+        """Return the attacks of this room that may be the strongest, as specs, the one to try first first.
+
+        Args:
+            threat: What they would meet; when omitted, all that may be the strongest under any threat model.
+
+        Returns:
+            ``()``, the default: any may be. What is not named is left out where something that is named fits.
+        """
         return ()
 
     @classmethod

@@ -12,6 +12,7 @@ else: whoever holds that record can replay the run byte for byte, nobody else ca
 
 from __future__ import annotations
 
+import enum
 import hashlib
 import hmac
 import secrets
@@ -26,7 +27,17 @@ from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 K = TypeVar("K", "Cell", "LabelFacts")
 
-__all__ = ["Cell", "LabelFacts", "Plan", "Shown", "digest_of", "new_key"]
+__all__ = ["Cell", "LabelFacts", "Plan", "Role", "Shown", "digest_of", "new_key"]
+
+
+class Role(enum.IntEnum):
+    """Why a cell stands in a plan. Where two tables ask for the same cell, the smaller role wins."""
+
+    NAMED = 0
+    """The suite names its attack: it is played."""
+
+    CANDIDATE = 1
+    """It is played where its attack is among the strongest."""
 
 
 @attrs.frozen(kw_only=True)
@@ -66,6 +77,7 @@ class Cell:
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
         lost: Why it cannot be played, when planning has found out that a plugin's part of it cannot be had.
+        role: Why it stands in the plan.
     """
 
     channel: str
@@ -78,11 +90,17 @@ class Cell:
     content: str = attrs.field(eq=False, default="", repr=False)
     public: bool = attrs.field(eq=False, default=False)
     lost: str = attrs.field(eq=False, default="")
+    role: Role = attrs.field(eq=False, default=Role.NAMED)
 
     @property
     def written(self) -> tuple[str, ...]:
         """The defences as records write them: the empty pipeline has a name too."""
         return self.defences or (NO_DEFENCE,)
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """What an attack meets: the same for all that play against one line of defences."""
+        return (self.channel, self.digest, *self.written)
 
     @property
     def game(self) -> tuple[str, ...]:
@@ -145,6 +163,7 @@ class Plan:
         measures: What every channel measures beside the share of labels recovered, by the channel's name.
         counts_only: Names of the channels whose threat model reads class counts only.
         fresh_order: Names of the channels that play the labels in a fresh random order.
+        installed: How many attacks are installed for every channel, by its name.
         key: Secret of the run, in hexadecimal digits; empty when all labels are public.
         bounds: Distributions that provide bounds: all of them are asked about every cell.
         left_out: What the suite asks for and a plugin's fault keeps out, as sentences.
@@ -159,6 +178,7 @@ class Plan:
     measures: Mapping[str, tuple[Measure, ...]] = attrs.field(factory=dict)
     counts_only: tuple[str, ...] = ()
     fresh_order: tuple[str, ...] = ()
+    installed: Mapping[str, int] = attrs.field(factory=dict)
     key: str = attrs.field(default="", repr=False)
     bounds: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()

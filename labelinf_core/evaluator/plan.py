@@ -14,7 +14,8 @@ import attrs
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Channel, LabelSet, Measure
 from labelinf_core.contracts.errors import InputError, LabelinfError, NameConflictError, PluginError
-from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Shown, digest_of, new_key
+from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
+from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
@@ -42,9 +43,11 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
     cells: dict[str, Cell] = {}
     for index, matrix in enumerate(suite.matrix):
         for cell in planner.cells(matrix, f"{place}: matrix[{index}]"):
-            cells.setdefault(cell.id, cell)
+            if cell.id not in cells or cell.role < cells[cell.id].role:
+                cells[cell.id] = cell
     if planner.faults or not cells:
         raise InputError("\n".join(dict.fromkeys([*planner.faults, *planner.left_out])))
+    homes = [item.descriptor.channel for item in builder.host.catalogue(Kind.ATTACK)]
     plan = Plan(
         title=suite.title,
         trials=suite.trials,
@@ -54,6 +57,7 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         environment=_environment(),
         measures=planner.measures,
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
+        installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
         fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order is True),
         bounds=tuple(sorted({item.plugin.distribution for item in builder.host.catalogue(Kind.BOUND)})),
         left_out=tuple(dict.fromkeys(planner.left_out)),
@@ -71,7 +75,7 @@ def only(plan: Plan, patterns: Sequence[str]) -> Plan:
     Raises:
         InputError: Nothing matches.
     """
-    kept = tuple(cell for cell in plan.cells if any(_matches(cell, pattern) for pattern in patterns))
+    kept = tuple(_named(cell, patterns) for cell in plan.cells if any(_matches(cell, text) for text in patterns))
     if not kept:
         names = dict.fromkeys(
             itertools.chain.from_iterable((c.shown.attack, *(c.shown.defences or [NO_DEFENCE])) for c in plan.cells)
@@ -79,6 +83,13 @@ def only(plan: Plan, patterns: Sequence[str]) -> Plan:
         raise InputError(f"no cell matches {' or '.join(map(repr, patterns))}; the suite has {', '.join(names)}.")
     used = {cell.digest for cell in kept}
     return attrs.evolve(plan, cells=kept, labels=tuple(item for item in plan.labels if item.digest in used))
+
+
+def _named(cell: Cell, patterns: Sequence[str]) -> Cell:
+    """Return a cell whose attack is asked for by name as one that is played in any case."""
+    attacks = (pattern.partition("/")[0] for pattern in patterns)
+    asked = any(text != "*" and _any_matches((cell.shown.attack,), text) for text in attacks)
+    return attrs.evolve(cell, role=Role.NAMED) if asked else cell
 
 
 @attrs.define(kw_only=True)
@@ -102,7 +113,7 @@ class _Planner:
         home = self._home(matrix, where)
         channels = self._points(Kind.CHANNEL, Spec(home, _parsed(matrix.settings)), f"{where}.channel") if home else []
         sources = self._each(Kind.LABELS, matrix.labels, f"{where}.labels")
-        attacks = self._each(Kind.ATTACK, matrix.attacks, f"{where}.attacks", home)
+        attacks = list(self._attacks(matrix, f"{where}.attacks", home))
         pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
         for kind, spec in [*((Kind.CHANNEL, item) for item in channels), *((Kind.LABELS, item) for item in sources)]:
             if (kind, str(spec)) in self.lost:
@@ -112,9 +123,20 @@ class _Planner:
         loaded = [(source, self._load(source, f"{where}.labels")) for source in sources]
         if self.faults:
             return
-        for chosen, (source, facts), pipeline, attack in itertools.product(channels, loaded, pipelines, attacks):
+        for chosen, (source, facts), pipeline, (attack, role) in itertools.product(
+            channels, loaded, pipelines, attacks
+        ):
             if facts is not None:
-                yield self._cell(chosen, source, facts, attack, pipeline)
+                yield attrs.evolve(self._cell(chosen, source, facts, attack, pipeline), role=role)
+
+    def _attacks(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Spec, Role]]:
+        """Yield the attacks that are named, and those that are installed where all or the strongest of them are."""
+        named = [item for item in matrix.attacks if item not in (STRONGEST, ALL)]
+        yield from ((spec, Role.NAMED) for spec in self._each(Kind.ATTACK, named, where, home))
+        if home and {STRONGEST, ALL} & set(map(str, matrix.attacks)):
+            role = Role.NAMED if ALL in matrix.attacks else Role.CANDIDATE
+            for spec in installed(self.builder, home):
+                yield from ((point, role) for point in self._points(Kind.ATTACK, spec, where))
 
     def _home(self, matrix: Matrix, where: str) -> str:
         """Return the channel of a table and remember it; empty, and a fault, when it cannot be told."""

@@ -33,6 +33,7 @@ from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
+from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Implied, Status, Trial, to_json
 from labelinf_core.plugin.descriptors import Kind
@@ -218,6 +219,7 @@ class Bench:
             message=refusal,
             promise=found[0] if found else None,
             blind=attack.blind is True,
+            place=place(self.builder, parse(cell.channel, "cell").name, cell.attack, threat),
         )
 
     def _known(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:

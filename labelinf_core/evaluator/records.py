@@ -52,6 +52,7 @@ class Implied:
         baseline: Accuracy of the majority guess.
         promise: What the attack is certain of, if anything.
         blind: Whether the attack guesses without looking at anything.
+        place: Where it stands among those that may be the strongest, from 0; None: it is not known to be one of them.
         ceilings: What no attack can exceed.
         bounds: Every line that the theory has on this threat model.
         threat: The plain facts of the threat model (numbers and words).
@@ -65,6 +66,7 @@ class Implied:
     baseline: float = 0.0
     promise: Promise | None = None
     blind: bool = False
+    place: int | None = None
     ceilings: tuple[Ceiling, ...] = ()
     bounds: tuple[BoundValue, ...] = ()
     threat: Mapping[str, Any] = attrs.field(factory=dict)

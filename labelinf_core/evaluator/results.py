@@ -10,6 +10,7 @@ from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge, left_to_gain
 from labelinf_core.evaluator import alarms, placebo, statistics
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
+from labelinf_core.evaluator.choice import Field, choose
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
 from labelinf_core.specs import parse
@@ -30,6 +31,7 @@ class CellResult:
         exact: Share of those trials in which every label was recovered.
         verdict: Observed against implied.
         measures: What the channel measures beside the share of labels.
+        field: Of how many attacks this one is among the strongest; None for a cell that is played alone.
     """
 
     cell: Cell
@@ -40,6 +42,7 @@ class CellResult:
     exact: Interval | None
     verdict: Verdict
     measures: tuple[Measure, ...] = ()
+    field: Field | None = None
 
     @property
     def played(self) -> tuple[Trial, ...]:
@@ -80,7 +83,7 @@ class Results:
 
     Attributes:
         plan: What was run.
-        cells: Every cell, in the order of the plan.
+        cells: Every cell that is played, in the order of the plan.
     """
 
     plan: Plan
@@ -120,12 +123,15 @@ def summarise(store: Store) -> Results:
 
 def _results(store: Store) -> Iterator[CellResult]:
     labels = {facts.digest: facts for facts in store.plan.labels}
-    trials = {cell.id: store.trials(cell.id) for cell in store.plan.cells}
+    known = {cell.id: store.implied(cell.id) or Implied(status=Status.PENDING) for cell in store.plan.cells}
+    fields = choose(store.plan, known)
+    cells = [cell for cell in store.plan.cells if cell.id in fields]
+    trials = {cell.id: store.trials(cell.id) for cell in cells}
     void = placebo.void_verdicts(trials)
-    for cell in store.plan.cells:
-        implied = store.implied(cell.id) or Implied(status=Status.PENDING)
-        result = result_of(cell, labels[cell.digest], implied, trials[cell.id], len(store.plan.cells), void)
-        yield attrs.evolve(result, measures=store.plan.measures.get(parse(cell.channel, "channel").name, ()))
+    for cell in cells:
+        result = result_of(cell, labels[cell.digest], known[cell.id], trials[cell.id], len(cells), void)
+        measures = store.plan.measures.get(parse(cell.channel, "channel").name, ())
+        yield attrs.evolve(result, measures=measures, field=fields[cell.id])
 
 
 def result_of(

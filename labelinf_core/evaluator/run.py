@@ -1,9 +1,10 @@
 """Runs a plan on an executor and keeps everything in a record; what the record has already is not done again.
 
-First every cell says what is known of it; a mistake of the user's is found here, before anything is played. Then the
-trials are played in rounds, so that every cell has one trial before any has two. A cell whose trial hangs or crashes
-is given up: later trials of it are not played, and those that were in flight do not count. So the results are the
-same for any number of workers.
+First every cell says what is known of it; a mistake of the user's is found here, before anything is played. That also
+settles which attacks play where the suite names none (:mod:`labelinf_core.evaluator.choice`). Then the trials are
+played in rounds, so that every cell has one trial before any has two. A cell whose trial hangs or crashes is given up:
+later trials of it are not played, and those that were in flight do not count. So the results are the same for any
+number of workers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan
+from labelinf_core.evaluator.choice import choose, in_turn, settled
 from labelinf_core.evaluator.executors import Executor, Imply, Play
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
@@ -102,16 +104,16 @@ def is_complete(plan: Plan, store: Store) -> bool:
 
 def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
     without = store.left_out()
-    cells = [cell for cell in _by_plugins(plan) if not store.knows(cell.id)]
+    cells = sorted(in_turn(plan.cells), key=lambda turn: _plugins(turn[0]))
     for asking in ("", *plan.bounds):
-        for cell in cells:
-            if asking not in cell.versions:
+        for cell, before in cells:
+            if asking not in cell.versions and not store.knows(cell.id) and not settled(cell, before, store.implied):
                 yield Imply(cell=cell, asking=asking, without=without)
 
 
-def _by_plugins(plan: Plan) -> list[Cell]:
-    """Return the cells so that one plugin's are together: a worker that ran its code plays no others."""
-    return sorted(plan.cells, key=lambda cell: sorted(cell.versions))
+def _plugins(cell: Cell) -> list[str]:
+    """Return what to sort cells by so that one plugin's are together: a worker that ran its code plays no others."""
+    return sorted(cell.versions)
 
 
 def _bystanders(plan: Plan, cell: Cell) -> tuple[str, ...]:
@@ -138,7 +140,8 @@ def _merged(parts: dict[str, Implied]) -> Implied:
 def _unplayed(plan: Plan, store: Store) -> Iterator[Play]:
     """Yield the trials to play, round by round, looking at the record anew before each."""
     without = store.left_out()
-    cells = _by_plugins(plan)
+    chosen = choose(plan, {cell.id: known for cell in plan.cells if (known := store.implied(cell.id))})
+    cells = sorted((cell for cell in plan.cells if cell.id in chosen), key=_plugins)
     for trial in range(plan.trials):
         for cell in cells if trial % 2 == 0 else reversed(cells):
             if store.wants(cell.id, trial):

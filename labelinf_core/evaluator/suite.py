@@ -11,6 +11,9 @@
     loss = "log-loss"
     scorer = ["sklearn", "float32"]
 
+``attacks`` may be left out: ``"strongest"``, the default, plays for every line of defences the strongest attacks that
+fit, of all that are installed; ``"all"`` plays every one. A list of attacks is a restriction, and a report says so.
+
 A defence that is itself a list is a pipeline, from the curator outward; the empty one, no defence, is written ``none``.
 Keys that are not listed in :class:`Matrix` are settings of the channel. A list where one value is expected is a grid.
 """
@@ -27,6 +30,7 @@ import attrs
 from cattrs.errors import ClassValidationError
 
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.evaluator.choice import STRONGEST
 from labelinf_core.evaluator.strangers import code_in, refusal
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import faults, parse, strict_converter
@@ -43,14 +47,14 @@ class Matrix:
 
     Attributes:
         labels: Label sources.
-        attacks: Attacks.
+        attacks: Attacks; ``"strongest"`` and ``"all"`` among them stand for installed ones.
         defences: Defences; an item that is a list is a pipeline, from the curator outward.
         channel: Name of the channel; empty for the one that the attacks and defences belong to.
         settings: Fields of the channel (loss, scorer, queries, ...).
     """
 
     labels: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
-    attacks: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
+    attacks: list[Any] = attrs.field(factory=lambda: [STRONGEST], validator=attrs.validators.min_len(1))
     defences: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
     channel: str = ""
     settings: dict[str, Any] = attrs.field(factory=dict)

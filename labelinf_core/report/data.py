@@ -125,6 +125,7 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "ceilings": [_guarantee(ceiling) for ceiling in result.implied.ceilings],
         "notes": result.implied.notes,
         "verdict": result.verdict.value,
+        "strongest_of": attrs.asdict(result.field) if result.field else None,
         "outcomes": None if cell.digest in told else [_outcome(result, at) for at in range(len(result.trials))],
     }
 

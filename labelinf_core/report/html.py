@@ -85,7 +85,7 @@ def _board(results: Results, board: Board) -> dict[str, Any]:
 
 
 def _heading(pipeline: str, cells: list[CellResult]) -> str:
-    told = asides.stands(cells)
+    told = "; ".join(filter(None, (asides.stands(cells), str(cells[0].field or ""))))
     return f"{pipeline} ({told})" if told else pipeline
 
 

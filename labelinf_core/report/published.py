@@ -106,10 +106,16 @@ def count_bits(n_records: int, n_classes: int) -> float:
 def _bits(cells: list[CellResult], plan: Plan, facts: LabelFacts) -> float:
     """Count: the class counts once, which cover the theory and the cells in fresh order; every other cell in full."""
     kept = [result for result in cells if not _fresh(result, plan)]
-    pipelines = {(result.cell.channel, result.cell.defences): result.implied for result in kept}
-    costs = sum(_SHARE + _NUMBER * len(implied.utility) for implied in pipelines.values())
+    pipelines = {(result.cell.channel, result.cell.defences): result for result in kept}
+    costs = sum(_SHARE + _NUMBER * len(result.implied.utility) + _choice_bits(result) for result in pipelines.values())
     played = sum(_cell_bits(result, plan.trials) for result in kept)
     return count_bits(facts.n_records, len(facts.class_names)) + costs + played
+
+
+def _choice_bits(result: CellResult) -> float:
+    """Count what the attacks on a line of defences can tell where they were chosen: which play, and how many fit."""
+    field = result.field
+    return field.known + math.log2(field.known + 1) if field is not None and field.chosen else 0.0
 
 
 def _cell_bits(result: CellResult, trials: int) -> float:

@@ -57,6 +57,8 @@ def _print_board(results: Results, board: Board, console: Console) -> None:
         console.print(Text(pipeline, style="bold underline"))
         if told := asides.stands(cells):
             console.print(Text(f"  {told}", style="dim"))
+        if cells[0].field is not None:
+            console.print(Text(f"  {cells[0].field}", style="dim"))
         console.print(block(ranked(cells), board, sources, console.width))
     if needs := _noise(board, sources):
         console.print()
@@ -97,7 +99,7 @@ def _matrix(
     for name, row in rows.items():
         table.add_row(words.heading(attacks[name], first), *(_entry(result) for result in row))
     table.add_section()
-    table.add_row("worst", *(_entry(ranked(cells)[0]) for cells in by_pipeline.values()), style="bold")
+    table.add_row("worst known", *(_entry(ranked(cells)[0]) for cells in by_pipeline.values()), style="bold")
     if any(failures := [failed(cells) for cells in by_pipeline.values()]):
         table.add_row("attacks that failed", *(str(number or "") for number in failures), style="yellow")
     table.add_section()
@@ -125,6 +127,7 @@ def _legend(board: Iterable[CellResult]) -> Text:
     note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
     if all(len(result.trials) <= 1 for result in board):
         note += "; one trial shows no spread between trials"
+    note += "".join(f"\n{told}" for told in words.choice(board))
     return text.append(note, style="dim")
 
 

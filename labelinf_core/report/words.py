@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Interval, Verdict
@@ -14,6 +15,7 @@ from labelinf_core.specs import parse
 __all__ = [
     "STYLES",
     "attack",
+    "choice",
     "contradiction",
     "count",
     "duration",
@@ -105,6 +107,19 @@ def incomplete(results: Results) -> str:
     if not results.left:
         return ""
     return f"incomplete: {results.left} of {len(results.cells) * results.plan.trials} games are still to be played"
+
+
+def choice(cells: Iterable[CellResult]) -> Iterator[str]:
+    """Say of how many attacks the strongest is the strongest: once for all lines of defences, or for those that differ.
+
+    Nothing is said of cells that were played alone.
+    """
+    fields = [field for result in cells if (field := result.field) is not None]
+    if any(field.chosen for field in fields):
+        most = max(field.known for field in fields)
+        yield f"attacks: the strongest that fit, chosen for every line of defences from {most} installed"
+    for field in dict.fromkeys(field for field in fields if not field.chosen):
+        yield f"attacks: {field}"
 
 
 def verdict(result: CellResult) -> str:

@@ -66,12 +66,12 @@ def scorer(
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
-    from labelinf_scores.audit.scorer import strongest
+    from labelinf_scores.audit.strongest import shipped
 
     builder = Builder(load_host(blocks))
     data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "breast-cancer", column), "--labels").load()
     say = (lambda line: None) if as_json else click.echo
-    report = _audited(scorer, data, builder, attack_list(strongest()["attacks"], attacks, also), queries, seed, say)
+    report = _audited(scorer, data, builder, attack_list(shipped()["attacks"], attacks, also), queries, seed, say)
     if as_json:
         click.echo(_as_json(report))
     context.exit(_status(report, max_labels_per_query))
@@ -109,10 +109,11 @@ def _audited(
 
     from labelinf_core.contracts.errors import InputError
     from labelinf_scores.audit.advice import smallest_changes
-    from labelinf_scores.audit.scorer import audit_scorer, findings_of, strongest
+    from labelinf_scores.audit.scorer import audit_scorer, findings_of
+    from labelinf_scores.audit.strongest import shipped
     from labelinf_scores.game.scorers import make_scorer
 
-    losses = _losses(builder, strongest()["losses"])
+    losses = _losses(builder, shipped()["losses"])
     made = make_scorer(scorer, next(iter(losses.values())), data.n_classes)
     rng = np.random.default_rng(seed)
     findings = findings_of(made, data, losses, rng)

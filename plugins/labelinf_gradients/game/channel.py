@@ -29,6 +29,7 @@ from labelinf_core.contracts.components import (
 )
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled
 from labelinf_gradients.game.effects import Batched, GradientFacts, LabelFamily, Mixed, Smoothed
@@ -45,6 +46,21 @@ from labelinf_gradients.game.gradient import (
 from labelinf_gradients.game.networks import Activation
 
 __all__ = ["GradientChannel", "cosine", "matched"]
+
+_STRONGEST = (
+    "exact-solver",
+    "known-features",
+    "last-bias",
+    "hidden-bias",
+    "defence-aware",
+    "zero-mask",
+    "own-samples",
+    "matched-filter",
+    "rank-one-likelihood",
+    "dictionary-counts",
+    "idlg",
+)
+_ON_BATCHES = ("joint-recovery", "sample-by-sample", "moment-counts", "ilrg", "llg", "rlg")
 
 _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
@@ -98,6 +114,12 @@ class GradientChannel(Channel):
     features_public: bool = False
     auxiliary: int = attrs.field(default=200, validator=_not_negative)
     precision: str = attrs.field(default="float32", validator=attrs.validators.in_(("float32", "float64")))
+
+    @classmethod
+    def strongest(cls, threat: ThreatModel | None = None) -> tuple[str, ...]:
+        """Return the attacks of which each is the strongest somewhere; those on batches where there is one."""
+        one = isinstance(threat, GradientThreat) and threat.batch == 1
+        return _STRONGEST if one else (*_STRONGEST, *_ON_BATCHES)
 
     @classmethod
     def measures(cls) -> tuple[Measure, ...]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from typing import Any
 
 import attrs
@@ -36,7 +34,7 @@ from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 
-__all__ = ["Leak", "audit_scorer", "findings_of", "strongest"]
+__all__ = ["Leak", "audit_scorer", "findings_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -74,11 +72,6 @@ class Leak:
     def contradicts(self) -> bool:
         """Whether it fell short of what the probe made theory expect, so that the probe must have been wrong."""
         return self.expected and self.accuracy is not None and not self.exact
-
-
-def strongest() -> dict[str, list[str]]:
-    """Return the shipped lists: ``attacks`` to play and ``losses`` to recognise."""
-    return tomllib.loads((files("labelinf_scores.audit") / "strongest.toml").read_text(encoding="utf-8"))
 
 
 def findings_of(

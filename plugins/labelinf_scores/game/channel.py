@@ -69,11 +69,11 @@ class ScoreChannel(Channel):
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
     @classmethod
-    def strongest(cls) -> tuple[str, ...]:
-        """Return the shipped list."""
-        from labelinf_scores.audit.scorer import strongest
+    def strongest(cls, threat: ThreatModel | None = None) -> tuple[str, ...]:
+        """Return what of the shipped list can gain something from ``threat`` that the others cannot."""
+        from labelinf_scores.audit.strongest import attacks
 
-        return tuple(strongest()["attacks"])
+        return attacks(threat if isinstance(threat, ScoreThreat) else None)
 
     @classmethod
     def measures(cls) -> tuple[Measure, ...]:

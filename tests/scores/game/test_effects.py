@@ -18,7 +18,7 @@ from labelinf_core.evaluator.play import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.scorer import strongest
+from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
@@ -121,7 +121,7 @@ def test_nothing_is_bounded_or_promised_beside_an_unknown_stage(stage: ScoreDefe
     assert math.isinf(threat.sensitivity)
 
 
-@pytest.mark.parametrize("attack", ["majority", *strongest()["attacks"], "powers-blocks", "prime-blocks", "doubling"])
+@pytest.mark.parametrize("attack", ["majority", *shipped()["attacks"], "powers-blocks", "prime-blocks", "doubling"])
 def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -> None:
     played = BUILDER.build(Kind.ATTACK, attack, "test")
     data = attrs.evolve(LABELS, labels=np.arange(12) % 2)

@@ -1,0 +1,59 @@
+"""The strongest attacks of the score channel: the list that ships, and what of it is worth playing where."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Callable
+from importlib.resources import files
+
+from labelinf_privacy.noise.laplace import Laplace
+from labelinf_scores.game.threat import ScoreThreat
+
+__all__ = ["attacks", "shipped"]
+
+
+@functools.cache
+def shipped() -> dict[str, list[str]]:
+    """Return the shipped list: ``losses`` and ``attacks``, as specs."""
+    loaded: dict[str, list[str]] = tomllib.loads((files(__package__) / "strongest.toml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
+    """Return the attacks that may be the strongest under ``threat``, or under any, the one to try first first.
+
+    Left out is what was made for a defence that does not stand there, and then only does slower what others do.
+    """
+    listed = tuple(shipped()["attacks"])
+    if threat is None or not threat.known:
+        return listed
+    return tuple(spec for spec in listed if _MADE_FOR.get(spec.partition("(")[0], _anything)(threat))
+
+
+def _anything(threat: ScoreThreat) -> bool:
+    return True
+
+
+def _draws_labels_anew(threat: ScoreThreat) -> bool:
+    """Against fresh noise on the score, least squares over many designs gains more than asking again does."""
+    return threat.facts.label_fresh or threat.scored_fresh
+
+
+def _noisy_or_coarse(threat: ScoreThreat) -> bool:
+    """Where every bit of a score of all records shows, several labels are read from each."""
+    return threat.step > 0 or not (threat.facts.silent and threat.facts.whole)
+
+
+def _beyond_laplace(threat: ScoreThreat) -> bool:
+    """Of Laplace's sampler all bits are weighed, not the units of doubles alone."""
+    return not any(isinstance(noise.model, Laplace) for noise in threat.noise)
+
+
+_MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
+    "averaging": _draws_labels_anew,
+    "camouflage": lambda threat: threat.refuses,
+    "class-counts": lambda threat: not threat.ordered,
+    "hadamard": _noisy_or_coarse,
+    "ulp-grid": _beyond_laplace,
+}
