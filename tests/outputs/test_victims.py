@@ -98,9 +98,9 @@ def test_the_recipe_and_a_seed_reach_a_factory(home: Any) -> None:
     ("name", "message"),
     [
         ("nonsense", r"'nonsense' must be one of mlp, .* or your own module:factory"),
-        ("no_such_module:Model", "cannot be imported: ModuleNotFoundError"),
-        ("numpy:no_such", "cannot be imported: AttributeError"),
-        ("math:pi", "is not a class or a function"),
+        ("no_such_module:Model", "cannot be imported: there is no module 'no_such_module'"),
+        ("numpy:no_such", "cannot be imported: it raised AttributeError"),
+        ("math:pi", "is not a function"),
     ],
 )
 def test_an_unknown_victim_is_one_sentence(name: str, message: str) -> None:
@@ -123,9 +123,9 @@ def test_soft_targets_for_a_victim_that_takes_labels_only_are_one_sentence() -> 
 @pytest.mark.parametrize(
     ("method", "body", "message"),
     [
-        ("__init__", RuntimeError("no licence"), "cannot be made: RuntimeError: no licence"),
-        ("fit", RuntimeError("out of memory"), "raised RuntimeError in fit: out of memory"),
-        ("predict_proba", RuntimeError("gone"), "raised RuntimeError: gone"),
+        ("__init__", RuntimeError("no licence"), r"cannot be made: it raised RuntimeError\.$"),
+        ("fit", RuntimeError("out of memory"), r"raised RuntimeError in fit\.$"),
+        ("predict_proba", RuntimeError("gone"), r"raised RuntimeError in its prediction\.$"),
         ("predict_proba", np.zeros((2, 5)), r"predicted an array of shape \(2, 5\)"),
         ("predict_proba", np.full((2, 2), np.nan), "or one with NaN"),
     ],

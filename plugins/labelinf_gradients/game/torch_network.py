@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.specs.own_code import own_function
 from labelinf_gradients.game.networks import Layer
 
 __all__ = ["TorchNetwork", "import_torch", "load"]
@@ -55,8 +56,9 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
     torch = import_torch(f"network {target!r}")
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
+        make = own_function(target, "network")
         try:
-            made = getattr(importlib.import_module(module_name), name)(n_inputs, n_classes)
+            made = make(n_inputs, n_classes)
         # The user's code may raise anything at all.
         except Exception as error:
             raise InputError(f"network {target!r} cannot be made: {type(error).__name__}: {error}.") from error

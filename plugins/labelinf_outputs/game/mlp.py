@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-__all__ = ["Mlp"]
+__all__ = ["LEARNING_RATE", "Mlp"]
 
 Weights = list[NDArray[np.float32]]
 
-_LEARNING_RATE = 3e-3
+LEARNING_RATE = 3e-3
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -117,7 +117,7 @@ class _Pass:
 
 def _adam(weights: Weights, gradients: Weights, moments: list[Weights], step: int) -> None:
     """Take one step in place."""
-    rate = np.float32(_LEARNING_RATE * math.sqrt(1 - _BETA_2**step) / (1 - _BETA_1**step))
+    rate = np.float32(LEARNING_RATE * math.sqrt(1 - _BETA_2**step) / (1 - _BETA_1**step))
     for weight, gradient, first, second in zip(weights, gradients, *moments, strict=True):
         first += np.float32(1 - _BETA_1) * (gradient - first)
         second += np.float32(1 - _BETA_2) * (gradient * gradient - second)

@@ -8,7 +8,6 @@ True`` as they are; anybody else gets every record once per class, weighted, whe
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.specs.own_code import own_function
 from labelinf_outputs.game.training import Predictor, Recipe, Trained, TrainingTask
 
 __all__ = ["VICTIMS", "Victim", "make_victim"]
@@ -61,9 +61,9 @@ class Victim:
             _fit(model, task.features, targets)
         except InputError as error:
             raise InputError(f"victim {self.target!r} {error}") from error
-        # Somebody's model may raise anything at all.
+        # Somebody's model may raise anything at all, and what it says may hold the labels it is handed.
         except Exception as error:
-            raise InputError(f"victim {self.target!r} raised {type(error).__name__} in fit: {error}.") from error
+            raise InputError(f"victim {self.target!r} raised {type(error).__name__} in fit.") from error
         fitted = _Fitted(target=self.target, model=model, n_classes=task.n_classes)
         return Trained(model=fitted, targets=task.targets)
 
@@ -80,7 +80,7 @@ class Victim:
         try:
             return self.factory(**given)
         except Exception as error:
-            raise InputError(f"victim {self.target!r} cannot be made: {type(error).__name__}: {error}.") from error
+            raise InputError(f"victim {self.target!r} cannot be made: it raised {type(error).__name__}.") from error
 
 
 @attrs.frozen(kw_only=True)
@@ -98,7 +98,7 @@ class _Fitted(Predictor):
                 self.model.predict_log_proba(features) if logs else self.model.predict_proba(features), dtype=float
             )
         except Exception as error:
-            raise InputError(f"victim {self.target!r} raised {type(error).__name__}: {error}.") from error
+            raise InputError(f"victim {self.target!r} raised {type(error).__name__} in its prediction.") from error
         known = np.asarray(getattr(self.model, "classes_", np.arange(self.n_classes)), dtype=np.intp)
         if answer.shape != (len(features), known.size) or np.isnan(answer).any():
             raise InputError(
@@ -140,15 +140,6 @@ def make_victim(name: str) -> Victim:
         InputError: It is neither a known name nor a ``module:factory`` that can be imported.
     """
     target = VICTIMS.get(name, name)
-    module, colon, attribute = target.partition(":")
-    if not colon:
+    if ":" not in target:
         raise InputError(f"victim {name!r} must be one of {', '.join(VICTIMS)} or your own module:factory.")
-    try:
-        factory = importlib.import_module(module)
-        for part in attribute.split("."):
-            factory = getattr(factory, part)
-    except Exception as error:
-        raise InputError(f"victim {name!r} cannot be imported: {type(error).__name__}: {error}.") from error
-    if not callable(factory):
-        raise InputError(f"victim {name!r} is not a class or a function.")
-    return Victim(target=name, factory=factory)
+    return Victim(target=name, factory=own_function(target, "victim"))

@@ -27,7 +27,7 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_scores.arithmetic.objects import as_objects
+from labelinf_scores.arithmetic.objects import GmpyFormat, as_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,12 +38,9 @@ T = TypeVar("T")
 
 DEFAULT_BITS = 256  #: precision of an answer whose query did not ask for any
 
-_log = np.frompyfunc(gmpy2.log, 1, 1)
-_exp = np.frompyfunc(gmpy2.exp, 1, 1)
-
 
 @attrs.frozen(kw_only=True)
-class Exact:
+class Exact(GmpyFormat):
     """Rationals, and reals of ``bits`` significant bits between e**-7.4e8 and e**7.4e8 (gmpy2's exponent range).
 
     Attributes:
@@ -75,25 +72,10 @@ class Exact:
         with self.context():
             return np.asarray(_exact(as_objects(values)))
 
-    def log(self, values: Any) -> Any:
-        """Natural logarithm, rounded to nearest."""
-        with self.context():
-            return _log(values)
-
-    def exp(self, values: Any) -> Any:
-        """Exponential, rounded to nearest."""
-        with self.context():
-            return _exp(values)
-
     def total(self, values: NDArray[Any]) -> Any:
         """Sum: exact of rationals, rounded at every step of reals."""
         with self.context():
             return sum(values.tolist(), start=gmpy2.mpq(0))
-
-    def mean(self, values: NDArray[Any]) -> Any:
-        """Sum, divided by the length."""
-        with self.context():
-            return self.total(values) / len(values)
 
     def total_log(self, values: NDArray[Any]) -> Any:
         """Sum of the logarithms as one logarithm of the product."""

@@ -1,15 +1,18 @@
-"""Arrays of Python and gmpy2 numbers."""
+"""Arrays of Python and gmpy2 numbers, and what the formats that gmpy2 computes in have in common."""
 
 from __future__ import annotations
 
+import abc
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+import gmpy2
 import numpy as np
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_objects"]
+__all__ = ["GmpyFormat", "as_objects"]
 
 
 def as_objects(values: Any) -> NDArray[Any]:
@@ -19,3 +22,32 @@ def as_objects(values: Any) -> NDArray[Any]:
 
 
 _plain = np.frompyfunc(lambda value: value.item() if isinstance(value, np.generic) else value, 1, 1)
+_log = np.frompyfunc(gmpy2.log, 1, 1)
+_exp = np.frompyfunc(gmpy2.exp, 1, 1)
+
+
+class GmpyFormat(abc.ABC):
+    """Numbers in object arrays, rounded as a gmpy2 context says."""
+
+    @abc.abstractmethod
+    def context(self) -> AbstractContextManager[object]:
+        """Return the gmpy2 context."""
+
+    @abc.abstractmethod
+    def total(self, values: NDArray[Any]) -> Any:
+        """Return the sum."""
+
+    def log(self, values: Any) -> Any:
+        """Natural logarithm, rounded to nearest."""
+        with self.context():
+            return _log(values)
+
+    def exp(self, values: Any) -> Any:
+        """Exponential, rounded to nearest."""
+        with self.context():
+            return _exp(values)
+
+    def mean(self, values: NDArray[Any]) -> Any:
+        """The sum, divided by the length."""
+        with self.context():
+            return self.total(values) / len(values)

@@ -20,7 +20,7 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_scores.arithmetic.objects import as_objects
+from labelinf_scores.arithmetic.objects import GmpyFormat, as_objects
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["BFLOAT16", "FLOAT16", "SmallFloat"]
 
 _round = np.frompyfunc(gmpy2.mpfr, 1, 1)
-_log = np.frompyfunc(gmpy2.log, 1, 1)
-_exp = np.frompyfunc(gmpy2.exp, 1, 1)
 
 
 @attrs.frozen(kw_only=True)
-class SmallFloat:
+class SmallFloat(GmpyFormat):
     """A binary floating-point format with subnormal numbers.
 
     Attributes:
@@ -70,25 +68,10 @@ class SmallFloat:
         with self.context():
             return np.asarray(_round(as_objects(values)))
 
-    def log(self, values: Any) -> Any:
-        """Natural logarithm, rounded to nearest."""
-        with self.context():
-            return _log(values)
-
-    def exp(self, values: Any) -> Any:
-        """Exponential, rounded to nearest."""
-        with self.context():
-            return _exp(values)
-
     def total(self, values: NDArray[Any]) -> Any:
         """Sum from first to last, rounded at every step."""
         with self.context():
             return functools.reduce(operator.add, values.tolist(), gmpy2.mpfr(0))
-
-    def mean(self, values: NDArray[Any]) -> Any:
-        """Sum from first to last, divided by the length."""
-        with self.context():
-            return self.total(values) / len(values)
 
     def total_log(self, values: NDArray[Any]) -> Any:
         """Sum of the rounded logarithms."""

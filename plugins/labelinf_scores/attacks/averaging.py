@@ -18,11 +18,10 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.effects import Supposed
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered, blocks, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
 from labelinf_scores.plans.sizing import typical_error
@@ -95,13 +94,7 @@ def _mean_excess(shrunk: list[PowersDesign], block: slice, oracle: ScoreOracle) 
     None when no answer came.
     """
     size, weighted, gains = block.stop - block.start, 0, 0.0
-    for design in shrunk:
-        try:
-            total = design.probe.total(oracle, block.start, design.rows[:size])
-        except QueriesExhaustedError:
-            break
-        except QueryRefusedError:
-            continue
+    for design, total in answered(shrunk, lambda design: design.ask(oracle, block)):
         gain = design.tau / shrunk[0].tau
         with design.probe.ledger():
             weighted += gain * (total - sum(design.costs[:size].min(axis=1).tolist()))

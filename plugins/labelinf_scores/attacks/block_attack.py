@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.constructions.weights import Code
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.block_plan import Block, BlockPlanner, decode_blocks
 
@@ -97,18 +98,15 @@ def _ask(
 ) -> Iterator[tuple[Block, NDArray[np.intp]]]:
     """Ask about all blocks, then decode all answers."""
     neutral = np.tile(planner.rows.neutral.prediction, (planner.threat.n_records, 1))
-    asked, scores = [], []
-    for block in plan:
+
+    def ask(block: Block) -> Any:
         sent = neutral.copy()
         sent[block.records] = planner.predictions(block)
-        try:
-            scores.append(oracle.query(sent, precision=ROW_BITS))
-        except QueriesExhaustedError:
-            break
-        except QueryRefusedError:
-            continue
-        asked.append(block)
-    yield from zip(asked, decode_blocks(asked, scores), strict=True)
+        return oracle.query(sent, precision=ROW_BITS)
+
+    found = list(answered(plan, ask))
+    asked = [block for block, _ in found]
+    yield from zip(asked, decode_blocks(asked, [score for _, score in found]), strict=True)
 
 
 def _ask_adaptively(

@@ -18,9 +18,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach, tells_nothing
@@ -65,13 +64,8 @@ def _count(probe: Probe, oracle: ScoreOracle, k: int, repeats: int) -> float:
     costs = probe.costs(row[None])[0]
     other = costs[(k + 1) % len(costs)]
     answers = []
-    for _ in range(repeats):
-        try:
-            total = probe.total(oracle, 0, np.tile(row, (probe.threat.n_records, 1)))
-        except QueriesExhaustedError:
-            break
-        except QueryRefusedError:
-            continue
+    rows = np.tile(row, (probe.threat.n_records, 1))
+    for _, total in answered(range(repeats), lambda _: probe.total(oracle, 0, rows)):
         with probe.ledger():
             answers.append(float((total - probe.threat.n_records * other) / (costs[k] - other)))
     if not answers:

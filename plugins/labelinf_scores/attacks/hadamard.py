@@ -22,13 +22,12 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.message_passing import posterior_logits
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_plan import SignPlan
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
@@ -139,14 +138,11 @@ def _ask(
     indices: NDArray[np.intp],
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Ask row after row; return those that were answered, and the answers."""
-    answered: list[tuple[int, float]] = []
     ways = np.zeros(plan.rows.threat.n_records, dtype=np.intp)
-    for index in indices.tolist():
+
+    def ask(index: int) -> float:
         ways[records] = matrix.row(index)[: len(records)] * flips
-        try:
-            answered.append((index, plan.rows.ask(oracle, ways)))
-        except QueriesExhaustedError:
-            break
-        except QueryRefusedError:
-            continue
-    return np.array([index for index, _ in answered], dtype=np.intp), np.array([answer for _, answer in answered])
+        return plan.rows.ask(oracle, ways)
+
+    found = list(answered(indices.tolist(), ask))
+    return np.array([index for index, _ in found], dtype=np.intp), np.array([answer for _, answer in found])

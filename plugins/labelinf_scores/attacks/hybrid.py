@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.certified import evidence_of, mismatch, promise_of
 from labelinf_scores.certificates.row_costs import ROW_BITS
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.hybrid_group import Group, HybridQuery
 from labelinf_scores.plans.hybrid_plan import HybridPlanner
@@ -116,13 +116,11 @@ def _queries(plan: _Plan) -> Iterator[HybridQuery]:
 def _ask(oracle: ScoreOracle, planner: HybridPlanner, group: Group, bits: NDArray[np.intp]) -> None:
     """Ask all queries of a group and write down the bits; those that need a missing answer stay -1."""
     weighed = []
-    for query in group.queries:
-        try:
-            score = oracle.query(planner.predictions(group, query.weighing), precision=ROW_BITS)
-        except QueriesExhaustedError:
-            return
-        except QueryRefusedError:
-            continue
+
+    def ask(query: HybridQuery) -> Any:
+        return oracle.query(planner.predictions(group, query.weighing), precision=ROW_BITS)
+
+    for query, score in answered(group.queries, ask):
         bits[query.weighing.private], answer = query.decode(score)
         weighed.append(answer)
     if len(weighed) == len(group.queries):

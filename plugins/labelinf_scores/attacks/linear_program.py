@@ -8,6 +8,7 @@ limits: with four queries per label, uniform noise of a whole L / sqrt(N) is not
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows
 
@@ -72,17 +72,10 @@ class LinearProgram(ScoreAttack):
         self, rows: SignRows, queries: int, oracle: ScoreOracle, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         n = oracle.threat.n_records
-        design, answers = [], []
-        for _ in range(queries):
-            signs = rng.choice(np.array([-1, 1]), n)
-            try:
-                answers.append(rows.ask(oracle, signs))
-            except QueriesExhaustedError:
-                break
-            except QueryRefusedError:
-                continue
-            design.append(signs)
-        if not answers:
+        plan = (rng.choice(np.array([-1, 1]), n) for _ in range(queries))
+        found = list(answered(plan, functools.partial(rows.ask, oracle)))
+        if not found:
             return np.full(n, rows.bias)
-        fitted = fit_signs(np.array(design), np.array(answers), self.norm(oracle.threat))
+        design, answers = map(np.array, zip(*found, strict=True))
+        fitted = fit_signs(design, answers, self.norm(oracle.threat))
         return np.asarray(np.arctanh(fitted.clip(-_SURE, _SURE)) + rows.bias)

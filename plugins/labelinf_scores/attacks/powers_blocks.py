@@ -14,17 +14,17 @@ Example, with base 3 for the vectors exactly as printed::
 
 from __future__ import annotations
 
+import functools
 import math
 
 import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.superincreasing import greedy_decode
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered, blocks, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.powers_design import PowersDesign, no_powers
 
@@ -66,16 +66,9 @@ class PowersBlocks(ScoreAttack):
         design = self.design(threat)
         costs = design.costs.tolist()
         scored = np.full(threat.n_records, -1)
-        for block in blocks(threat.n_records, design.n_labels):
-            size = block.stop - block.start
-            try:
-                total = design.probe.total(oracle, block.start, design.rows[:size])
-            except QueriesExhaustedError:
-                break
-            except QueryRefusedError:
-                continue
+        for block, total in answered(blocks(threat.n_records, design.n_labels), functools.partial(design.ask, oracle)):
             with design.probe.ledger():
-                scored[block] = greedy_decode(costs[:size], total)
+                scored[block] = greedy_decode(costs[: block.stop - block.start], total)
         return Guess(
             labels=likeliest_labels(certainly(scored, threat), threat),
             evidence={

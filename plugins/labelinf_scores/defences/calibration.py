@@ -1,13 +1,20 @@
-"""What the calibrated noise defences share: the sensitivity they need."""
+"""What the calibrated noise defences share: the sensitivity they need, and the budget that answers share."""
 
 from __future__ import annotations
 
+import abc
 import math
 
+import numpy as np
+
 from labelinf_core.contracts.errors import InputError
+from labelinf_privacy.noise.grid import GridNoise
+from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
+from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["finite_sensitivity"]
+__all__ = ["CalibratedNoise", "finite_sensitivity"]
 
 
 def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
@@ -27,3 +34,30 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     # Where nobody bounds the errors of the arithmetic, noise is calibrated without them, and certifies nothing.
     computed = facts.computed_apart(facts.magnification, facts.jump)
     return computed if math.isfinite(computed) else facts.sensitivity
+
+
+class CalibratedNoise(ScoreDefence):
+    """Score noise of the scale that label-DP asks for, and the budget that ``queries`` answers share."""
+
+    epsilon: float
+    delta: float = 0.0
+    queries: int
+
+    @abc.abstractmethod
+    def model(self, threat: ScoreThreat) -> GridNoise:
+        """Return the noise, calibrated to the span of the stages nearer to the scorer.
+
+        Raises:
+            InputError: The loss is not clipped, so that no finite scale will do.
+        """
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        """The calibrated noise is what is public; see :meth:`model`."""
+        noise = Added(model=self.model(threat))
+        if not self.queries:
+            return (noise,)
+        return (noise, Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon, delta=self.delta))
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return an active defence that adds the calibrated noise."""
+        return ScoreNoise(model=self.model(threat)).start(threat, rng)

@@ -9,22 +9,18 @@ from __future__ import annotations
 import math
 
 import attrs
-import numpy as np
 
 from labelinf_privacy.noise.grid import fine_step
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import gaussian_mu
-from labelinf_scores.defences.calibration import finite_sensitivity
-from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
-from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
+from labelinf_scores.defences.calibration import CalibratedNoise, finite_sensitivity
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["GaussianDp"]
 
 
 @attrs.frozen(kw_only=True)
-class GaussianDp(ScoreDefence):
+class GaussianDp(CalibratedNoise):
     """Score noise of the Gaussian scale that label-DP asks for.
 
     Stage: the answer; it stands for ``score-noise(model=grid-gaussian(...))``. Guarantee:
@@ -40,25 +36,9 @@ class GaussianDp(ScoreDefence):
     delta: float = attrs.field(default=1e-6, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
-        """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
-
-        Raises:
-            InputError: The loss is not clipped, so that no finite scale will do.
-        """
-        return (Added(model=self._model(threat)), *self._budget())
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that adds the calibrated noise."""
-        return ScoreNoise(model=self._model(threat)).start(threat, rng)
-
-    def _model(self, threat: ScoreThreat) -> GridGaussian:
+    def model(self, threat: ScoreThreat) -> GridGaussian:
+        """Calibrate to the span of the stages nearer to the scorer."""
         distance = finite_sensitivity(threat, "Gaussian")
         grid = GridGaussian(step=fine_step(distance))
         wider = math.sqrt(max(1, self.queries)) * float(grid.moved(distance)) * grid.step
         return attrs.evolve(grid, scale=wider / gaussian_mu(self.epsilon, self.delta))
-
-    def _budget(self) -> tuple[Budgeted, ...]:
-        if not self.queries:
-            return ()
-        return (Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon, delta=self.delta),)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import attrs
-import numpy as np
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid import fine_step
 from labelinf_privacy.noise.grid_laplace import GridLaplace
-from labelinf_scores.defences.calibration import finite_sensitivity
-from labelinf_scores.defences.score_noise import ScoreNoise
-from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
-from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
+from labelinf_scores.defences.calibration import CalibratedNoise, finite_sensitivity
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["LaplaceDp"]
 
 
 @attrs.frozen(kw_only=True)
-class LaplaceDp(ScoreDefence):
+class LaplaceDp(CalibratedNoise):
     """Score noise of the Laplace scale that label-DP asks for.
 
     Stage: the answer; it stands for ``score-noise(model=grid-laplace(...))``. Guarantee: pure label-DP with
@@ -33,26 +29,12 @@ class LaplaceDp(ScoreDefence):
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
-    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
-        """Calibrate to the span of the stages nearer to the scorer; the calibrated noise is what is public.
-
-        Raises:
-            InputError: The loss is not clipped, so that no finite scale will do.
-        """
-        return (Added(model=self._model(threat)), *self._budget())
-
-    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        """Return an active defence that adds the calibrated noise."""
-        return ScoreNoise(model=self._model(threat)).start(threat, rng)
-
-    def _model(self, threat: ScoreThreat) -> GridLaplace:
+    def model(self, threat: ScoreThreat) -> GridLaplace:
+        """Calibrate to the span of the stages nearer to the scorer."""
         distance = finite_sensitivity(threat, "Laplace")
         grid = GridLaplace(step=fine_step(distance))
         moved = float(grid.moved(distance)) * grid.step
         return attrs.evolve(grid, scale=max(1, self.queries) * moved / self.epsilon)
-
-    def _budget(self) -> tuple[Budgeted, ...]:
-        return (Budgeted(queries=self.queries, shared=True, epsilon=self.epsilon),) if self.queries else ()
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:

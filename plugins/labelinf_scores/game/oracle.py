@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Attack, Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
@@ -19,7 +19,10 @@ from labelinf_scores.game.threat import ScoreThreat, score_threat
 if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
 
-__all__ = ["ScoreAttack", "ScoreOracle", "blocks", "needed_queries"]
+__all__ = ["ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 class ScoreOracle:
@@ -118,6 +121,18 @@ class ScoreAttack(Attack, abc.ABC):
 def needed_queries(n_records: int, labels_per_query: int) -> int:
     """Queries that ``n_records`` labels take at ``labels_per_query`` each."""
     return -(-n_records // labels_per_query)
+
+
+def answered(plan: Iterable[T], ask: Callable[[T], A]) -> Iterator[tuple[T, A]]:
+    """Yield what is planned with its answer, until the budget is spent; what is refused is passed over."""
+    for item in plan:
+        try:
+            answer = ask(item)
+        except QueriesExhaustedError:
+            return
+        except QueryRefusedError:
+            continue
+        yield item, answer
 
 
 def blocks(n_records: int, labels_per_query: int) -> Sequence[slice]:

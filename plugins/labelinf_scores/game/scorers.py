@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import warnings
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.specs.own_code import own_function
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
@@ -160,17 +160,7 @@ class ImportedScorer:
         Raises:
             InputError: It cannot be imported or is not callable.
         """
-        module, _, name = target.partition(":")
-        try:
-            function = importlib.import_module(module)
-            for part in name.split("."):
-                function = getattr(function, part)
-        # The user's module may raise anything when it is imported.
-        except Exception as error:
-            raise InputError(f"scorer {target!r} cannot be imported: {_missing(error)}.") from error
-        if not callable(function):
-            raise InputError(f"scorer {target!r} is not a function.")
-        return cls(target=target, function=function)
+        return cls(target=target, function=own_function(target, "scorer"))
 
     @property
     def facts(self) -> ScorerFacts:
@@ -200,13 +190,6 @@ class ImportedScorer:
         if not math.isfinite(value):
             raise InputError(f"scorer {self.target!r} returned a number that is not finite.")
         return value
-
-
-def _missing(error: Exception) -> str:
-    """Say why an import failed; other words than those of the import system may hold what the module had read."""
-    if isinstance(error, ModuleNotFoundError):
-        return f"there is no module {error.name!r}"
-    return f"it raised {type(error).__name__}"
 
 
 def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:

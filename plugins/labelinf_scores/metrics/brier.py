@@ -1,4 +1,4 @@
-"""A loss for the contract checks, so that the core needs no plugin to check one."""
+"""The Brier score of two classes, as scikit-learn computes it: exact where its argument is."""
 
 from __future__ import annotations
 

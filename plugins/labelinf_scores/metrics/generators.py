@@ -5,8 +5,6 @@ A generator is called as ``phi(x, numbers)`` with an array x of the arithmetic `
 
 from __future__ import annotations
 
-import functools
-import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from labelinf_scores.arithmetic import Arithmetic
 
-__all__ = ["GENERATORS", "Function", "import_function"]
+__all__ = ["GENERATORS", "Function"]
 
 Function = Callable[[Any, "Arithmetic"], Any]
 
@@ -44,22 +42,3 @@ GENERATORS: dict[str, tuple[Function, Function]] = {
     "square": (_square, _square_slope),
     "entropy": (_entropy, _entropy_slope),
 }  #: the generators with a name: squared error, and the log-loss as a Bregman divergence
-
-
-@functools.cache
-def import_function(target: str) -> Function:
-    """Import ``module:function``.
-
-    Raises:
-        ValueError: It cannot be imported or is not a function.
-    """
-    module, _, name = target.partition(":")
-    try:
-        function = getattr(importlib.import_module(module), name)
-    # The user's module may raise anything when it is imported.
-    except Exception as error:
-        raise ValueError(f"{target!r} cannot be imported: {type(error).__name__}: {error}") from error
-    if not callable(function):
-        raise ValueError(f"{target!r} must be a function phi(x, numbers)")
-    found: Function = function
-    return found

@@ -19,6 +19,7 @@ from labelinf_scores.plans.sizing import expected_error, spans, tells_nothing
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from labelinf_scores.game.oracle import ScoreOracle
     from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PowersDesign", "is_unlimited", "no_powers"]
@@ -102,6 +103,10 @@ class PowersDesign:
     def widest(self) -> float:
         """Span of the widest row."""
         return self.unit / 2 * units(self.n_labels, self.threat.n_classes)
+
+    def ask(self, oracle: ScoreOracle, block: slice) -> Any:
+        """Ask about a block of records and return the noisy sum of their costs; see :meth:`Probe.total`."""
+        return self.probe.total(oracle, block.start, self.rows[: block.stop - block.start])
 
     @functools.cached_property
     def probe(self) -> Probe:

@@ -19,7 +19,7 @@ import attrs
 import gmpy2
 import numpy as np
 
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.certificates.error import present_error
@@ -29,7 +29,7 @@ from labelinf_scores.decoders.divisibility import exponents
 from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.rounding import exponential, nearest_integer
 from labelinf_scores.decoders.squarefree import closest_squarefree_printed
-from labelinf_scores.game.oracle import blocks
+from labelinf_scores.game.oracle import answered, blocks
 from labelinf_scores.metrics.shapes import columns
 
 if TYPE_CHECKING:
@@ -192,14 +192,9 @@ def read_blocks(oracle: ScoreOracle, queries: Sequence[PrimeQuery], decoder: str
         The class that each record was scored with, -1 where it is not known, shape ``(n_records,)``.
     """
     scored = np.full(oracle.threat.n_records, -1, dtype=np.intp)
-    for block in blocks(len(scored), queries[0].n_labels):
+    plan = blocks(len(scored), queries[0].n_labels)
+    for block, answers in answered(plan, lambda block: [query.ask(oracle, block) for query in queries]):
         count = block.stop - block.start
-        try:
-            answers = [query.ask(oracle, block) for query in queries]
-        except QueriesExhaustedError:
-            break
-        except QueryRefusedError:
-            continue
         found = [query.read(answer, count, decoder) for query, answer in zip(queries, answers, strict=True)]
         scored[block] = np.max(found, axis=0)
     return scored

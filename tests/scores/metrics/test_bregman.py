@@ -60,8 +60,11 @@ def test_ones_own_generator_is_imported(generators: str) -> None:
         ("bregman(generator=cosh)", "generator='cosh' must be square, entropy or module:function"),
         ("bregman(generator='a:b')", "derivative='' must be module:function beside a generator of one's own"),
         ("bregman(derivative='a:b')", "derivative='a:b' must be module:function beside a generator of one's own"),
-        ("bregman(generator='absent:phi', derivative='absent:slope')", "'absent:phi' cannot be imported: ModuleNot"),
-        ("bregman(generator='math:pi', derivative='math:sin')", r"'math:pi' must be a function phi\(x, numbers\)"),
+        (
+            "bregman(generator='absent:phi', derivative='absent:slope')",
+            "'absent:phi' cannot be imported: there is no",
+        ),
+        ("bregman(generator='math:pi', derivative='math:sin')", r"'math:pi' is not a function"),
     ],
 )
 def test_a_bad_generator_is_one_sentence(written: str, message: str) -> None:
