@@ -99,7 +99,21 @@ class Board:
         Raises:
             InputError: Something cannot be used, the board exists, or it proves less than its target.
         """
-        policy, state, source = read_policy(path), State.of(path), words or SystemWords()
+        return cls.begin(path, read_policy(path), clock=clock, words=words)
+
+    @classmethod
+    def open(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+        """Open a board that was begun.
+
+        Raises:
+            InputError: It was not begun, or what it was begun with has changed since.
+        """
+        return cls.resume(path, read_policy(path), clock=clock, words=words)
+
+    @classmethod
+    def begin(cls, path: Path, policy: Policy, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+        """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
+        state, source = State.of(path), words or SystemWords()
         labels = read_labels(path, policy.board)
         if state.ledger.exists():
             raise InputError(f"{state.ledger} exists. A board is begun once; labelinf guard status shows it.")
@@ -113,16 +127,12 @@ class Board:
         np.savez(packed, public=public, ids=_digest(labels.ids))
         write_private(state.split, packed.getvalue())
         Ledger.create(state.ledger, state.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
-        return cls.open(path, clock=clock, words=words)
+        return cls.resume(path, policy, clock=clock, words=words)
 
     @classmethod
-    def open(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
-        """Open a board that was begun.
-
-        Raises:
-            InputError: It was not begun, or what it was begun with has changed since.
-        """
-        policy, state = read_policy(path), State.of(path)
+    def resume(cls, path: Path, policy: Policy, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+        """Open a board whose policy is at hand."""
+        state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
         with np.load(state.split, allow_pickle=False) as kept:
             public, ids = kept["public"], kept["ids"]

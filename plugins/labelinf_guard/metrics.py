@@ -181,21 +181,21 @@ class LogLoss:
 
 @attrs.frozen(kw_only=True)
 class Brier:
-    """Mean squared distance between the probabilities and the label, summed over the classes."""
+    """Half the mean squared distance between a row and its label's corner, as scikit-learn has it for two classes."""
 
     classes_predicted: ClassVar[bool] = False
     minimise: ClassVar[bool] = True
     low: ClassVar[Fraction] = Fraction(0)
-    high: ClassVar[Fraction] = Fraction(2)
+    high: ClassVar[Fraction] = Fraction(1)
 
     def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
         """Costs on a grid, added as integers."""
         own = rows[np.arange(labels.size), labels]
-        return _mean(np.clip((rows**2).sum(axis=1) - 2 * own + 1, 0, 2))
+        return _mean(np.clip(((rows**2).sum(axis=1) + 1) / 2 - own, 0, 1))
 
     def move(self, n: int, n_classes: int) -> Fraction:
-        """``2 / n``, and the roundings of two costs."""
-        return Fraction(2 * _GRID + 2, _GRID * n)
+        """``1 / n``, and the roundings of two costs."""
+        return Fraction(_GRID + 2, _GRID * n)
 
 
 METRICS: dict[str, Any] = {

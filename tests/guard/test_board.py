@@ -159,7 +159,7 @@ def test_shipped_metrics_of_probabilities() -> None:
     assert float(metric_named("log-loss", {}).score(labels, rows, 3)) == pytest.approx(
         -np.log(clipped).mean(), abs=1e-10
     )
-    brier = ((rows - np.eye(3)[labels]) ** 2).sum(axis=1).mean()
+    brier = ((rows - np.eye(3)[labels]) ** 2).sum(axis=1).mean() / 2
     assert float(metric_named("brier", {}).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
     two = np.round(rows[:, :1], 1)
     auc = metrics.roc_auc_score(labels > 0, two[:, 0])

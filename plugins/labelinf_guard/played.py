@@ -1,0 +1,210 @@
+"""The deployed board as a defence of the score channel: every attack on scores plays the very code that a host runs.
+
+Each game begins a board of its own, in a directory of its own, on a clock that stands still. A query becomes a file;
+the file is parsed, numbered, scored, settled and answered by :class:`labelinf_guard.board.Board`, through the same
+method that a service calls; a refusal is a refused query. What the certificate of that board prints is the ceiling of
+the cell, so that an attack above it is a contradiction.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.components import Knob
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_guard.board import Answer, Board
+from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.clock import StepClock
+from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
+from labelinf_guard.metrics import Brier, LogLoss
+from labelinf_guard.policy import BoardPart, BudgetPart, Policy, PublicPart, ReleasePart, TargetPart
+from labelinf_guard.release import FINE
+from labelinf_guard.terms import Sizes, scale_of, terms_of
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
+from labelinf_privacy.words import SeededWords
+from labelinf_scores.game.curator import ActiveDefence, Ask, Query, ScoreDefence
+from labelinf_scores.game.effects import (
+    Added,
+    Budgeted,
+    Clipped,
+    Moved,
+    Refusing,
+    Rounded,
+    RowSums,
+    Sampled,
+    ScoreEffect,
+)
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.brier import Brier as SquaredError
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+
+__all__ = ["GuardedBoard"]
+
+_COST = 2.0**-40  #: costs are multiples of it
+
+
+@attrs.frozen(kw_only=True)
+class GuardedBoard(ScoreDefence):
+    """A board of ``labelinf guard`` that scores log-loss or the squared error, alone between the labels and the world.
+
+    Stage: all of them. Guarantee: the board's own certificate, for class counts that are known. Utility: that of its
+    rounding, its noise and its public subset.
+
+    Attributes:
+        share: Of the labels that are public, in (0, 1].
+        decimals: Of an answer.
+        noise: Deviation of the rounded normal noise, in units of the score.
+        bits: Of all answers together; -1: not limited.
+        answers: Submissions of all teams together.
+        rule: How answers are predicted: ``near`` or ``uniform``.
+        clip: Of the log-loss.
+    """
+
+    share: float = attrs.field(default=1.0, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
+    decimals: int = attrs.field(default=3, validator=[attrs.validators.ge(0), attrs.validators.le(6)])
+    noise: float = attrs.field(default=0.0, validator=attrs.validators.ge(0))
+    bits: float = attrs.field(default=-1.0, validator=attrs.validators.ge(-1))
+    answers: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
+    rule: str = attrs.field(default="near", validator=attrs.validators.in_(("near", "uniform")))
+    clip: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        """Return a board that begins with the first query."""
+        return _Playing(self._policy(threat), rng)
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        """What a board does to a score, in the channel's words.
+
+        Raises:
+            InputError: The loss is none that boards score, or something stands nearer to the scorer.
+        """
+        if threat.effects:
+            raise InputError("guarded-board scores the labels itself: put nothing before it.")
+        size, metric = self._sizes(threat).public, self._metric(threat)
+        told: list[ScoreEffect] = [RowSums()]
+        if isinstance(metric, LogLoss):
+            told.insert(0, Clipped(epsilon=self.clip))
+        if size < threat.n_records:
+            told.append(Sampled(size=size))
+        told.append(Moved(bound=_COST, blind=True))  # costs of what is scored, on a grid: nothing hidden is seen
+        if self.noise:
+            move = float(metric.move(size, threat.n_classes))
+            told.append(Added(model=GridGaussian(scale=self.noise, step=move / FINE), sticky=True))
+        queries = self.answers
+        if self.bits >= 0:  # after so many some may still be answered, and none must be
+            queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))
+            told.append(Refusing())
+        return (*told, Rounded(step=10.0**-self.decimals), Budgeted(queries=queries, shared=True))
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        """The sentence of the certificate about gain, over the majority guess: there are no features here."""
+        found = self.certificate(threat)
+        if found.void:
+            return ()
+        return (
+            Ceiling(
+                accuracy=min(1.0, threat.baseline + found.now),
+                statement="labelinf theory, guard, B4, B6 and B9",
+                conditions=f"{'; '.join(found.arithmetic())}; labels in random order, class counts known and charged",
+            ),
+        )
+
+    def certificate(self, threat: ThreatModel) -> Certificate:
+        """Return what the board proves of so many labels."""
+        policy = attrs.evolve(self._policy(threat), target=TargetPart(perfect=threat.baseline, accept_void=True))
+        bits = self.bits if self.bits >= 0 else math.inf
+        if self.rule == "uniform":
+            bits = min(bits, self.answers * self._worst(threat) / MILLIBITS)
+        return certify(terms_of(policy, self._metric(threat), self._sizes(threat), bits))
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """The public share."""
+        title = "deploy a guarded board, public share t"
+        smallest = 1 / threat.n_records
+        return (Knob(title=title, template="guarded-board(share={})", weakest=1.0, strongest=smallest),)
+
+    def _metric(self, threat: ThreatModel) -> LogLoss | Brier:
+        loss = getattr(threat, "loss", None)
+        if getattr(loss, "is_log_loss", False):
+            return LogLoss(clip=self.clip)
+        if isinstance(loss, SquaredEuclidean | SquaredError):
+            return Brier()
+        raise InputError(f"guarded-board scores log-loss and the squared error, not {type(loss).__name__}.")
+
+    def _policy(self, threat: ThreatModel) -> Policy:
+        most = dict.fromkeys(("per_team", "per_team_day", "per_day", "per_board"), self.answers)
+        return Policy(
+            board=BoardPart(
+                labels="labels.csv",
+                id="id",
+                label="label",
+                classes=[str(name) for name in range(threat.n_classes)],
+                metric="log-loss" if (clipped := isinstance(self._metric(threat), LogLoss)) else "brier",
+                parameters={"clip": self.clip} if clipped else {},
+            ),
+            public=PublicPart(share=self.share),
+            release=ReleasePart(decimals=self.decimals, noise=self.noise, rule=self.rule),
+            budget=BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most),
+            target=TargetPart(accept_void=True),
+        )
+
+    def _sizes(self, threat: ThreatModel) -> Sizes:
+        public = max(1, round(self.share * threat.n_records))
+        return Sizes(public=public, sealed=threat.n_records - public)
+
+    def _worst(self, threat: ThreatModel) -> int:
+        return worst_charge(rule_named(self.rule, scale_of(self._policy(threat), self._metric(threat)).answers))
+
+
+class _Playing(ActiveDefence):
+    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
+        self._policy, self._rng = policy, rng
+        self._board: Board | None = None
+
+    def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> float:
+        """Send one file.
+
+        Raises:
+            QueryRefusedError: The board refuses it, or it could not be scored.
+        """
+        if self._board is None:
+            self._board = self._begun(labels)
+        told = self._board.submit("all-teams", _file(self._board.expected.ids, query.predictions))
+        if not isinstance(told, Answer):
+            raise QueryRefusedError(told.reason)
+        try:
+            return float(told.score)
+        except ValueError:
+            raise QueryRefusedError(told.score) from None
+
+    def _begun(self, labels: NDArray[np.intp]) -> Board:
+        folder = Path(tempfile.mkdtemp(prefix="labelinf-board-"))
+        rows = "".join(f"{place:09d},{label}\n" for place, label in enumerate(labels.tolist()))
+        (folder / "labels.csv").write_text(f"id,label\n{rows}", encoding="utf-8")
+        board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=SeededWords(self._rng))
+        weakref.finalize(self, _end, board, folder)
+        return board
+
+
+def _end(board: Board, folder: Path) -> None:
+    board.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _file(ids: tuple[str, ...], predictions: NDArray[Any]) -> bytes:
+    packed = io.BytesIO()
+    np.savez(packed, ids=np.array(ids), predictions=predictions.astype(np.float64))
+    return packed.getvalue()

@@ -1,0 +1,107 @@
+"""Every attack on scores plays the deployed board through its public interface; none is above its certificate."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_core.testing.rules import NotApplicableError
+from labelinf_guard.played import GuardedBoard
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.rules import RULES
+
+POLICIES = [
+    GuardedBoard(share=0.25),
+    GuardedBoard(bits=60, rule="uniform"),
+    GuardedBoard(bits=40),
+    GuardedBoard(noise=0.5, answers=20),
+    GuardedBoard(share=0.5, bits=60),
+    GuardedBoard(share=0.3, noise=0.3, answers=20),
+    GuardedBoard(decimals=1, bits=60),
+    GuardedBoard(decimals=5, bits=60, rule="uniform"),
+    GuardedBoard(noise=0.2, decimals=1, answers=10),
+    GuardedBoard(noise=1.0, answers=100),
+    GuardedBoard(share=0.1),
+    GuardedBoard(share=0.1, decimals=6),
+]
+ATTACKS = ("camouflage", "hadamard", "subset-inference", "hybrid", "adaptive-weights", "majority")
+LABELS = np.random.default_rng(8).permutation(np.repeat([0, 1], [90, 110])).astype(np.intp)
+DATA = LabelSet(labels=LABELS, class_names=("no", "yes"), title="made", provenance="made")
+CHANNEL = ScoreChannel(loss=LogLoss(), queries=12)
+HOST = Host.load()
+
+
+def reached(policy: GuardedBoard, name: str, games: int) -> np.ndarray:
+    """Shares of right guesses, one a game; none where the attack does not fit."""
+    attack = Builder(HOST).build(Kind.ATTACK, name, "attack")
+    setting = Setting(data=DATA, attack=attack, defences=(policy,))
+    if attack.refusal(CHANNEL.threat(setting)):
+        return np.array([])
+    played = [
+        CHANNEL.play(setting, curator_rng=np.random.default_rng([game, 1]), attack_rng=np.random.default_rng([game, 2]))
+        for game in range(games)
+    ]
+    return np.array([outcome.n_correct / outcome.n_records for outcome in played])
+
+
+def held(policy: GuardedBoard, games: int, attacks: tuple[str, ...]) -> int:
+    threat = CHANNEL.threat(Setting(data=DATA, defences=(policy,)))
+    ceiling = min((item.accuracy for item in policy.ceilings(threat)), default=1.0)
+    shares = [found for name in attacks if (found := reached(policy, name, games)).size]
+    for found in shares:
+        error = max(found.std(), 0.5 / math.sqrt(LABELS.size)) / math.sqrt(found.size)
+        assert found.mean() <= ceiling + 3 * error
+    return len(shares)
+
+
+@pytest.mark.parametrize("policy", POLICIES[:4:2], ids=repr)
+def test_no_attack_is_above_the_certificate(policy: GuardedBoard) -> None:
+    assert held(policy, 2, ATTACKS[:2])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES, ids=repr)
+def test_no_attack_of_thirty_games_is_above_the_certificate(policy: GuardedBoard) -> None:
+    assert held(policy, 30, ATTACKS) >= 3
+
+
+def test_the_certificate_is_the_ceiling() -> None:
+    """And a board of which nothing is proved has none."""
+    threat = CHANNEL.threat(Setting(data=DATA, defences=(POLICIES[1],)))
+    (ceiling,) = POLICIES[1].ceilings(threat)
+    assert ceiling.accuracy == pytest.approx(0.55 + POLICIES[1].certificate(threat).now)
+    assert GuardedBoard().ceilings(CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(),)))) == ()
+
+
+def test_nothing_stands_before_a_board() -> None:
+    with pytest.raises(InputError, match="put nothing before it"):
+        CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(), GuardedBoard())))
+
+
+def test_the_board_keeps_the_contract_of_defences() -> None:
+    kept = 0
+    for _, rule in RULES[Kind.DEFENCE]:
+        with contextlib.suppress(NotApplicableError):
+            rule(GuardedBoard())
+            kept += 1
+    assert kept >= 6
+
+
+def test_the_plugin_is_found_by_its_name(install_fake: Callable[..., Path]) -> None:
+    if "guard" not in {entry.name for entry in entry_points(group="labelinf")}:
+        install_fake("labelinf-guard", entry="guard", module="labelinf_guard.plugin")
+    host = Host.load(strict=True)
+    assert host.find(Kind.DEFENCE, "guarded-board").load() is GuardedBoard
+    assert "guard" in {command.name for command in host.commands()}
