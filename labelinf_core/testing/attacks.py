@@ -61,6 +61,11 @@ class AttackRules:
     extras: Sequence[str] = ()
 
     @property
+    def threats(self) -> tuple[ThreatModel, ...]:
+        """Every threat model that attacks are asked about."""
+        return (*(stage.threat for stage in self.stages), *self.strange)
+
+    @property
     def named(self) -> tuple[tuple[str, Callable[[Any], None]], ...]:
         """Every rule with its name."""
         return (
@@ -103,7 +108,7 @@ class AttackRules:
 
     def says_what_it_lacks(self, attack: object) -> None:
         """Check that a refusal is a sentence, whatever the threat model."""
-        for threat in (*(stage.threat for stage in self.stages), *self.strange):
+        for threat in self.threats:
             refusal_of(belongs(attack, self.base), threat)
 
     def _accepted(self, attack: object) -> Iterator[Stage]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Bound, Rule
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import belongs, require
 
-__all__ = ["RULES"]
+__all__ = ["RULES", "speaks_of"]
 
 _ELSEWHERE = ThreatModel(n_records=6, n_classes=2, prior=(0.5, 0.5))
 
@@ -21,6 +23,17 @@ def _leaves_other_channels_alone(component: Bound) -> None:
     told = f"without a privacy budget and without any defence it denies attacks more than {ceilings[:1]}"
     require(all(item.accuracy == 1 for item in ceilings), told)
     require(all(line.conditions and line.statement for line in lines), "a bound needs its conditions and its source")
+
+
+def speaks_of(threats: Sequence[ThreatModel]) -> Rule:
+    """Return the rule that a bound answers in all situations of a channel in which attacks are tried."""
+
+    def speaks(component: Bound) -> None:
+        for threat in threats:
+            gate.each(belongs(component, Bound).evaluate(threat), BoundValue, "answer")
+            gate.each(component.ceilings(threat), Ceiling, "answer")
+
+    return "speaks-of-every-game", speaks
 
 
 RULES: tuple[Rule, ...] = (("leaves-other-channels-alone", _leaves_other_channels_alone),)

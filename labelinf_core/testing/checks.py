@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
-from labelinf_core.evaluator.suite import Matrix
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host, Registered
 from labelinf_core.specs import Builder, Spec
-from labelinf_core.testing import kinds
+from labelinf_core.testing import channels, kinds
 from labelinf_core.testing.rules import NotApplicableError, require
 
 if TYPE_CHECKING:
@@ -147,8 +146,8 @@ def run_checks(
 def example(host: Host, item: Registered) -> Any:
     """Build the component with its defaults, and its declared example for what has none.
 
-    A class whose parameters have no default says in ``example_parameters`` what to try; one that needs a user's own
-    file cannot be tried.
+    A class whose parameters have no default says in ``example_parameters`` what to try; one that reads a user's own
+    file may ship a small one.
     """
     spec = _example_spec(item)
     try:
@@ -193,13 +192,6 @@ def _has_reference(host: Host, item: Registered) -> None:
     require(reference.work and reference.statement, "its reference must name a work and a statement in it")
 
 
-def _settings_can_be_written(host: Host, item: Registered) -> None:
-    """A suite's table holds a channel's settings beside its own keys."""
-    taken = {field.name for field in attrs.fields(Matrix)} - {"settings"}
-    clash = taken & {field.name for field in attrs.fields(item.load())}
-    require(not clash, f"a suite cannot give {', '.join(sorted(clash))}: the name is taken by the table itself")
-
-
 def _survives_a_round_trip(host: Host, item: Registered) -> None:
     builder = Builder(host)
     kind = item.descriptor.kind
@@ -216,7 +208,7 @@ def _rules(host: Host, descriptor: Descriptor) -> Iterator[tuple[str, Callable[[
     yield "has-a-reference", _has_reference
     kind = descriptor.kind
     if kind is Kind.CHANNEL:  # its parameters are the game's; a suite gives them
-        yield "settings-can-be-written", _settings_can_be_written
+        yield from channels.RULES
         return
     yield "is-frozen", _is_frozen
     yield "survives-a-round-trip", _survives_a_round_trip

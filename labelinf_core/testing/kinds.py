@@ -93,6 +93,32 @@ def _loads_labels_in_range(source: LabelSource) -> None:
     require(0 <= data.labels.min() <= data.labels.max() < data.n_classes, "labels must be 0..K-1")
 
 
+def _loads_the_same_again(source: LabelSource) -> None:
+    one, two = source.load(), source.load()
+    same = np.array_equal(one.labels, two.labels) and one.class_names == two.class_names
+    require(same, "loaded twice it gives two sets of labels; a seed must be a parameter")
+    require(one.public == two.public, "whether its labels are public must not change")
+
+
+def _names_its_classes(source: LabelSource) -> None:
+    data = source.load()
+    names = data.class_names
+    require(len(names) >= 2, f"it has {len(names)} classes, expected at least 2")
+    require(all(isinstance(name, str) for name in names), "names of classes must be text")
+    require(len(set(names)) == len(names), "two of its classes have one name")
+    require(data.title and data.provenance, "its labels need a title and a provenance")
+
+
+def _has_a_row_of_features_for_every_label(source: LabelSource) -> None:
+    data = source.load()
+    if data.features is None:
+        raise NotApplicableError("it has no features")
+    rows = np.shape(data.features)[:1]
+    require(rows == (data.n_records,), f"features have {rows} rows, expected {data.n_records}: one for every label")
+    require(data.features.ndim == 2, f"features have shape {data.features.shape}, expected two dimensions")
+    require(bool(np.isfinite(data.features).all()), "features must be finite numbers")
+
+
 RULES: Mapping[Kind, Sequence[Rule]] = {
     Kind.NOISE: (
         ("stays-within-its-bounds", _stays_within_its_bounds),
@@ -101,5 +127,10 @@ RULES: Mapping[Kind, Sequence[Rule]] = {
         ("has-the-epsilon-of-its-law", _has_the_epsilon_of_its_law),
         ("draws-by-its-law", _draws_by_its_law),
     ),
-    Kind.LABELS: (("loads-labels-in-range", _loads_labels_in_range),),
+    Kind.LABELS: (
+        ("loads-labels-in-range", _loads_labels_in_range),
+        ("loads-the-same-again", _loads_the_same_again),
+        ("names-its-classes", _names_its_classes),
+        ("has-a-row-of-features-for-every-label", _has_a_row_of_features_for_every_label),
+    ),
 }  #: the rules for kinds that belong to no channel

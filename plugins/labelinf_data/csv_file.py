@@ -40,6 +40,7 @@ class CsvFile(LabelSource):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", "")
+    example_parameters: ClassVar[dict[str, str]] = {"path": str(Path(__file__).parent / "examples" / "six.csv")}
 
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""

@@ -31,6 +31,7 @@ class NpyFile(LabelSource):
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".npy", ".npz")
+    example_parameters: ClassVar[dict[str, str]] = {"path": str(Path(__file__).parent / "examples" / "six.npy")}
 
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""

@@ -6,6 +6,8 @@ the same game as the data set itself. Nothing is downloaded and nothing is claim
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
 
@@ -43,6 +45,8 @@ class Counts(LabelSource):
             ``mnist``.
         seed: Of the order.
     """
+
+    example_parameters: ClassVar[dict[str, str]] = {"name": "titanic"}
 
     name: str = attrs.field()
     seed: int = attrs.field(default=0, validator=attrs.validators.ge(0))

@@ -351,16 +351,25 @@ PRIVATE = (
     (RandomisedResponse(epsilon=0.7),),
     (RandomisedResponse(epsilon=1.2, fresh=True),),
     (ScoreNoise(model=GridLaplace(scale=0.8, step=0.5)), PrivacyBudget(epsilon=4.0)),
+    (
+        ScoreNoise(model=GridLaplace(scale=0.8, step=0.5)),
+        Outside(declared=(Budgeted(queries=2, epsilon=0.7, shared=True),)),
+    ),
+    (
+        ScoreNoise(model=GridGaussian(scale=0.5, step=0.25)),
+        Outside(declared=(Budgeted(queries=2, epsilon=2.0, delta=0.05, shared=True),)),
+    ),
 )
 
 
-@pytest.mark.parametrize("private", PRIVATE, ids=["once", "fresh", "noise"])
+@pytest.mark.parametrize("private", PRIVATE, ids=["once", "fresh", "noise", "two of too little noise", "Gaussian"])
 def test_no_stage_beside_a_private_one_makes_its_certificate_false(private: tuple[ScoreDefence, ...]) -> None:
     """Behind it, as somebody who looks at labels would stand, and in front of it."""
+    queries = ((0.0, 1.0), (1.0, 0.0))[: 2 if isinstance(private[-1], Outside) else 1]
     for stage, nearer in itertools.product(STAGES, (True, False)):
         pipeline = (stage, *private) if nearer else (*private, stage)
         try:
-            nothing_false(Game(n_records=2, pipeline=pipeline, queries=((0.05, 0.85),)))
+            nothing_false(Game(n_records=2, pipeline=pipeline, queries=queries))
         except InputError:
             continue
 
