@@ -114,6 +114,9 @@ class Outside(ActiveDefence):
             case "first-half":
                 rows = np.arange(max(1, labels.size // 2))
                 return ask(labels[rows], attrs.evolve(query, predictions=query.predictions[rows]))
+            case "any-one":
+                rows = self.rng.integers(labels.size, size=1)
+                return ask(labels[rows], attrs.evolve(query, predictions=query.predictions[rows]))
         return float(np.dot(labels, 3.0 ** np.arange(labels.size)))  # tells everything
 
 
@@ -133,6 +136,7 @@ OUTSIDE = (
     Stage(declared=(Moved(bound=math.inf),), kind="tell"),
     Stage(declared=(Clipped(epsilon=0.1), Rounded(step=0.2)), kind="both", size=0.2),
     Stage(declared=(Halves(size=1),), kind="first-half"),
+    Stage(declared=(Sampled(size=1, fresh=True),), kind="any-one"),
     Stage(declared=None, kind="tell"),
     Stage(declared=None, kind="coarse", size=0.5),
     Stage(declared=None, kind="stretch", size=2.0),
