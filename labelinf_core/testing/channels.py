@@ -93,7 +93,7 @@ def _labels(cls: type[Channel]) -> LabelSet:
     labels = np.asarray(rng.permutation(np.arange(_RECORDS) % 2), dtype=np.intp)
     features = rng.standard_normal((_RECORDS, 4)) + labels[:, None] if cls.needs_features else None
     labels.setflags(write=False)
-    return LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made", features=features)
+    return LabelSet(labels=labels, class_names=("a", "b"), title="drawn", provenance="drawn", features=features)
 
 
 def _started(host: Host, item: Registered) -> tuple[Setting, Channel]:
