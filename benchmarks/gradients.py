@@ -31,7 +31,7 @@ from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import OwnSamples
 from labelinf_gradients.attacks.idlg import Idlg, odd_one_out
-from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.defences.coarse import Quantise, Sign
 from labelinf_gradients.defences.conduct import FederatedAveraging, LabelSmoothing, Mixup
@@ -239,7 +239,7 @@ def saturated_one_hot(scale: float) -> None:
 
 ATTACKS: tuple[GradientAttack, ...] = (
     Idlg(),
-    *(MatchedFilter(direction=direction) for direction in Direction),
+    *(MatchedFilter(direction=direction) for direction in FilterDirection),
     Likelihood(),
     OwnSamples(),
     DefenceAware(),

@@ -50,7 +50,7 @@ from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
 from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
-from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.canaries import CanaryGame
 from labelinf_outputs.game.channel import OutputChannel, ranked
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle, View
@@ -66,9 +66,9 @@ MEMBERS = 9
 
 def games(
     channel: OutputChannel, data: LabelSet, defences: Sequence[OutputDefence], count: int, first: int = 0
-) -> tuple[OutputThreat, list[Game]]:
+) -> tuple[OutputThreat, list[CanaryGame]]:
     threat = channel.threat(Setting(data=data, defences=tuple(defences)))
-    return threat, [Game(channel.plan, data, tuple(defences), seed) for seed in range(first, first + count)]
+    return threat, [CanaryGame(channel.plan, data, tuple(defences), seed) for seed in range(first, first + count)]
 
 
 def interval(correct: int, count: int) -> str:
@@ -86,7 +86,7 @@ class Tally:
         self.correct = self.placebo = self.canaries = 0
 
     def add(
-        self, attack: OutputAttack, game: Game, threat: OutputThreat, target: int, rng: np.random.Generator
+        self, attack: OutputAttack, game: CanaryGame, threat: OutputThreat, target: int, rng: np.random.Generator
     ) -> None:
         guess = attack.run(game.oracle(threat, target), rng)
         sham, redrawn = game.placebo(threat, target)
@@ -116,7 +116,7 @@ class Tally:
 
 
 def audited(
-    attacks: dict[str, OutputAttack], threat: OutputThreat, played: Sequence[Game], targets: int
+    attacks: dict[str, OutputAttack], threat: OutputThreat, played: Sequence[CanaryGame], targets: int
 ) -> dict[str, Tally]:
     rng = np.random.default_rng(0)
     tallies = {name: Tally() for name in attacks}

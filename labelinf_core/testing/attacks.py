@@ -24,14 +24,14 @@ from labelinf_core.testing.rules import (
     require,
 )
 
-__all__ = ["AttackRules", "Stage"]
+__all__ = ["AttackRules", "Situation"]
 
 Labels = NDArray[np.intp]
 Arrays = Mapping[str, NDArray[Any] | None]
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Stage:
+class Situation:
     """One situation that an attack can be asked to play.
 
     Attributes:
@@ -56,7 +56,7 @@ class AttackRules:
     """
 
     base: type[Attack]
-    stages: Sequence[Stage]
+    stages: Sequence[Situation]
     strange: Sequence[ThreatModel]
     extras: Sequence[str] = ()
 
@@ -111,7 +111,7 @@ class AttackRules:
         for threat in self.threats:
             refusal_of(belongs(attack, self.base), threat)
 
-    def _accepted(self, attack: object) -> Iterator[Stage]:
+    def _accepted(self, attack: object) -> Iterator[Situation]:
         refused = {}
         for stage in self.stages:
             if refusal := refusal_of(belongs(attack, self.base), stage.threat):
@@ -122,7 +122,7 @@ class AttackRules:
         if "" not in refused:
             raise NotApplicableError(f"it cannot play here: {'; '.join(refused)}")
 
-    def _played(self, attack: object, stage: Stage, truth: int = 1, take: int = 1) -> Guess:
+    def _played(self, attack: object, stage: Situation, truth: int = 1, take: int = 1) -> Guess:
         return _shared(attack, stage, truth, take).guess
 
     def _extras(self, guess: Guess) -> dict[str, NDArray[Any]]:
@@ -142,7 +142,7 @@ class _Bout:
     touched: tuple[str, ...]
 
 
-def _shared(attack: Any, stage: Stage, truth: int, take: int) -> _Bout:
+def _shared(attack: Any, stage: Situation, truth: int, take: int) -> _Bout:
     """Play a game, once for all rules: an attack is a frozen value, and the generator decides everything."""
     try:
         hash(attack)
@@ -151,7 +151,7 @@ def _shared(attack: Any, stage: Stage, truth: int, take: int) -> _Bout:
     return _kept(attack, stage, truth, take)
 
 
-def _bout(attack: Any, stage: Stage, seed: int, take: int) -> _Bout:
+def _bout(attack: Any, stage: Situation, seed: int, take: int) -> _Bout:
     """Play as a channel does: the truth lies in the frame that calls the attack, and is none of its business."""
     truth = np.random.default_rng(seed).integers(0, stage.threat.n_classes, stage.threat.n_records, dtype=np.intp)
     oracle, arrays = stage.set_up(truth)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.guarantees import Interval
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.probe import ScorerFindings
-    from labelinf_scores.audit.scorer import Leak
+    from labelinf_scores.audit.scorer import Extraction
     from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["scorer"]
@@ -91,7 +91,7 @@ def _status(report: _Report, most: float) -> Exit:
 class _Report:
     data: LabelSet
     findings: ScorerFindings
-    leaks: tuple[Leak, ...]
+    leaks: tuple[Extraction, ...]
     changes: tuple[Advice, ...]
 
 
@@ -146,7 +146,7 @@ def _losses(builder: Builder, names: Sequence[str]) -> dict[str, AdditiveLoss]:
     return {name: builder.build(Kind.LOSS, name, "strongest.toml") for name in names}
 
 
-def _line(leak: Leak) -> str:
+def _line(leak: Extraction) -> str:
     if leak.refusal:
         return f"  {leak.attack:24} not played: {leak.refusal}"
     if leak.accuracy is None:
@@ -162,7 +162,7 @@ def _share(share: Interval) -> str:
     return f"{share.value:.2%} [{share.low:.1%}, {share.high:.1%}]"
 
 
-def _verdict(leaks: Sequence[Leak], data: LabelSet, queries: int) -> str:
+def _verdict(leaks: Sequence[Extraction], data: LabelSet, queries: int) -> str:
     played = [(leak, leak.accuracy) for leak in leaks if leak.accuracy]
     budget = f"{queries} queries" if queries else "any number of queries"
     if not played:

@@ -17,7 +17,7 @@ from labelinf_gradients.attacks.bias import HiddenBias, LastBias
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import ModelPrediction
 from labelinf_gradients.attacks.idlg import Idlg
-from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.defences.coarse import Quantise, Sign
@@ -31,7 +31,7 @@ from labelinf_privacy.noise.gaussian import Gaussian
 
 ATTACKS: tuple[GradientAttack, ...] = (
     Idlg(),
-    *(MatchedFilter(direction=direction) for direction in Direction),
+    *(MatchedFilter(direction=direction) for direction in FilterDirection),
     Likelihood(),
     OwnSamples(),
     KnownFeatures(),

@@ -14,7 +14,7 @@ from labelinf_gradients.attacks.bias import HiddenBias, LastBias
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import ModelPrediction, PriorGuess, UniformGuess
 from labelinf_gradients.attacks.idlg import Idlg
-from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.attacks.variance_search import VarianceSearch
 from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
 from labelinf_gradients.game.gradient import (
@@ -26,7 +26,7 @@ from labelinf_gradients.game.gradient import (
     Shared,
 )
 from labelinf_gradients.game.networks import Activation, Layer, Network, Perceptron, softmax
-from labelinf_gradients.search.loss import Target
+from labelinf_gradients.search.loss import Objective
 
 N, K = 40, 6
 SMOOTHED = Smoothed(most=0.5)
@@ -128,9 +128,9 @@ def test_the_exact_solver_returns_soft_labels_and_counts_what_is_certain(family:
     assert (automatic.labels == guess.labels).all()
 
 
-@pytest.mark.parametrize("target", list(Target))
-def test_the_papers_search_answers_in_soft_labels_and_says_when_it_gave_up(target: Target) -> None:
-    family = LabelFamily.ONE_HOT if target is not Target.VARIANCE else LabelFamily.SMOOTHING
+@pytest.mark.parametrize("target", list(Objective))
+def test_the_papers_search_answers_in_soft_labels_and_says_when_it_gave_up(target: Objective) -> None:
+    family = LabelFamily.ONE_HOT if target is not Objective.VARIANCE else LabelFamily.SMOOTHING
     played = game(attrs.evolve(THREAT, effects=LABELLING[family]), silent=2)
 
     guess = played.plays(VarianceSearch(target=target, population=60, iterations=25))
@@ -139,9 +139,9 @@ def test_the_papers_search_answers_in_soft_labels_and_says_when_it_gave_up(targe
     assert 2 <= guess.evidence["gave up"] <= N // 2
     assert (guess.labels[:2] == 0).all()
     # The sum of absolute entries is smallest on all of the feasible interval: any label of it is taken.
-    least = 0.45 if target is Target.NEGATIVES else 0.8
+    least = 0.45 if target is Objective.NEGATIVES else 0.8
     assert np.mean(guess.labels == played.labels.argmax(axis=1)) > least
-    if target is Target.VARIANCE:
+    if target is Objective.VARIANCE:
         assert np.mean(np.abs(guess.soft - played.labels).sum(axis=1) < 1e-3) > 0.8
 
 
@@ -171,8 +171,8 @@ def test_under_noise_what_is_known_decides() -> None:
     noisy = attrs.evolve(THREAT, effects=(Added(std=0.15),), auxiliary=300)
     public = game(attrs.evolve(noisy, features_public=True), noise=0.15, own=300).accuracy(KnownFeatures())
     played = game(noisy, noise=0.15, own=300)
-    own, mean = played.accuracy(OwnSamples()), played.accuracy(MatchedFilter(direction=Direction.MEAN))
-    others = [played.accuracy(MatchedFilter(direction=d)) for d in (Direction.ONES, Direction.SINGULAR)]
+    own, mean = played.accuracy(OwnSamples()), played.accuracy(MatchedFilter(direction=FilterDirection.MEAN))
+    others = [played.accuracy(MatchedFilter(direction=d)) for d in (FilterDirection.ONES, FilterDirection.SINGULAR)]
 
     assert public >= own >= mean - 0.1
     assert min(public, own, mean, *others, played.accuracy(Likelihood())) > 0.5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.equations import BatchEquations
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import likely_counts, recover_jointly
 from labelinf_gradients.batches.result import Batch
@@ -203,7 +203,7 @@ def test_samples_are_as_good_as_those_of_an_optimiser_that_starts_at_the_truth()
     network, features, _, gradient = batch_of(labels.tolist(), 12)
     noisy = gradient * (1 + 1e-6 * np.random.default_rng(3).normal(size=gradient.shape))
     weights = network.classifier.weights
-    equations = Equations.of(noisy, weights, None, batch=3, rank=3)
+    equations = BatchEquations.of(noisy, weights, None, batch=3, rank=3)
     ends, _ = equations.solve(labels, (features @ equations.right)[None])
     scale = equations.rows[:, None]
 
@@ -221,7 +221,7 @@ def test_samples_are_as_good_as_those_of_an_optimiser_that_starts_at_the_truth()
 
 def test_slopes_of_all_equations_are_derivatives() -> None:
     network, features, labels, gradient = batch_of([2, 5, 5], 12)
-    equations = Equations.of(gradient, network.classifier.weights, None, batch=3, rank=3)
+    equations = BatchEquations.of(gradient, network.classifier.weights, None, batch=3, rank=3)
     truth = (features @ equations.right)[None]
     away = truth + 0.1 * np.random.default_rng(0).normal(size=truth.shape)
 
@@ -240,7 +240,7 @@ def test_the_uncertainty_bounds_the_spread_that_noise_causes_and_not_by_much() -
     errors, claims = [], []
     for _ in range(40):
         noisy = gradient + 1e-7 * sizes * rng.normal(size=gradient.shape)
-        equations = Equations.of(noisy, network.classifier.weights, None, batch=4, rank=4)
+        equations = BatchEquations.of(noisy, network.classifier.weights, None, batch=4, rank=4)
         ends, _ = equations.solve(labels, (features @ equations.right)[None])
         errors.append(np.linalg.norm(equations.features(ends[0]) - features, axis=1) / np.linalg.norm(features, axis=1))
         claims.append(equations.uncertainty(labels, ends[0]))

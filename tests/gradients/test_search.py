@@ -10,20 +10,20 @@ import pytest
 
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import LabelLoss, Target, label_loss
+from labelinf_gradients.search.loss import LabelLoss, Objective, label_loss
 from labelinf_gradients.search.secant import Secant
 from labelinf_gradients.search.swarm import swarm
 
 
-def some_loss(target: Target, excluded: int = 1) -> LabelLoss:
+def some_loss(target: Objective, excluded: int = 1) -> LabelLoss:
     rng = np.random.default_rng(0)
     return LabelLoss(
         slopes=rng.normal(size=6), ratios=rng.normal(size=6), coefficient=4.0, excluded=excluded, target=target
     )
 
 
-@pytest.mark.parametrize("target", list(Target))
-def test_the_slope_is_the_derivative(target: Target) -> None:
+@pytest.mark.parametrize("target", list(Objective))
+def test_the_slope_is_the_derivative(target: Objective) -> None:
     loss = some_loss(target)
     at = np.array([-3.0, -0.7, 0.4, 2.0, 9.0])
 
@@ -34,7 +34,7 @@ def test_the_slope_is_the_derivative(target: Target) -> None:
 
 
 def test_the_variance_is_that_of_all_but_the_largest_entries() -> None:
-    loss = some_loss(Target.VARIANCE, excluded=2)
+    loss = some_loss(Objective.VARIANCE, excluded=2)
 
     label = np.sort(softmax(1.5 * loss.slopes) - loss.ratios * 4.0 / 1.5)
 

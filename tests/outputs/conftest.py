@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.canaries import CanaryGame
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputDefence, OutputThreat
 
 TREE = "sklearn.tree:DecisionTreeClassifier"  # memorises every label at once
 
-GameOf = Callable[..., tuple[OutputThreat, Game]]
+GameOf = Callable[..., tuple[OutputThreat, CanaryGame]]
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +44,6 @@ def game_of(records: LabelSet) -> GameOf:
     def game(*defences: OutputDefence, data: LabelSet = records, seed: int = 0, **settings: Any) -> Any:
         channel = OutputChannel(**{"victim": TREE, "references": 4, **settings})
         threat = channel.threat(Setting(data=data, defences=defences))
-        return threat, Game(channel.plan, data, defences, seed)
+        return threat, CanaryGame(channel.plan, data, defences, seed)
 
     return game

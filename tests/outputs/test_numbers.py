@@ -15,7 +15,7 @@ from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.resampling_rr import ResamplingRr
-from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.canaries import CanaryGame
 from labelinf_outputs.game.channel import OutputChannel, ranked
 from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_outputs.game.view import LossOracle
@@ -26,14 +26,14 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
-def memorising() -> tuple[object, Game]:
+def memorising() -> tuple[object, CanaryGame]:
     """Breast cancer, 85 canaries, randomised response at epsilon 1, six models that memorise everything."""
     channel = OutputChannel(epochs=200, loss=LossOracle.PLANTED, references=5)
     data, defences = BreastCancer().load(), (LabelRr(epsilon=1.0),)
-    return channel.threat(Setting(data=data, defences=defences)), Game(channel.plan, data, defences, 0)
+    return channel.threat(Setting(data=data, defences=defences)), CanaryGame(channel.plan, data, defences, 0)
 
 
-def counts(memorising: tuple[object, Game], attack: OutputAttack) -> tuple[int, int, int, float]:
+def counts(memorising: tuple[object, CanaryGame], attack: OutputAttack) -> tuple[int, int, int, float]:
     """Correct planted labels, canaries, correct placebo labels, share of trained labels, over six models."""
     threat, game = memorising
     planted = sham = n = 0
@@ -50,7 +50,7 @@ def counts(memorising: tuple[object, Game], attack: OutputAttack) -> tuple[int, 
 
 @pytest.mark.parametrize("attack", [Threshold(), Calibrated(), Lira()], ids=lambda item: type(item).__name__)
 def test_honest_attacks_reach_the_ceiling_and_do_not_exceed_it(
-    memorising: tuple[object, Game], attack: OutputAttack
+    memorising: tuple[object, CanaryGame], attack: OutputAttack
 ) -> None:
     """510 canaries, ceiling .7311: an honest attack fails one of the last three with probability below 2 % each."""
     correct, n, sham, trained = counts(memorising, attack)
@@ -64,7 +64,7 @@ def test_honest_attacks_reach_the_ceiling_and_do_not_exceed_it(
 
 @pytest.mark.parametrize("attack", [DeltaMargin(), LossInversion()], ids=lambda item: type(item).__name__)
 def test_attacks_that_read_the_loss_exceed_it_and_are_caught(
-    memorising: tuple[object, Game], attack: OutputAttack
+    memorising: tuple[object, CanaryGame], attack: OutputAttack
 ) -> None:
     correct, n, sham, _ = counts(memorising, attack)
 
@@ -80,7 +80,7 @@ def accused(defence: OutputDefence, seeds: int) -> int:
     assert threat.n_records == 600
     found = 0
     for seed in range(seeds):
-        game = Game(channel.plan, data, (defence,), seed)
+        game = CanaryGame(channel.plan, data, (defence,), seed)
         hits = ranked(Threshold().run(game.oracle(threat), RNG), game.member(0).planted)
         found += epsilon_bounds.one_run_epsilon(hits, n_canaries=600).epsilon > 0.3
     return found

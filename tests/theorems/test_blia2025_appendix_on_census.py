@@ -11,7 +11,7 @@ import numpy as np
 from labelinf_core.contracts.components import Setting
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.threshold import Threshold
-from labelinf_outputs.game.canaries import Game
+from labelinf_outputs.game.canaries import CanaryGame
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.labels.digits_parity import DigitsParity
 
@@ -20,7 +20,7 @@ def test_a_model_at_which_the_threshold_sees_nothing_gives_most_labels_to_a_bett
     """Digits, 30 epochs, 5 % canaries: four models, 268 canaries, seeds fixed."""
     data = DigitsParity().load()
     channel = OutputChannel(canaries=0.05, epochs=30, references=3)
-    threat, game = channel.threat(Setting(data=data)), Game(channel.plan, data, (), 0)
+    threat, game = channel.threat(Setting(data=data)), CanaryGame(channel.plan, data, (), 0)
     rng = np.random.default_rng(0)
 
     def share(attack: Threshold | Calibrated) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
+from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_core.testing.rules import NotApplicableError, belongs, require
 from labelinf_equality.game import Ask, EqualityAttack, EqualityChannel, EqualityDefence, EqualityOracle, EqualityThreat
 
@@ -33,7 +33,7 @@ def _set_up(threat: EqualityThreat, truth: NDArray[np.intp]) -> tuple[EqualityOr
     return EqualityOracle(threat, lambda one, other: bool(shown[one] == shown[other])), {"answers": shown}
 
 
-_STAGES = [Stage(threat=each, set_up=functools.partial(_set_up, each)) for each in (_threat(None), _threat(10, 2))]
+_STAGES = [Situation(threat=each, set_up=functools.partial(_set_up, each)) for each in (_threat(None), _threat(10, 2))]
 _ATTACKS = AttackRules(
     base=EqualityAttack,
     stages=_STAGES,

@@ -12,7 +12,7 @@ from labelinf_gradients.attacks.counts import Dictionary, Llg, Moments
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
-from labelinf_gradients.attacks.noisy import Direction, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
 __all__ = ["DefenceAware"]
@@ -30,7 +30,7 @@ class DefenceAware(GradientAttack):
     def choose(self, threat: GradientThreat) -> GradientAttack:
         """Return the attack that is played under ``threat``."""
         soft = threat.family is not LabelFamily.ONE_HOT
-        altered = (MatchedFilter(direction=Direction.MEAN), MatchedFilter(direction=Direction.ONES))
+        altered = (MatchedFilter(direction=FilterDirection.MEAN), MatchedFilter(direction=FilterDirection.ONES))
         candidates: tuple[GradientAttack, ...] = (
             KnownFeatures(),
             *((LastBias(),) if threat.clean else ()),

@@ -16,10 +16,10 @@ from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.recovery.problem import Problem
 
-__all__ = ["Direction", "Likelihood", "MatchedFilter"]
+__all__ = ["FilterDirection", "Likelihood", "MatchedFilter"]
 
 
-class Direction(enum.Enum):
+class FilterDirection(enum.Enum):
     """Where a matched filter takes the direction of the feature from."""
 
     ONES = "ones"
@@ -40,21 +40,21 @@ class MatchedFilter(GradientAttack):
         direction: ``ones``, ``mean`` or ``singular``.
     """
 
-    direction: Direction = Direction.MEAN
+    direction: FilterDirection = FilterDirection.MEAN
 
     def lacks(self, threat: GradientThreat) -> str:
         """It reads single samples, and for the mean direction needs samples of its own."""
-        if self.direction is Direction.MEAN and not threat.auxiliary:
+        if self.direction is FilterDirection.MEAN and not threat.auxiliary:
             return "needs auxiliary samples"
         return one_sample_each(threat)
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Filter every release."""
         gradients = oracle.weight_gradients
-        if self.direction is Direction.SINGULAR:
+        if self.direction is FilterDirection.SINGULAR:
             return Guess(labels=filtered(gradients, principal_directions(gradients)))
         direction = np.ones(gradients.shape[2])
-        if self.direction is Direction.MEAN and oracle.auxiliary is not None:
+        if self.direction is FilterDirection.MEAN and oracle.auxiliary is not None:
             direction = oracle.network.features(oracle.auxiliary[0]).mean(axis=0).astype(np.float64)
         return Guess(labels=filtered(gradients, direction))
 

@@ -12,7 +12,7 @@ from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import Target, label_loss
+from labelinf_gradients.search.loss import Objective, label_loss
 
 __all__ = ["VarianceSearch"]
 
@@ -29,7 +29,7 @@ class VarianceSearch(GradientAttack):
 
     example_parameters: ClassVar[dict[str, Any]] = {"population": 40, "iterations": 5}
 
-    target: Target = Target.VARIANCE
+    target: Objective = Objective.VARIANCE
     population: int = attrs.field(default=500, validator=attrs.validators.ge(2))
     iterations: int = attrs.field(default=40, validator=attrs.validators.ge(1))
 

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Equations"]
+__all__ = ["BatchEquations"]
 
 _DAMPING = 1e-2
 _TINY = 1e-300
@@ -26,7 +26,7 @@ _SOLVED = 1e-12  # relative misfit at which there is nothing left to gain
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Equations:
+class BatchEquations:
     """The equations of one gradient, its rows scaled.
 
     Attributes:
@@ -56,7 +56,7 @@ class Equations:
         batch: int,
         rank: int,
         loudness: NDArray[np.float64] | None = None,
-    ) -> Equations:
+    ) -> BatchEquations:
         """Write the equations of a mean gradient, shape ``(C, I)``.
 
         Args:

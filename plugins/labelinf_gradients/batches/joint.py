@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.equations import BatchEquations
 from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 
@@ -58,7 +58,7 @@ def recover_jointly(
     Returns:
         The batch: complete when some labels explain the gradient to rounding, empty otherwise.
     """
-    equations = Equations.of(gradient, weights, bias, batch=batch, rank=batch)
+    equations = BatchEquations.of(gradient, weights, bias, batch=batch, rank=batch)
     limit = 1e-7 if gradient.dtype == np.float64 else 2e-5
     for counts in itertools.islice(likely_counts(estimate, batch), tries):
         classes = np.repeat(np.arange(len(counts)), counts)
@@ -95,7 +95,7 @@ def likely_counts(estimate: NDArray[np.float64], batch: int) -> Iterator[NDArray
 
 
 def _starts(
-    equations: Equations,
+    equations: BatchEquations,
     gradient: NDArray[Any],
     classes: NDArray[np.intp],
     typical: NDArray[np.float64] | None,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_gradients.batches.equations import Equations
+from labelinf_gradients.batches.equations import BatchEquations
 from labelinf_gradients.batches.result import Batch
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def polished(
     """
     squares = (gradient.astype(np.float64) ** 2).sum(axis=1)
     np.add.at(squares, classes, (features**2).sum(axis=1) / batch**2)
-    equations = Equations.of(gradient, weights, bias, batch=batch, rank=len(classes), loudness=np.sqrt(squares))
+    equations = BatchEquations.of(gradient, weights, bias, batch=batch, rank=len(classes), loudness=np.sqrt(squares))
     ends, misfit = equations.solve(classes, (features @ equations.right)[None], iterations=_ITERATIONS)
     return Batch(
         classes=classes,

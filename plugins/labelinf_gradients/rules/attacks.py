@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
+from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.game.clients import Client, Samples
 from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Rounded, Smoothed
@@ -49,9 +49,9 @@ def _threat(situation: Mapping[str, Any]) -> GradientThreat:
     return GradientThreat(n_records=_SAMPLES, n_classes=_CLASSES, prior=_PRIOR, **facts)
 
 
-def _stage(situation: Mapping[str, Any], defences: tuple[GradientDefence, ...] = ()) -> Stage:
+def _stage(situation: Mapping[str, Any], defences: tuple[GradientDefence, ...] = ()) -> Situation:
     threat, stages = pipeline(_threat(situation), defences)
-    return Stage(threat=threat, set_up=functools.partial(_set_up, threat, stages))
+    return Situation(threat=threat, set_up=functools.partial(_set_up, threat, stages))
 
 
 def _set_up(threat: GradientThreat, stages: Any, truth: NDArray[np.intp]) -> tuple[GradientOracle, Arrays]:

@@ -16,10 +16,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LabelLoss", "Target", "label_loss"]
+__all__ = ["LabelLoss", "Objective", "label_loss"]
 
 
-class Target(enum.Enum):
+class Objective(enum.Enum):
     """What is minimised."""
 
     VARIANCE = "variance"
@@ -49,7 +49,7 @@ class LabelLoss:
     ratios: NDArray[np.float64]
     coefficient: float
     excluded: int
-    target: Target = Target.VARIANCE
+    target: Objective = Objective.VARIANCE
     magnification: float = 1000.0
 
     def labels(self, scalars: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -65,12 +65,12 @@ class LabelLoss:
         p = self._probabilities(scalars)
         y = p - self.ratios * (self.coefficient / scalars)[:, None]
         dy = p * (self.slopes - (p @ self.slopes)[:, None]) + self.ratios * (self.coefficient / scalars**2)[:, None]
-        if self.target is Target.NEGATIVES:
+        if self.target is Objective.NEGATIVES:
             loss, slope = np.abs(y).sum(axis=1) - 1, (np.sign(y) * dy).sum(axis=1)
         else:
             order = y.argsort(axis=1)[:, : y.shape[1] - self.excluded]
             rest, change = np.take_along_axis(y, order, axis=1), np.take_along_axis(dy, order, axis=1)
-            if self.target is Target.VARIANCE:
+            if self.target is Objective.VARIANCE:
                 rest = rest - rest.mean(axis=1, keepdims=True)
             loss, slope = (rest**2).mean(axis=1), 2 * (rest * change).mean(axis=1)
         return self.magnification * loss, self.magnification * slope
@@ -87,7 +87,7 @@ def label_loss(
     *,
     coefficient: float,
     excluded: int,
-    target: Target = Target.VARIANCE,
+    target: Objective = Objective.VARIANCE,
 ) -> LabelLoss:
     """Return the loss of one gradient, shape ``(C, I)``, under a last layer with ``weights``.
 

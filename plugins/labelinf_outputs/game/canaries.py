@@ -1,6 +1,6 @@
 """The curator of the model-output channel: plants canaries, trains victims, and shows their outputs.
 
-A :class:`Game` is one split of the data with one choice of canaries. Its *members* are models of the same pipeline,
+A :class:`CanaryGame` is one split of the data with one choice of canaries. Its *members* are models of one pipeline,
 each with planted labels, mechanism draws and initial weights of its own: member 0 is the victim and the others are
 reference models, trained when somebody asks for them. Members are exchangeable, so each can also be audited with the
 others as its references: E models give E audits.
@@ -23,7 +23,7 @@ from labelinf_outputs.game.uses import counted
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
 
-__all__ = ["Game", "Member", "TrainingPlan", "prepared"]
+__all__ = ["CanaryGame", "Member", "TrainingPlan", "prepared"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -114,7 +114,7 @@ class Member:
         return np.where(labels == ABSTAIN, np.nan, -self.own[np.arange(labels.size), labels])
 
 
-class Game:
+class CanaryGame:
     """One split, one choice of canaries, and as many models as are asked for.
 
     Args:
@@ -226,6 +226,6 @@ def _released(actives: Sequence[ActiveDefence], own: Floats, rng: np.random.Gene
 
 
 @functools.lru_cache(maxsize=32)
-def prepared(plan: TrainingPlan, data: LabelSet, defences: tuple[OutputDefence, ...], seed: int) -> Game:
+def prepared(plan: TrainingPlan, data: LabelSet, defences: tuple[OutputDefence, ...], seed: int) -> CanaryGame:
     """Return a game, the same one for the same arguments: every attack meets the victims that are trained already."""
-    return Game(plan, data, defences, seed)
+    return CanaryGame(plan, data, defences, seed)

@@ -25,7 +25,7 @@ from labelinf_core.contracts.components import (
 )
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_outputs.game.canaries import Game, Member, TrainingPlan, prepared
+from labelinf_outputs.game.canaries import CanaryGame, Member, TrainingPlan, prepared
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
@@ -138,7 +138,7 @@ class OutputChannel(Channel):
         game = self.game(Setting(data=data, defences=defences), rng)
         return {"test_accuracy": float(np.mean([game.member(index).test_accuracy for index in range(_VICTIMS)]))}
 
-    def game(self, setting: Setting, rng: np.random.Generator) -> Game:
+    def game(self, setting: Setting, rng: np.random.Generator) -> CanaryGame:
         """Return the game of one trial; the same one whenever ``rng`` is in the same state."""
         seed = int.from_bytes(rng.bytes(16))
         return prepared(self.plan, setting.data, _defences(setting), seed)

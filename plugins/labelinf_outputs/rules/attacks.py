@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
+from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle, View
 
@@ -55,7 +55,7 @@ _THREATS = [_threat(view, n_classes) for view, n_classes in itertools.product(_V
 
 RULES = AttackRules(
     base=OutputAttack,
-    stages=[Stage(threat=threat, set_up=functools.partial(_set_up, threat)) for threat in _THREATS],
+    stages=[Situation(threat=threat, set_up=functools.partial(_set_up, threat)) for threat in _THREATS],
     strange=[ThreatModel(n_records=_N, n_classes=2, prior=(0.5, 0.5))],
     extras=["confidence"],
 )  #: what every attack of this channel is held to, beside what holds for all components

@@ -12,7 +12,7 @@ from labelinf_scores.certificates.summation import adds_pairwise
 from labelinf_scores.seen_through import unreadable
 
 if TYPE_CHECKING:
-    from labelinf_scores.certificates.interval import Reading
+    from labelinf_scores.certificates.interval import UnitReading
     from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["evidence_of", "mismatch", "promise_of"]
@@ -32,7 +32,7 @@ def mismatch(threat: ScoreThreat) -> str:
 
 
 def promise_of(
-    threat: ScoreThreat, readings: Iterable[Reading], *, whole: bool, n_queries: int, statement: str
+    threat: ScoreThreat, readings: Iterable[UnitReading], *, whole: bool, n_queries: int, statement: str
 ) -> Promise | None:
     """Promise every label, when all queries are certified and fit the budget.
 

@@ -34,11 +34,11 @@ from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 
-__all__ = ["Leak", "audit_scorer", "findings_of"]
+__all__ = ["Extraction", "audit_scorer", "findings_of"]
 
 
 @attrs.frozen(kw_only=True)
-class Leak:
+class Extraction:
     """What one attack got out of a scorer.
 
     Attributes:
@@ -100,7 +100,7 @@ def audit_scorer(
     queries: int,
     rng: np.random.Generator,
     progress: Callable[[str], None] = lambda attack: None,
-) -> Iterator[Leak]:
+) -> Iterator[Extraction]:
     """Play every attack against ``scorer`` and yield what it got.
 
     Args:
@@ -160,19 +160,19 @@ def _probed(findings: ScorerFindings) -> Iterator[ScoreEffect]:
 
 def _play(
     spec: str, attack: ScoreAttack, oracle: ScoreOracle, labels: NDArray[np.intp], rng: np.random.Generator
-) -> Leak:
+) -> Extraction:
     start = time.perf_counter()
     try:
         if refusal := attack.refusal(oracle.threat):
-            return Leak(attack=spec, refusal=refusal)
+            return Extraction(attack=spec, refusal=refusal)
         promise = attack.promise(oracle.threat)
         guess = attack.run(oracle, rng)
         accuracy, evidence = _accuracy(guess, labels, oracle.threat.n_classes), gate.evidence(guess.evidence)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-        return Leak(attack=spec, failure=said(error), queries=oracle.spent, seconds=time.perf_counter() - start)
+        return Extraction(attack=spec, failure=said(error), queries=oracle.spent, seconds=time.perf_counter() - start)
     baseline = oracle.threat.baseline
     gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * len(labels) if baseline < 1 else 0.0
-    return Leak(
+    return Extraction(
         attack=spec,
         accuracy=accuracy,
         baseline=baseline,

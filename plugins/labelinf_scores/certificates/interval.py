@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from labelinf_scores.certificates.row_costs import CostedRow
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["Reading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
+__all__ = ["UnitReading", "answer_width", "certify_any_order", "certify_in_order", "last_place", "rounding_width"]
 
 _ONE = 1 << FRACTION_BITS
 _EXACT_GUARD = 16  # bits of an exact curator's answer that its own roundings may touch
 
 
 @attrs.frozen(kw_only=True)
-class Reading:
+class UnitReading:
     """How an answer is read: as the number of whole units in N times the score, above an offset.
 
     Attributes:
@@ -61,7 +61,7 @@ class Reading:
     slack: int
 
     @classmethod
-    def of(cls, low: int, high: int, *, n_records: int, unit: int, margin: int) -> Reading:
+    def of(cls, low: int, high: int, *, n_records: int, unit: int, margin: int) -> UnitReading:
         """Return the reading of a sum whose rest, errors of the release included, lies in [low, high]."""
         offset, slack = (low + high) // 2, (high - low + 1) // 2
         return cls(n_records=n_records, unit=unit, margin=margin, offset=offset, slack=slack)
@@ -98,7 +98,7 @@ def certify_in_order(
     rows: Mapping[int, tuple[CostedRow, int]],
     unit: int,
     split: int = 0,
-) -> Reading:
+) -> UnitReading:
     """Certify one query to a curator that computes in floats and adds in an order that is known.
 
     Args:
@@ -116,7 +116,7 @@ def certify_in_order(
         error = _release_error(threat, rest)
         low.append(rest.low - error)
         high.append(rest.high + error)
-    return Reading.of(min(low), max(high), n_records=threat.n_records, unit=unit, margin=unit)
+    return UnitReading.of(min(low), max(high), n_records=threat.n_records, unit=unit, margin=unit)
 
 
 def _groups(rows: Mapping[int, tuple[CostedRow, int]], split: int) -> Iterator[dict[int, Spread]]:
@@ -132,7 +132,7 @@ def _groups(rows: Mapping[int, tuple[CostedRow, int]], split: int) -> Iterator[d
 
 def certify_any_order(
     threat: ScoreThreat, neutral: Spread, terms: Iterable[Spread], unit: int, margin: int = 0
-) -> Reading:
+) -> UnitReading:
     """Certify one query whatever the order of additions (NumPy's where it is known, which is shorter).
 
     Args:
@@ -152,7 +152,7 @@ def certify_any_order(
         low, high = low - error, high + error
     released = _release_error(threat, Spread(low, high, top))
     low, high = low - released, high + released
-    return Reading.of(low, high, n_records=threat.n_records, unit=unit, margin=margin or unit)
+    return UnitReading.of(low, high, n_records=threat.n_records, unit=unit, margin=margin or unit)
 
 
 def last_place(threat: ScoreThreat, score: float) -> float:

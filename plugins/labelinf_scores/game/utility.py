@@ -25,7 +25,7 @@ from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["Panel", "ScoreGame", "Submission", "Utility", "honest_panel", "utility"]
+__all__ = ["HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
 
 _FOLDS = 5
 _LEAST = 1e-3  # a participant under log-loss stays away from certainty
@@ -33,7 +33,7 @@ _TOP = 3
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Submission:
+class HonestSubmission:
     """One honest participant's predictions.
 
     Attributes:
@@ -55,7 +55,7 @@ class Panel:
     """
 
     data: LabelSet
-    submissions: tuple[Submission, ...]
+    submissions: tuple[HonestSubmission, ...]
 
     def resized(self, n_records: int) -> Panel:
         """Return a panel of ``n_records`` records drawn from these with replacement, the same ones every time.
@@ -145,7 +145,7 @@ def _models() -> Sequence[tuple[str, Any]]:
     )
 
 
-def _submit(title: str, model: Any, data: LabelSet) -> Submission:
+def _submit(title: str, model: Any, data: LabelSet) -> HonestSubmission:
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
@@ -153,7 +153,7 @@ def _submit(title: str, model: Any, data: LabelSet) -> Submission:
         warnings.simplefilter("ignore")  # constant features, early stops: whatever honest participants live with
         raw = cross_val_predict(model, data.features, data.labels, cv=folds, method="predict_proba")
     cautious = np.clip(raw, _LEAST, None)
-    return Submission(model=title, probabilities=cautious / cautious.sum(axis=1, keepdims=True))
+    return HonestSubmission(model=title, probabilities=cautious / cautious.sum(axis=1, keepdims=True))
 
 
 def utility(
@@ -185,7 +185,7 @@ def utility(
     return _summary(truth, games)
 
 
-def _query(submission: Submission, threat: ScoreThreat) -> Query:
+def _query(submission: HonestSubmission, threat: ScoreThreat) -> Query:
     """Probabilities, or their logits for a loss that takes logits."""
     rows = submission.probabilities
     if threat.loss.takes_logits:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_scores.certificates.interval import Reading, certify_any_order, certify_in_order
+from labelinf_scores.certificates.interval import UnitReading, certify_any_order, certify_in_order
 from labelinf_scores.certificates.row_costs import LOG_ERROR, CostedRow
 from labelinf_scores.certificates.summation import Spread, to_float
 from labelinf_scores.constructions.rows import Rows, rows_for
@@ -47,7 +47,7 @@ class Block:
 
     start: int
     design: Design
-    reading: Reading
+    reading: UnitReading
 
     @property
     def records(self) -> slice:
@@ -158,7 +158,7 @@ class BlockPlanner:
             self._designs[key] = list(make(n_rows, total))
         return self._designs[key]
 
-    def _read_any_order(self, design: Design, n_settled: int) -> Reading:
+    def _read_any_order(self, design: Design, n_settled: int) -> UnitReading:
         key = (design, n_settled)
         if key not in self._readings:
             neutral, others = self.rows.neutral, self.threat.n_records - n_settled - len(design.weights)
@@ -177,7 +177,7 @@ class BlockPlanner:
         return {}
 
     @functools.cached_property
-    def _readings(self) -> dict[Hashable, Reading]:
+    def _readings(self) -> dict[Hashable, UnitReading]:
         return {}
 
     @functools.cached_property

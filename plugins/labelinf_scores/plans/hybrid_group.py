@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_scores.certificates.interval import Reading
+from labelinf_scores.certificates.interval import UnitReading
 from labelinf_scores.constructions.detecting_matrix import detecting_row
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.decoders.digits import digits
@@ -55,7 +55,7 @@ class HybridQuery:
     """
 
     weighing: Weighing
-    reading: Reading
+    reading: UnitReading
 
     def decode(self, score: Any) -> tuple[NDArray[np.intp], int]:
         """Return the private bits, and the number of detected records on the costly side."""

@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from labelinf_scores.certificates.interval import (
-    Reading,
+    UnitReading,
     answer_width,
     certify_any_order,
     certify_in_order,
@@ -189,7 +189,7 @@ class HybridPlanner:
         except ValueError:
             return False
 
-    def _certify(self, group: Group, weighing: Weighing) -> Reading:
+    def _certify(self, group: Group, weighing: Weighing) -> UnitReading:
         reading = self._certify_any_order(group, weighing)
         if reading.is_certain or not self._knows_the_order or self._noise_rules():
             return reading
@@ -200,7 +200,7 @@ class HybridPlanner:
         rows |= dict(enumerate(self._private(weighing), weighing.private.start))
         return certify_in_order(self.threat, base, rows, weighing.unit)
 
-    def _certify_any_order(self, group: Group, weighing: Weighing) -> Reading:
+    def _certify_any_order(self, group: Group, weighing: Weighing) -> UnitReading:
         signs, neutral = group.signs(weighing), self.rows.neutral
         terms = [row.spread(step) for row, step in self._private(weighing)]
         for sign, (row, step) in self._sides(weighing).items():

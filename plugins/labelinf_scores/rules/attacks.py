@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Attack
-from labelinf_core.testing.attacks import Arrays, AttackRules, Stage
+from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_core.testing.rules import NotApplicableError, belongs, require
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.defences.clip import Clip
@@ -99,7 +99,7 @@ _SITUATIONS = (
 RULES = AttackRules(
     base=ScoreAttack,
     stages=[
-        Stage(
+        Situation(
             threat=threat_of(each.channel, each.labels, *each.defences, n_classes=each.n_classes),
             set_up=each.set_up,
         )

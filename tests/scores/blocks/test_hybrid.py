@@ -13,7 +13,7 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.hybrid import Hybrid
-from labelinf_scores.certificates.interval import Reading
+from labelinf_scores.certificates.interval import UnitReading
 from labelinf_scores.certificates.summation import to_fixed, to_float
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
@@ -83,7 +83,7 @@ def small_group() -> Group:
     queries = []
     for row in range(2):
         weighing = Weighing(row=row, private=slice(3 + 2 * row, 5 + 2 * row), weights=(1, 2), unit=UNIT)
-        reading = Reading.of(-UNIT // 3, UNIT // 3, n_records=7, unit=UNIT, margin=UNIT)
+        reading = UnitReading.of(-UNIT // 3, UNIT // 3, n_records=7, unit=UNIT, margin=UNIT)
         queries.append(HybridQuery(weighing=weighing, reading=reading))
     return Group(detected=slice(0, 3), n_rows=2, queries=tuple(queries))
 

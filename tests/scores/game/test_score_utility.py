@@ -19,7 +19,7 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
-from labelinf_scores.game.utility import Panel, Submission, Utility, honest_panel, utility
+from labelinf_scores.game.utility import HonestSubmission, Panel, Utility, honest_panel, utility
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 
@@ -39,7 +39,7 @@ def made() -> Panel:
     return Panel(
         data=data,
         submissions=tuple(
-            Submission(model=f"sure {i}", probabilities=np.stack([1 - p, p], axis=1)) for i, p in enumerate(sure)
+            HonestSubmission(model=f"sure {i}", probabilities=np.stack([1 - p, p], axis=1)) for i, p in enumerate(sure)
         ),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from labelinf_scores.audit.log.certificate import Labels, Log, Mask, dual_bound, relax
 from labelinf_scores.audit.log.witness import other_labelling
 
-__all__ = ["Answer", "Given", "Known", "determine", "given_away"]
+__all__ = ["Determination", "Given", "Known", "determine", "given_away"]
 
 _LITTLE = 3.0  # labels in all: below it a joint proof is near
 _VISIBLE = 0.01  # of a label
@@ -33,7 +33,7 @@ class Known(enum.IntEnum):
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Answer:
+class Determination:
     """What a log has given away.
 
     Attributes:
@@ -58,7 +58,7 @@ class _Clock:
 
 def determine(
     log: Log, labels: Labels, *, seconds: float = 60.0, witnesses: bool = True, singly: bool = True
-) -> Answer:
+) -> Determination:
     """Say of every label whether the log determines it.
 
     Args:
@@ -72,7 +72,7 @@ def determine(
     clock = _Clock(time.monotonic() + seconds)
     known = np.zeros(log.n_records, dtype=np.int8)
     if not log.readings:
-        return Answer(known=known)
+        return Determination(known=known)
     known[_joint(log, labels, clock)] = Known.DETERMINED
     if witnesses:
         _search(log, labels, known, clock)
@@ -82,7 +82,7 @@ def determine(
         alone = np.arange(log.n_records) == record
         if _proved(log, labels, alone, clock):
             known[record] = Known.DETERMINED
-    return Answer(known=known)
+    return Determination(known=known)
 
 
 def _joint(log: Log, labels: Labels, clock: _Clock) -> Mask:

@@ -18,7 +18,7 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
-from labelinf_scores.audit.log.determined import Answer, Given, Known, determine, given_away
+from labelinf_scores.audit.log.determined import Determination, Given, Known, determine, given_away
 from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.metrics.readings import Reading, Released, ScoredMetric, Totals, metric
@@ -50,7 +50,7 @@ class LogReport:
     decimals: int
     outsider: bool
     misfit: str = ""
-    answer: Answer | None = None
+    answer: Determination | None = None
     given: tuple[Given, ...] = ()
     probes: tuple[str, ...] = ()
 
