@@ -302,7 +302,7 @@ def judge(
         return Verdict.CONTRADICTION
     if certified:
         return Verdict.BROKEN_CERTIFIED
-    left = left_to_gain(ceilings, baseline) if agrees else 1.0
+    left = left_to_gain(ceilings if agrees else (), baseline)
     if left <= MUCH:
         return Verdict.HELD_CERTIFIED if left <= LITTLE else Verdict.HELD_PARTLY
     if (accuracy.low if at_least is None else at_least) > baseline:

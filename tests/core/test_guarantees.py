@@ -98,6 +98,26 @@ def test_a_ceiling_is_measured_by_what_it_leaves_to_gain_over_the_best_blind_gue
     assert left(0.51) is Verdict.HELD_SO_FAR
 
 
+def test_a_ceiling_exactly_on_a_line_is_on_its_safe_side() -> None:
+    """A quarter and a half of what there is to gain over one half are exact in binary."""
+    assert verdict(LOW, NEVER, None, ceiling(0.625), baseline=0.5) is Verdict.HELD_CERTIFIED
+    assert verdict(LOW, NEVER, None, ceiling(0.75), baseline=0.5) is Verdict.HELD_PARTLY
+
+
+def test_what_only_reaches_a_ceiling_does_not_deny_it() -> None:
+    assert not ceiling(0.75, exact=0.5).denies(0.75, 0.5)
+
+
+def test_half_an_observation_is_none() -> None:
+    assert verdict(None, ALWAYS) is verdict(EVERYTHING, None) is verdict(None, None) is Verdict.NOT_PLAYED
+
+
+def test_an_attack_looks_and_an_answer_costs_no_doubt_unless_it_is_said() -> None:
+    played = judge(accuracy=NOTHING, exact=NEVER, baseline=0.63, promise=None, ceilings=())
+    assert played is Verdict.HELD_SO_FAR
+    assert PerGame(share=0.5).bits == 0
+
+
 def test_just_below_a_ceiling_half_way_up_is_not_safety() -> None:
     found = Interval(value=0.73, low=0.72, high=0.74)
     assert verdict(found, NEVER, None, ceiling(0.731), baseline=0.5) is Verdict.HELD_PARTLY
