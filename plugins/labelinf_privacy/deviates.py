@@ -141,37 +141,50 @@ def signs(source: Words, size: int) -> _Integers:
 
 def exponential(source: Words, size: int) -> Deviates:
     """Return ``size`` independent deviates with density ``exp(-x)``."""
-    found = _empty(size)
-    open_ = np.arange(size)
-    while open_.size:
-        _redraw(found, open_, _successes(open_.size, 1, source), source)
-        open_ = open_[~_kept_exponentially(found, open_, source)]
-    return found
+
+    def proposed(n: int) -> tuple[Deviates, _Bools]:
+        found = Deviates(_successes(n, 1, source), source.words(n).copy())
+        return found, _kept_exponentially(found, np.arange(n), source)
+
+    return _first_kept(size, proposed)
 
 
 def normal(source: Words, size: int) -> Deviates:
     """Return the absolute values of ``size`` independent standard normal deviates."""
-    found = _empty(size)
-    open_ = np.arange(size)
-    while open_.size:
-        whole = _successes(open_.size, 2, source)
+
+    def proposed(n: int) -> tuple[Deviates, _Bools]:
+        whole = _successes(n, 2, source)
         kept = _all_succeed(whole * (whole - 1), 2, source)  # exp(-j/2) exp(-j (j-1) / 2) = exp(-j**2 / 2)
-        _redraw(found, open_, whole, source)
+        found = Deviates(whole, source.words(n).copy())
         for power in range(int(whole.max()) + 1):  # exp(-u (2 j + u) / 2) is the power j + 1 of exp(-g), with g < 1
             trying = np.flatnonzero(kept & (whole >= power))
-            kept[trying] = _kept_normally(found, open_[trying], source)
-        open_ = open_[~kept]
+            kept[trying] = _kept_normally(found, trying, source)
+        return found, kept
+
+    return _first_kept(size, proposed)
+
+
+def _first_kept(size: int, proposed: Callable[[int], tuple[Deviates, _Bools]]) -> Deviates:
+    """Return the first ``size`` proposals that are kept.
+
+    So many are proposed at once that a second round is rare: a round of few costs as much as one of many. How many is
+    decided before they are drawn, and nothing but their order decides which of the kept ones are returned.
+
+    Args:
+        size: How many deviates.
+        proposed: Proposes so many, and says which of them are kept: about one half, or more.
+    """
+    found = Deviates(np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.uint64))
+    done = 0
+    while left := size - done:
+        pool, kept = proposed(2 * left + 4 * math.isqrt(left))
+        chosen = np.flatnonzero(kept)[:left]
+        places = slice(done, done + chosen.size)
+        found.whole[places], found.digits[places] = pool.whole[chosen], pool.digits[chosen]
+        if pool.more:
+            found.more.update({done + n: pool.more[k] for n, k in enumerate(chosen.tolist()) if k in pool.more})
+        done += chosen.size
     return found
-
-
-def _empty(size: int) -> Deviates:
-    return Deviates(np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.uint64))
-
-
-def _redraw(deviates: Deviates, which: _Integers, whole: _Integers, source: Words) -> None:
-    deviates.whole[which], deviates.digits[which] = whole, source.words(which.size)
-    for index in deviates.more.keys() & set(which.tolist()):
-        del deviates.more[index]
 
 
 def _even(size: int, succeeds: Callable[[_Integers, int], _Bools]) -> _Bools:

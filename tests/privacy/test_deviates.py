@@ -111,12 +111,31 @@ def test_rounding_that_64_digits_leave_open_asks_for_more() -> None:
         assert open_.rounded(Fraction(3), Scripted(more)).tolist() == [expected]
 
 
-def test_a_fraction_that_is_drawn_again_forgets_its_digits() -> None:
-    deviate = Deviates(np.array([0, 0]), np.array([5, 5], dtype=np.uint64), {0: [7], 1: [8]})
-    deviates._redraw(deviate, np.array([1]), np.array([3]), Scripted(9))
-    assert deviate.whole.tolist() == [0, 3]
-    assert deviate.digits.tolist() == [5, 9]
-    assert deviate.more == {0: [7]}
+def test_what_is_kept_is_the_first_of_what_is_proposed_with_all_its_digits() -> None:
+    proposals = iter(
+        [
+            ([False, True, False, False], {0: [6], 1: [7]}),
+            ([True, True, True, True], {0: [8], 1: [9]}),
+        ]
+    )
+    asked = []
+
+    def proposed(n: int) -> tuple[Deviates, NDArray[np.bool_]]:
+        kept, more = next(proposals)
+        asked.append(n)
+        whole = np.arange(4) + 10 * len(asked)
+        return Deviates(whole, whole.astype(np.uint64) + np.uint64(100), more), np.array(kept)
+
+    found = deviates._first_kept(3, proposed)
+    assert asked == [2 * 3 + 4, 2 * 2 + 4]
+    assert found.whole.tolist() == [11, 20, 21]
+    assert found.digits.tolist() == [111, 120, 121]
+    assert found.more == {0: [7], 1: [8], 2: [9]}
+
+
+@pytest.mark.parametrize("draw", [exponential, normal])
+def test_no_deviate_at_all_is_drawn_without_a_word(draw: Callable[[Words, int], Deviates]) -> None:
+    assert draw(Scripted(), 0).whole.size == 0
 
 
 @pytest.mark.parametrize("over", [1, 2, 3])

@@ -29,6 +29,7 @@ Example:
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -47,6 +48,7 @@ _WIDEST = 2**52  #: whole numbers up to this are doubles, and so is every half b
 _ROOT_BITS = 64
 
 
+@functools.lru_cache(maxsize=256)
 def decimal(value: float) -> Fraction:
     """Return the number that a user who writes ``value`` means: 1/1000 for 0.001, not the nearest double."""
     return Fraction(repr(float(value)))

@@ -69,13 +69,14 @@ class ScoreNoise(ScoreDefence):
         )
 
 
-_MANY = 512  # draws at a time
+_FEW, _MANY = 8, 512  # draws at a time
 
 
 class _Fresh(ActiveDefence):
     def __init__(self, model: NoiseModel, rng: np.random.Generator) -> None:
         self._model = model
         self._rng = rng
+        self._asked = 0
         self._drawn: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
@@ -87,9 +88,10 @@ class _Fresh(ActiveDefence):
         return scaled(answer, drawn) if self._model.multiplicative else add(answer, drawn)
 
     def _steps(self, model: GridNoise, query: Query) -> NDArray[np.int64]:
-        """Return one draw. Exact draws are dear one by one, so that they are drawn many at a time."""
+        """Return one draw. Exact draws are dear one by one: each time as many are made as there have been before."""
         if not self._drawn.size:
-            self._drawn = model.steps(SeededWords(self._rng), _MANY)
+            self._drawn = model.steps(SeededWords(self._rng), min(max(_FEW, self._asked), _MANY))
+        self._asked += 1
         drawn, self._drawn = self._drawn[:1], self._drawn[1:]
         return drawn
 

@@ -95,11 +95,12 @@ class Curator:
     def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
         """Start one game: every defence gets a generator of its own, in order, and is told of the stages before it."""
         actives, nearer = [], threat.bare
-        for defence, generator in zip(threat.defences, rng.spawn(len(threat.defences)), strict=True):
-            if isinstance(defence, ScoreDefence):
+        for place, generator in enumerate(rng.spawn(len(threat.defences))):
+            if place:
+                nearer = nearer.behind(threat.defences[place - 1])
+            if isinstance(defence := threat.defences[place], ScoreDefence):
                 with gate.blamed(defence, quote=False):
                     actives.append((defence, defence.start(nearer, generator)))
-            nearer = nearer.behind(defence)
         return cls(labels=labels, threat=threat, scorer=scorer, actives=tuple(actives))
 
     def answer(self, query: Query) -> Answer:
