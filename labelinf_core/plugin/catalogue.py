@@ -32,6 +32,7 @@ A statement about no work of that name gives its ``title`` instead of ``where``.
 
 from __future__ import annotations
 
+import functools
 import pkgutil
 import tomllib
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -140,9 +141,9 @@ class Catalogue:
         """Yield the statements of the files that the catalogue names."""
         for file in self.tables.get("statements", ()):
             tables = _tables(self.package, file)
-            work = tables.pop("work", "")
             for key, entry in tables.items():
-                yield self._statement(work, f"{self.package}/{file}: {key}", key, entry)
+                if key != "work":
+                    yield self._statement(tables.get("work", ""), f"{self.package}/{file}: {key}", key, entry)
 
     @hookimpl
     def labelinf_reproductions(self) -> Iterator[Reproduction]:
@@ -222,6 +223,12 @@ def _table(where: str, value: Any) -> dict[str, Any]:
     return value
 
 
+@functools.lru_cache(maxsize=64)
+def _parsed(data: bytes) -> dict[str, Any]:
+    """Read TOML, once however many hosts are loaded: nobody changes the tables."""
+    return tomllib.loads(data.decode())
+
+
 def _tables(package: str, file: str) -> dict[str, Any]:
     try:
         data = pkgutil.get_data(package, file)
@@ -230,6 +237,6 @@ def _tables(package: str, file: str) -> dict[str, Any]:
     if data is None:
         raise PluginError(f"{package}/{file} cannot be read: {package} does not lie in files.")
     try:
-        return tomllib.loads(data.decode())
+        return _parsed(data)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise PluginError(f"{package}/{file} is not TOML: {error}") from error

@@ -10,6 +10,7 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -41,6 +42,7 @@ _IDLE = frozenset({"a", "al", "an", "as", "by", "et", "for", "in", "of", "on", "
 _TOKEN = re.compile(r"[a-z]+-\d+[a-z]?|[a-z]+|\d+(?:\.\d+)*")
 
 
+@functools.lru_cache(maxsize=1024)
 def remembered(text: str) -> frozenset[str]:
     """Return what a text can be found by: its words without endings, and its numbers with what they count."""
     tokens: set[str] = set()

@@ -78,7 +78,10 @@ def printed_references() -> set[str]:
     works = tuple({"labelinf theory, ", *(item.work for item in references if "20" in item.work)})
     written = {str(item) for item in references}
     for path in (*ROOT.glob("labelinf_core/**/*.py"), *ROOT.glob("plugins/**/*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if not any(work in text for work in works):
+            continue
+        tree = ast.parse(text)
         prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
