@@ -65,10 +65,10 @@ def reaching_doubles(answer: float, score: float) -> float:
         score: What noise may have been added to.
     """
     noise = answer - score
-    room = math.ulp(noise)
-    if room <= math.ulp(answer):
+    if math.ulp(noise) <= math.ulp(answer):
         return math.ulp(answer)
-    return room * sum(score + near == answer for near in (noise - room, noise, noise + room))
+    below, above = _beside(noise)
+    return sum(_room(near) for near in (below, noise, above) if score + near == answer)
 
 
 def whole_steps(answer: float, score: float, step: float) -> float:
@@ -82,3 +82,13 @@ def whole_steps(answer: float, score: float, step: float) -> float:
         step: Of the noise.
     """
     return 1.0 if score + round((answer - score) / step) * step == answer else _UNLIKELY
+
+
+def _beside(value: float) -> tuple[float, float]:
+    return math.nextafter(value, -math.inf), math.nextafter(value, math.inf)
+
+
+def _room(value: float) -> float:
+    """Return the width of what is rounded to a double; on one side of a power of two it is half of the other."""
+    below, above = _beside(value)
+    return (above - below) / 2

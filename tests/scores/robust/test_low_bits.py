@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -142,6 +142,7 @@ def test_the_draw_that_was_made_is_always_found(scale: float, score: float, seed
         assert reaching_doubles(score + noise, score) > 0
 
 
+@example(score=0.8899056293718188, noise=-8.0)  # doubles lie twice as close on one side as on the other
 @given(st.floats(0.5, 1), st.floats(-8, 8))
 def test_reaching_doubles_are_those_whose_sum_is_the_answer(score: float, noise: float) -> None:
     answer = score + noise
@@ -151,7 +152,8 @@ def test_reaching_doubles_are_those_whose_sum_is_the_answer(score: float, noise:
     hits = [value for value in near if score + value == answer]
     assert hits
     if math.ulp(answer - score) > math.ulp(answer):
-        assert reaching_doubles(answer, score) == math.ulp(answer - score) * len(hits)
+        widths = [math.nextafter(value, math.inf) - math.nextafter(value, -math.inf) for value in hits]
+        assert reaching_doubles(answer, score) == sum(widths) / 2
 
 
 def test_what_no_double_reaches_weighs_nothing() -> None:
