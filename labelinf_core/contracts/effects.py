@@ -39,7 +39,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import attrs
 
-__all__ = ["Effect", "Facts", "Unknown", "fold"]
+__all__ = ["Effect", "Facts", "Unknown", "fold", "heard"]
 
 
 class Facts(Protocol):
@@ -82,3 +82,22 @@ class Unknown(Effect[Any]):
 def fold(effects: Iterable[Effect[F]], facts: F) -> F:
     """Return what is known behind all of ``effects``, the first of which stands nearest to the curator."""
     return functools.reduce(lambda known, effect: effect.after(known), effects, facts)
+
+
+def heard(said: object, words: Iterable[type[Effect[Any]]], stage: str) -> tuple[Effect[Any], ...]:
+    """Return the effects that a stage says it has; what is none of a channel's own is unknown.
+
+    An effect computes facts: one of somebody else's making could compute any, and so could a subclass.
+
+    Args:
+        said: What the stage returned.
+        words: The effects of the channel.
+        stage: Its name.
+
+    Raises:
+        TypeError: It returned something else than a tuple of effects.
+    """
+    if not isinstance(said, tuple) or not all(isinstance(effect, Effect) for effect in said):
+        raise TypeError(f"effects of {stage} must be a tuple of effects, got {type(said).__name__}")
+    known = frozenset((*words, Unknown))
+    return tuple(effect if type(effect) in known else Unknown(stage=stage) for effect in said)

@@ -11,6 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
@@ -23,7 +26,10 @@ from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.norm_like import NormLike
 from labelinf_scores.metrics.probed import probed
+from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.unadditive import Unadditive
 
 
 @attrs.frozen(kw_only=True)
@@ -110,3 +116,26 @@ def test_a_curator_that_computes_exactly_is_not_charged_for_rounding() -> None:
         np.zeros(10, dtype=np.intp), threat, np.random.default_rng(0)
     )
     assert math.isfinite(float(curator.answer(Query(predictions=np.full(10, 0.5)))))
+
+
+@attrs.frozen(kw_only=True)
+class BoastingAuc(RocAuc):
+    """An AUC that one label moves by a hundredth at most, it says."""
+
+    def sensitivity(self, n_records: int) -> float:
+        return 0.01
+
+
+def test_a_metric_that_moves_further_than_it_says_has_no_sensitivity() -> None:
+    assert probed(Unadditive(metric=RocAuc(), n_records=20), 0.0, 2).span == 20
+    assert math.isinf(probed(Unadditive(metric=BoastingAuc(), n_records=20), 0.0, 2).span)
+
+
+def test_every_metric_that_is_shipped_moves_as_it_says() -> None:
+    host = Host.load()
+    builder = Builder(host)
+    for item in host.catalogue(Kind.METRIC):
+        metric = builder.build(Kind.METRIC, item.descriptor.name, "test")
+        if isinstance(metric, ScoredMetric) and metric.two_classes:
+            found = probed(Unadditive(metric=metric, n_records=20), 0.0, 2)
+            assert found.span == 20 * metric.sensitivity(20), item.descriptor.name

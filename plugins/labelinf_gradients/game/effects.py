@@ -35,6 +35,7 @@ from labelinf_core.contracts.effects import Effect, fold
 from labelinf_gradients import certificates
 
 __all__ = [
+    "EFFECTS",
     "Added",
     "Batched",
     "Clipped",
@@ -335,6 +336,20 @@ class Added(Effect[GradientFacts]):
 
     def after(self, facts: GradientFacts) -> GradientFacts:
         """Return what is known of the noisy average. Another noise behind it does not find the average it hides."""
-        sound = facts.bounded and self.step > 0 and not isinstance(self.proof, NoProof)
+        sound = facts.bounded and self.step > 0 and type(self.proof) in (GaussianNoise, LaplaceNoise)
         proved = (*facts.proved, Proved(noise=self, linear=facts.linear)) if sound else facts.proved
         return attrs.evolve(facts, noises=(*facts.noises, self), proved=proved, bounded=False, linear=False)
+
+
+EFFECTS: tuple[type[Effect[GradientFacts]], ...] = (
+    Smoothed,
+    Mixed,
+    Withheld,
+    Batched,
+    LocalSteps,
+    Clipped,
+    Lengthened,
+    Dropped,
+    Rounded,
+    Added,
+)  #: what a stage can say; a subclass or an effect of somebody else's making is unknown

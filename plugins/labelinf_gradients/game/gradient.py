@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
-from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.effects import Effect, heard
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import GradientFacts, LabelFamily, fold
+from labelinf_gradients.game.effects import EFFECTS, GradientFacts, LabelFamily, fold
 from labelinf_gradients.game.networks import Network
 
 __all__ = [
@@ -106,8 +106,13 @@ class GradientThreat(ThreatModel):
         return self.facts.clean
 
     def behind(self, defence: Defence) -> GradientThreat:
-        """Return what is known behind one more stage."""
-        return attrs.evolve(self, effects=(*self.effects, *defence.effects(self)))
+        """Return what is known behind one more stage.
+
+        Raises:
+            TypeError: It does not say what it does as a tuple of effects.
+        """
+        own = heard(defence.effects(self), EFFECTS, type(defence).__name__)
+        return attrs.evolve(self, effects=(*self.effects, *own))
 
     @property
     def best_counts(self) -> tuple[int, ...]:

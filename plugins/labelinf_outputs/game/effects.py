@@ -27,7 +27,18 @@ import attrs
 from labelinf_core.contracts.effects import Effect, Unknown, fold
 from labelinf_outputs.game.view import Outputs, View
 
-__all__ = ["Coarsened", "Mixed", "OutputFacts", "Randomised", "Retrained", "TopOne", "Unknown", "allowed_uses", "fold"]
+__all__ = [
+    "EFFECTS",
+    "Coarsened",
+    "Mixed",
+    "OutputFacts",
+    "Randomised",
+    "Retrained",
+    "TopOne",
+    "Unknown",
+    "allowed_uses",
+    "fold",
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -125,6 +136,10 @@ class TopOne(Effect[OutputFacts]):
     def after(self, facts: OutputFacts) -> OutputFacts:
         """Tell the adversary."""
         return attrs.evolve(facts, view=attrs.evolve(facts.view, outputs=Outputs.TOP_ONE))
+
+
+EFFECTS: tuple[type[Effect[OutputFacts]], ...] = (Randomised, Retrained, Mixed, Coarsened, TopOne)
+#: what a stage can say; a subclass or an effect of somebody else's making is unknown
 
 
 def allowed_uses(effects: Iterable[Effect[Any]]) -> float:

@@ -32,10 +32,10 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
-from labelinf_core.contracts.effects import Effect
+from labelinf_core.contracts.effects import Effect, heard
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_outputs.game.effects import OutputFacts, fold
+from labelinf_outputs.game.effects import EFFECTS, OutputFacts, fold
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
 from labelinf_outputs.game.view import LossOracle, View
 
@@ -100,10 +100,12 @@ class OutputThreat(ThreatModel):
         Raises:
             InputError: Its effects are none.
         """
-        effects = defence.effects(self)
-        if not isinstance(effects, tuple) or not all(isinstance(item, Effect) for item in effects):
-            raise InputError(f"defence {type(defence).__name__}: effects() must return a tuple of effects.")
-        return attrs.evolve(self, effects=(*self.effects, *effects))
+        said = defence.effects(self)
+        try:
+            own = heard(said, EFFECTS, type(defence).__name__)
+        except TypeError as error:
+            raise InputError(f"defence {type(defence).__name__}: effects() must return a tuple of effects.") from error
+        return attrs.evolve(self, effects=(*self.effects, *own))
 
     @property
     def certificate(self) -> str:

@@ -25,7 +25,10 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     """
     facts = threat.supposed.facts
     if math.isinf(facts.jump):
-        raise InputError(f"{noise} noise is not private after a stage whose answers depend on earlier ones.")
+        raise InputError(
+            f"{noise} noise is not private behind a stage by which one label can move an answer without limit "
+            f"(ladder, thresholdout, snapping); put it nearer to the scorer than that."
+        )
     if math.isinf(facts.sensitivity):
         raise InputError(
             f"no finite {noise} scale gives label-DP while the loss is unclipped; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -17,6 +17,7 @@ from labelinf_core.specs.own_code import own_function
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
+from labelinf_scores.game.declared import answers_as_it_says
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 
 if TYPE_CHECKING:
@@ -148,25 +149,27 @@ class ImportedScorer:
     Attributes:
         target: ``module:function``.
         function: The function itself.
+        facts: What is public about it: what it says, where it answers as it says
+            (:mod:`labelinf_scores.game.declared`); otherwise unknown, and taken for doubles.
     """
 
     target: str
     function: Callable[..., Any] = attrs.field(repr=False)
+    facts: ScorerFacts
 
     @classmethod
-    def load(cls, target: str) -> ImportedScorer:
-        """Import ``module:function``.
+    def load(cls, target: str, loss: AdditiveLoss, n_classes: int) -> ImportedScorer:
+        """Import ``module:function``, which may say what it does as ``function.facts``.
 
         Raises:
             InputError: It cannot be imported or is not callable.
         """
-        return cls(target=target, function=own_function(target, "scorer"))
-
-    @property
-    def facts(self) -> ScorerFacts:
-        """What is public about it: declared as ``function.facts``, or unknown and taken for doubles."""
-        declared = getattr(self.function, "facts", None)
-        return declared if isinstance(declared, ScorerFacts) else _assumed(self.target)
+        function = own_function(target, "scorer")
+        declared = getattr(function, "facts", None)
+        facts = _assumed(target)
+        if isinstance(declared, ScorerFacts) and isinstance(function, Hashable):
+            facts = declared if _tried(function, declared, loss, n_classes) else facts
+        return cls(target=target, function=function, facts=facts)
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
         """Return the function's answer.
@@ -192,6 +195,9 @@ class ImportedScorer:
         return value
 
 
+_tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
+
+
 def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
     """Return the scorer that a suite names.
 
@@ -214,7 +220,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if ":" in name and not format_named(name).known:
-        return ImportedScorer.load(name)
+        return ImportedScorer.load(name, loss, n_classes)
     try:
         numbers = make_arithmetic(name)
     except InputError as error:
@@ -236,7 +242,7 @@ def metric_scorer(name: str, metric: ScoredMetric) -> Scorer:
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if ":" in name and not name.startswith(("fpa:", "sklearn:")):
-        return ImportedScorer.load(name)
+        return ImportedScorer(target=name, function=own_function(name, "scorer"), facts=_assumed(name))
     raise InputError(
         f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "
         f"module:function or cmd:PROGRAM."

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.components import Defence, of_channel
-from labelinf_core.contracts.effects import Effect, Unknown, fold
+from labelinf_core.contracts.effects import Effect, Unknown, fold, heard
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
@@ -159,11 +159,7 @@ class ScoreThreat(ThreatModel):
             InputError: The stage does not fit behind the others.
             TypeError: It does not say what it does as a tuple of effects.
         """
-        said = defence.effects(self)
-        name = type(defence).__name__
-        if not isinstance(said, tuple) or not all(isinstance(effect, Effect) for effect in said):
-            raise TypeError(f"effects of {name} must be a tuple of effects, got {type(said).__name__}")
-        own = tuple(effect if type(effect) in (*EFFECTS, Unknown) else Unknown(stage=name) for effect in said)
+        own = heard(defence.effects(self), EFFECTS, type(defence).__name__)
         return attrs.evolve(self, effects=(*self.effects, *own), defences=(*self.defences, defence))
 
     def through(self, pipeline: Iterable[Defence]) -> ScoreThreat:

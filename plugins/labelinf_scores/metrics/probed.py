@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import warnings
 
 import attrs
 import numpy as np
@@ -23,11 +24,14 @@ from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.unadditive import Unadditive
 
 __all__ = ["Probed", "probed"]
 
 _POINTS = 17  # of a logarithmic grid from the clip to 1/2, and as many beyond
 _ROWS = 400  # drawn at random where there are more than two classes
+_SIZES, _EACH = (2, 3, 5, 16), 24  # of games of a metric that is no mean
 _ROUNDING = 1e-9  # by which costs that were computed may differ more than they do
 
 
@@ -62,6 +66,9 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
     said = loss.span(least)
     if not math.isfinite(said):
         return Probed(span=math.inf, largest=math.inf)
+    if isinstance(loss, Unadditive):
+        wide = said if _moves_as_said(loss.metric) else math.inf
+        return Probed(span=wide, largest=wide)
     numbers = make_arithmetic("float64")
     try:
         with np.errstate(all="ignore"), numbers.context():
@@ -72,6 +79,32 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
         return Probed(span=math.inf, largest=math.inf)
     wide = float((costs.max(axis=1) - costs.min(axis=1)).max())
     return Probed(span=wide if wide > said * (1 + _ROUNDING) else said, largest=float(np.abs(costs).max()))
+
+
+@functools.cache
+def _moves_as_said(metric: ScoredMetric) -> bool:
+    """Whether no label that was exchanged moved a score by more than the metric says."""
+    rng = np.random.default_rng(0)
+    for n, turn in itertools.product(_SIZES, range(_EACH)):
+        labels = rng.integers(0, 2, n) if turn % 2 else np.full(n, turn // 2 % 2)
+        predictions = (rng.random(n), rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1))[turn % 3]
+        other = labels.copy()
+        other[rng.integers(n)] ^= 1
+        if metric.fault(predictions, n):
+            continue
+        moved = abs(_score(metric, labels, predictions) - _score(metric, other, predictions))
+        # Where one of the two has no score, which the curator says instead of a number, nothing is compared.
+        if math.isfinite(moved) and moved > metric.sensitivity(n) * (1 + _ROUNDING):
+            return False
+    return True
+
+
+def _score(metric: ScoredMetric, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return float(metric.score(labels, predictions))
+    except Exception:  # there need be none, of one class for instance
+        return math.nan
 
 
 _kept = functools.lru_cache(maxsize=256)(_found)

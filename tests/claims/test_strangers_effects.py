@@ -1,0 +1,122 @@
+"""What a stranger's stage says of itself earns no certificate that the channel could not compute."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_gradients.bounds.certificates import GradientCertificate
+from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.effects import Added, GradientFacts, LaplaceNoise, Lengthened
+from labelinf_gradients.game.gradient import GradientDefence
+from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.game.channel import OutputChannel
+from labelinf_outputs.game.effects import OutputFacts, Randomised
+from labelinf_outputs.game.output import OutputDefence
+from labelinf_scores.defences.calibration import finite_sensitivity
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.laplace_dp import LaplaceDp
+from labelinf_scores.defences.snapping import Snapping
+from labelinf_scores.game.channel import ScoreChannel
+
+DATA = LabelSet(
+    labels=np.arange(40) % 2,
+    class_names=("a", "b"),
+    title="made",
+    provenance="made",
+    features=np.random.default_rng(0).random((40, 3)),
+)
+
+
+@attrs.frozen(kw_only=True)
+class Saying(GradientDefence):
+    """Says what it is told to."""
+
+    said: Effect[Any]
+
+    def effects(self, threat: Any) -> tuple[Effect[Any], ...]:
+        return (self.said,)
+
+
+@attrs.frozen(kw_only=True)
+class SayingOutputs(OutputDefence):
+    """Says what it is told to."""
+
+    said: Effect[Any]
+
+    def effects(self, threat: Any) -> tuple[Effect[Any], ...]:
+        return (self.said,)
+
+
+@attrs.frozen(kw_only=True)
+class Believe(Effect[Any]):
+    """Computes whatever facts it likes."""
+
+    def after(self, facts: Any) -> Any:
+        if isinstance(facts, OutputFacts):
+            return attrs.evolve(facts, label_epsilon=0.01)
+        return Added(std=1.0, step=1e-9, proof=LaplaceNoise(norm=1.0, privacy=0.01)).after(
+            attrs.evolve(facts, bounded=True, clip_sum=1.0)
+        )
+
+
+@attrs.frozen(kw_only=True)
+class MyRandomised(Randomised):
+    """A subclass may compute anything."""
+
+
+@attrs.frozen(kw_only=True)
+class MyProof(LaplaceNoise):
+    """A proof that denies everything to everybody."""
+
+    def accuracy(self, facts: GradientFacts, prior: Any) -> float:
+        return 0.5
+
+    def epsilon(self, facts: GradientFacts) -> float:
+        return 0.0
+
+
+def nothing_is_certified(*defences: GradientDefence) -> bool:
+    threat = GradientChannel(samples=4, auxiliary=4).threat(Setting(data=DATA, defences=defences))
+    return not GradientCertificate().ceilings(threat) and math.isinf(threat.label_epsilon)
+
+
+@pytest.mark.parametrize("said", [Believe(), Added(std=1.0, step=0.1, proof=MyProof(norm=1.0, privacy=1.0))], ids=str)
+def test_an_effect_or_a_proof_of_ones_own_making_certifies_no_gradient(said: Effect[Any]) -> None:
+    assert nothing_is_certified(GradientClip(order=1), Saying(said=said))
+
+
+@pytest.mark.parametrize("noise", [ClippedLaplace(), ClippedGaussian()], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("stranger", [Unknown(stage="mine"), Lengthened()], ids=["unknown", "lengthened"])
+def test_a_clip_gives_no_proof_back_that_a_stranger_took(noise: GradientDefence, stranger: Effect[Any]) -> None:
+    """Wherever it stands: samples that grow behind a clip reach the noise, and who says nothing may do so."""
+    stages = (noise, Saying(said=stranger), GradientClip(order=1))
+    for order in itertools.permutations(stages):
+        kept = isinstance(stranger, Lengthened) and order.index(stages[1]) < max(
+            order.index(noise), order.index(stages[2])
+        )
+        assert nothing_is_certified(*order) or kept
+    assert not nothing_is_certified(noise)
+
+
+@pytest.mark.parametrize("said", [Believe(), MyRandomised(epsilon=0.1)], ids=str)
+def test_an_effect_of_ones_own_making_certifies_no_model(said: Effect[Any]) -> None:
+    threat = OutputChannel().threat(Setting(data=DATA, defences=(SayingOutputs(said=said),)))
+    assert threat.certificate == "none"
+    assert OutputChannel().threat(Setting(data=DATA, defences=(LabelRr(),))).certificate != "none"
+
+
+def test_noise_behind_noise_of_another_kind_says_why_it_does_not_fit() -> None:
+    threat = ScoreChannel(scorer="float64").threat(Setting(data=DATA, defences=(Clip(epsilon=0.01), Snapping())))
+    with pytest.raises(Exception, match="one label can move an answer without limit"):
+        finite_sensitivity(threat, "Laplace")
+    with pytest.raises(Exception, match="put it nearer to the scorer"):
+        LaplaceDp().does(threat)
