@@ -240,22 +240,26 @@ class Processes:
         waiting: list[Any] = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
         multiprocessing.connection.wait(waiting, None if left == float("inf") else max(left, 0.0))
         for worker in busy:
-            while worker.job:
-                try:
-                    if not worker.pipe.poll():
-                        break
-                    word, value = worker.pipe.recv()
-                except Exception:  # it died, or somebody wrote into its pipe
-                    yield self._lost(worker, again)
-                    break
-                if found := self._heard(worker, word, value):
-                    yield found
+            yield from self._heard_all(worker, again)
             if not worker.job or worker not in self._pool:
                 continue
             if worker.process.exitcode is not None:
                 yield self._lost(worker, again)
             elif time.monotonic() >= worker.deadline:
                 yield self._late(worker, again)
+
+    def _heard_all(self, worker: _Worker, again: deque[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+        """Yield what a worker has said by now."""
+        while worker.job:
+            try:
+                if not worker.pipe.poll():
+                    return
+                word, value = worker.pipe.recv()
+            except Exception:  # it died, or somebody wrote into its pipe
+                yield self._lost(worker, again)
+                return
+            if found := self._heard(worker, word, value):
+                yield found
 
     def _heard(self, worker: _Worker, word: str, value: Any) -> tuple[Task, Implied | Trial] | None:
         now = time.monotonic()

@@ -71,9 +71,7 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     culprits: dict[str, str] = {}
     parts: dict[str, dict[str, Implied]] = {}
     known = 0
-    for task, result in executor.perform(_unknown(plan, store)):
-        if not (isinstance(task, Imply) and isinstance(result, Implied)):
-            continue
+    for task, result in _asked(plan, store, executor):
         if result.culprit:
             culprits[result.culprit] = result.message
         elif result.status is Status.INVALID:
@@ -90,6 +88,12 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     if mistakes and not culprits:
         raise InputError("\n".join(mistakes))
     return culprits
+
+
+def _asked(plan: Plan, store: Store, executor: Executor) -> Iterator[tuple[Imply, Implied]]:
+    for task, result in executor.perform(_unknown(plan, store)):
+        if isinstance(task, Imply) and isinstance(result, Implied):
+            yield task, result
 
 
 def size(plan: Plan) -> int:

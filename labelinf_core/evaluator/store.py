@@ -25,8 +25,9 @@ from typing import IO
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.cells import Cell, Plan
+from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
+from labelinf_core.evaluator.replan import changes, shared
 
 __all__ = ["RECORD", "Store", "find_run", "key_of", "newest_run"]
 
@@ -254,7 +255,7 @@ class Store:
             if kept.environment != self.plan.environment:
                 self._connection.executescript("DELETE FROM trials; DELETE FROM cells;")
             self._describe(plan=to_json(self.plan), digest=self.plan.digest)
-            self.notes = (*self.notes, *_changes(kept, self.plan))
+            self.notes = (*self.notes, *changes(kept, self.plan))
         self.commit()
 
     def _mend(self) -> None:
@@ -288,51 +289,11 @@ def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan,
     plan = plan.keyed(kept.key or plan.key)
     if kept.seed != plan.seed:
         why = f"its seed is {kept.seed}, not {plan.seed}"
-    elif not {_matchup(cell) for cell in kept.cells} & {_matchup(cell) for cell in plan.cells}:
+    elif not shared(kept, plan):
         why = f"{kept.title}; no attack meets the same defences on the same labels in both"
     else:
         return kept, plan
     raise InputError(f"--out {directory} holds another run ({why}); choose another directory.")
-
-
-def _matchup(cell: Cell) -> tuple[str, ...]:
-    """Name what a cell plays whatever the content of its labels and the versions of its plugins."""
-    return (cell.channel, cell.labels, cell.attack, *cell.written)
-
-
-def _changes(kept: Plan, plan: Plan) -> Iterator[str]:
-    """Say what changed since the record was written, and how many cells are played again for it."""
-    for name in sorted({*kept.environment, *plan.environment}):
-        there, here = kept.environment.get(name, "none"), plan.environment.get(name, "none")
-        if there != here:
-            yield f"{name} was {there} and is {here}: all {len(plan.cells)} cells are played again"
-    if kept.trials != plan.trials:
-        yield f"every cell was played {kept.trials} times and is played {plan.trials} times now"
-    before = {_matchup(cell): cell for cell in kept.cells}
-    reasons: dict[str, list[str]] = {}
-    for cell in plan.cells:
-        old = before.get(_matchup(cell))
-        if old is not None and old.id != cell.id:
-            reasons.setdefault(_moved(old, cell), []).append(f"{cell.shown.attack}/{cell.shown.pipeline}")
-    for why, cells in reasons.items():
-        more = f" and {len(cells) - 3} more" if len(cells) > 3 else ""
-        yield f"{why}: {', '.join(cells[:3])}{more} played again"
-    after = {_matchup(cell) for cell in plan.cells}
-    if new := len(after - {*before}):
-        yield f"the suite changed: {new} cells are new"
-    if gone := len({*before} - after):
-        yield f"the suite changed: {gone} cells are left out"
-
-
-def _moved(old: Cell, cell: Cell) -> str:
-    """Say what changed in a cell."""
-    told = [
-        f"{name} was {old.versions.get(name, 'not needed')} and is {version}"
-        for name, version in sorted(cell.versions.items())
-        if old.versions.get(name) != version
-    ]
-    changed = [f"the content of labels {cell.labels} changed"] if old.content != cell.content else []
-    return ", ".join([*told, *changed]) or "other plugins are needed"
 
 
 def _seal(connection: sqlite3.Connection) -> str:
