@@ -2,7 +2,8 @@
 
 *By certificate*: the smallest strength at which a ceiling that holds for every attack meets the target. *By attack*:
 the smallest at which the strongest attacks that are known stay within it. The truth lies between the two; where they
-meet nothing is left to argue.
+meet nothing is left to argue. What is observed in a few games has an interval; where an attack surely exceeds what is
+proved, one of the two is wrong, and that is said.
 
 Both are bisections: more strength is taken to protect more. The ends are tried first, so a target that nothing reaches
 is reported as such.
@@ -10,18 +11,20 @@ is reported as such.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import attrs
 import numpy as np
 
-from labelinf_core.advise.siege import Siege
+from labelinf_core.advise.siege import Siege, Stand
 from labelinf_core.advise.target import Target
 from labelinf_core.contracts.components import Bound, Channel, Defence, Knob, LabelSet, Setting
 from labelinf_core.contracts.errors import LabelinfError, PluginError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Registered
@@ -30,6 +33,7 @@ from labelinf_core.specs import Builder
 __all__ = ["Advice", "Advisor", "smallest"]
 
 _STEPS = 30
+_ALARM = 1e-4  # chance that games of their own, on one knob, contradict a proof that is right
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +46,10 @@ class Advice:
         statement: What proves it.
         forced: Smallest strength that the known attacks leave within the target; None when none does, none was asked
             for or none could be played.
+        forced_from: The strongest setting that an attack surely exceeded; None when none was.
+        forced_to: The weakest setting that all surely stayed within, and never more than what is proved enough; None
+            when neither is known.
+        contradiction: What was exceeded although it is proved enough, as a sentence; empty: nothing.
         strongest_attack: The attack that forced it; empty when none exceeded the target at any strength.
         certified_cost: What the certified strength costs honest participants, as named numbers; empty when there is
             none, or the channel cannot say.
@@ -53,6 +61,9 @@ class Advice:
     certified: float | None = None
     statement: str = ""
     forced: float | None = None
+    forced_from: float | None = None
+    forced_to: float | None = None
+    contradiction: str = ""
     strongest_attack: str = ""
     certified_cost: Mapping[str, float] = attrs.field(factory=dict)
     forced_cost: Mapping[str, float] = attrs.field(factory=dict)
@@ -81,7 +92,8 @@ class Advisor:
         data: A label set of the size in question.
         base: Defences that stand already, nearest to the curator.
         target: What is to be reached.
-        attacks: Specs of the attacks to withstand.
+        attacks: Specs of the attacks to withstand in any case.
+        strongest: Whether those are to be withstood too that may be the strongest, of all that are installed.
         trials: Most games per attack and strength; fewer where the first ones leave no doubt.
         seed: Of the games.
     """
@@ -95,6 +107,7 @@ class Advisor:
     attacks: Sequence[str]
     trials: int = 16
     seed: int = 0
+    strongest: bool = False
 
     def knobs(self) -> list[Knob]:
         """Return every knob of every defence of the channel.
@@ -120,19 +133,59 @@ class Advisor:
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
         siege = self._siege()
-        played = self.attacks and self.target.epsilon is None  # no play shows an epsilon
-        forced = smallest(knob, lambda strength: siege.withstands(knob.spec(strength)), steps=10) if played else None
+        played = (self.attacks or self.strongest) and self.target.epsilon is None  # no play shows an epsilon
+        tried: dict[str, float] = {}
+
+        def withstands(strength: float) -> bool:
+            tried[knob.spec(strength)] = strength
+            return siege.withstands(knob.spec(strength))
+
+        forced = smallest(knob, withstands, steps=10) if played else None
+        stands = [(tried[spec], stand) for spec, stand in siege.stood.items()]
+        contradiction = self._crossing(knob, siege, stands, certified, proof)
+        low, high = _interval(knob, stands)
+        if certified is not None and played and not contradiction:
+            high = _weaker(knob, high, certified)
+            forced = None if forced is None else _weaker(knob, forced, certified)
         costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
         return Advice(
             knob=knob,
             certified=certified,
             statement=proof.statement if proof else "",
             forced=forced,
+            forced_from=low,
+            forced_to=high,
+            contradiction=contradiction,
             strongest_attack=siege.culprit,
             certified_cost=costs[0],
             forced_cost=costs[1],
             notes=(*siege.failures.values(), *notes.values()),
         )
+
+    def _crossing(
+        self,
+        knob: Knob,
+        siege: Siege,
+        stands: Sequence[tuple[float, Stand]],
+        certified: float | None,
+        proof: Ceiling | None,
+    ) -> str:
+        """Look at every setting that is proved enough and was exceeded; games of their own decide."""
+        if certified is None or proof is None or self.target.accuracy is None:
+            return ""
+        for strength, stand in stands:
+            defence = knob.spec(strength)
+            if not stand.exceeded or not knob.at_least(strength, certified):
+                continue
+            shares, most = siege.shares(stand.exceeded, defence), max(proof.reached, self.target.accuracy)
+            surely = statistics.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
+            if surely or statistics.betting_p_value(shares, most) <= _ALARM:
+                return (
+                    f"{stand.exceeded} recovers {np.mean(shares):.1%} of the labels against {defence}, and "
+                    f"{proof.statement} allows {most:.1%} at most ({proof.conditions}). One of the two is wrong: a "
+                    f"bug, or an erratum."
+                )
+        return ""
 
     def _catalogue(self, kind: Kind) -> Iterator[Registered]:
         """Yield the components of the channel, and those that serve all."""
@@ -143,11 +196,13 @@ class Advisor:
     def _siege(self) -> Siege:
         return Siege(
             builder=self.builder,
+            name=self.name,
             channel=self.channel,
             data=self.data,
             base=self.base,
             target=self.target,
             attacks=self.attacks,
+            strongest=self.strongest,
             trials=self.trials,
             seed=self.seed,
         )
@@ -183,16 +238,15 @@ class Advisor:
 
     def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
         """Return every ceiling; a source that fails proves nothing, and is noted once."""
-        bounds: list[Bound] = [
-            self.builder.build(Kind.BOUND, item.descriptor.name, "advise") for item in self._catalogue(Kind.BOUND)
-        ]
+        sources: dict[str, Defence | Bound] = {f"defence {type(item).__name__}": item for item in defences}
+        for item in self._catalogue(Kind.BOUND):
+            name = item.descriptor.name
+            sources[f"bound {name}"] = self.builder.build(Kind.BOUND, name, "advise")
         found: list[Ceiling] = []
-        sources: list[Defence | Bound] = [*defences, *bounds]
-        for source in sources:
+        for name, source in sources.items():
             try:
                 found.extend(source.ceilings(threat))
             except Exception as error:
-                name = type(source).__name__
                 notes.setdefault(name, f"{name} could not be evaluated: {said(error)}")
         return found
 
@@ -219,6 +273,19 @@ def smallest(knob: Knob, reaches: Callable[[float], bool], steps: int = _STEPS) 
         else:
             weak = middle
     return strong
+
+
+def _interval(knob: Knob, stands: Sequence[tuple[float, Stand]]) -> tuple[float | None, float | None]:
+    """Return the strongest setting that was surely exceeded and the weakest beyond it that surely was not."""
+    lows = [strength for strength, stand in stands if stand.exceeded]
+    low = functools.reduce(lambda one, two: one if knob.at_least(one, two) else two, lows) if lows else None
+    highs = [s for s, stand in stands if stand.within and (low is None or knob.at_least(s, low))]
+    return low, functools.reduce(lambda one, two: two if knob.at_least(one, two) else one, highs) if highs else None
+
+
+def _weaker(knob: Knob, found: float | None, certified: float) -> float:
+    """Return the weaker of two settings: what is proved enough is enough, whatever so few games seem to show."""
+    return certified if found is None or knob.at_least(found, certified) else found
 
 
 def _four_digits(value: float, *, up: bool) -> float:

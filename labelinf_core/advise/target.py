@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.guarantees import Ceiling, Interval
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator import statistics
 
 __all__ = ["Target"]
 
@@ -22,29 +23,41 @@ _EPSILON = re.compile(r"eps(?:ilon)?\s*(?:<=|=)\s*(\d+(?:\.\d+)?)")
 
 @attrs.frozen(kw_only=True)
 class Target:
-    """No attack above an accuracy, no exact recovery, or a privacy budget.
+    """At most a share of the labels, no exact recovery, or a privacy budget.
 
     Attributes:
         accuracy: Largest share of labels that an attack may guess, or None.
         exact: Largest probability of recovering all labels, or None.
         epsilon: Largest label-DP budget over the whole game, or None.
+        blind: Accuracy of the best blind guess, which an accuracy is held against.
     """
 
     accuracy: float | None = None
     exact: float | None = None
     epsilon: float | None = None
+    blind: float = 0.0
 
     @classmethod
-    def parse(cls, text: str) -> Target:
+    def parse(cls, text: str, blind: float = 0.0) -> Target:
         """Read ``60%``, ``no-exact-recovery`` or ``epsilon<=1``.
 
+        Args:
+            text: What was written.
+            blind: Accuracy of the best blind guess.
+
         Raises:
-            InputError: It is none of these.
+            InputError: It is none of these, or whoever guesses blindly exceeds it already.
         """
         if match := _ACCURACY.fullmatch(text.strip()):
-            if not 0 < float(match[1]) < 100:
+            share = float(match[1]) / 100
+            if not 0 < share < 1:
                 raise InputError(f"--target {text}: a share of labels must lie between 0 % and 100 %, such as 60%.")
-            return cls(accuracy=float(match[1]) / 100)
+            if share <= blind:
+                raise InputError(
+                    f"--target {text}: guessing the most frequent class has {blind:.1%} of the labels already, without "
+                    f"any release; ask for more, or for a gain over it (--gain 5%)."
+                )
+            return cls(accuracy=share, blind=blind)
         if match := _EPSILON.fullmatch(text.strip()):
             return cls(epsilon=float(match[1]))
         if text.strip() in ("no-exact-recovery", "no exact recovery"):
@@ -54,9 +67,29 @@ class Target:
             f"epsilon<=1."
         )
 
+    @classmethod
+    def gaining(cls, text: str, blind: float) -> Target:
+        """Read a gain over the best blind guess, in points: ``5%`` or ``5``.
+
+        Raises:
+            InputError: It is no number of points, or there is not so much to gain.
+        """
+        match = _ACCURACY.fullmatch(text.strip().removesuffix("%") + "%")
+        gain = float(match[1]) / 100 if match else 0.0
+        if not 0 < gain < 1 - blind:
+            raise InputError(
+                f"--gain {text}: expected points over the best blind guess ({blind:.1%}), above 0 and below "
+                f"{100 * (1 - blind):.1f}, such as 5%."
+            )
+        return cls(accuracy=blind + gain, blind=blind)
+
     def __str__(self) -> str:
         if self.accuracy is not None:
-            return f"no attack above {self.accuracy:.1%} of labels"
+            points = 100 * (self.accuracy - self.blind)
+            return (
+                f"at most {self.accuracy:.1%} of labels that nothing else tells about, {points:.1f} points over the "
+                f"best blind guess ({self.blind:.1%})"
+            )
         if self.exact is not None:
             return f"all labels recovered in at most {self.exact:.0%} of games"
         return f"label-DP with epsilon <= {self.epsilon:g} over the whole game"
@@ -68,6 +101,22 @@ class Target:
         if self.exact is not None:
             return any(ceiling.exact <= self.exact for ceiling in ceilings)
         return threat.label_delta == 0 and threat.label_epsilon <= (self.epsilon or 0.0)
+
+    @property
+    def most(self) -> float:
+        """The largest share that is tolerated: of labels, or of games in which all were recovered."""
+        return self.accuracy if self.accuracy is not None else 1.0 if self.exact is None else self.exact
+
+    def interval(self, games: Sequence[tuple[float, float]], n_records: int) -> Interval:
+        """Return what games show of the share that is tolerated, with its interval.
+
+        Args:
+            games: Share of labels guessed, and 1 where all were, game by game.
+            n_records: Labels of a game.
+        """
+        if self.accuracy is not None:
+            return statistics.label_accuracy([share for share, _ in games], n_records)
+        return statistics.exact_recovery([exact == 1 for _, exact in games])
 
     def is_settled(self, accuracy: float, exact: float, *, labels: int, games: int) -> bool:
         """Whether further games would hardly change on which side of the target an attack is.

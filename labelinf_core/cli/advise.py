@@ -40,7 +40,8 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 
 
 @click.command()
-@click.option("--target", required=True, metavar="TARGET", help="60%, no-exact-recovery, or epsilon<=1.")
+@click.option("--target", metavar="TARGET", help="60% of the labels, no-exact-recovery, or epsilon<=1.")
+@click.option("--gain", metavar="POINTS", help="Points over the best blind guess, such as 5%, instead of --target.")
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
@@ -50,9 +51,10 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @block_option
 @click.pass_context
 def advise(ctx: click.Context, /, **chosen: Any) -> None:
-    """Find the smallest setting of each defence that reaches TARGET: proved, and against the known attacks.
+    """Find the smallest setting of each defence that reaches a target: proved, and against the known attacks.
 
-    What stands already is --defence; each knob is turned behind it.
+    What stands already is --defence; each knob is turned behind it. A target that the best blind guess exceeds is
+    refused. Exits with status 1 when an attack exceeds what is proved enough.
     """
     from labelinf_core.cli.exits import Exit
     from labelinf_core.cli.game import Game
@@ -75,6 +77,8 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
         click.echo(f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}.")
     elif not any(item.certified is not None for item in found):
         click.echo("\nNothing here reaches the target by certificate.")
+    if any(item.contradiction for item in found):
+        ctx.exit(Exit.FOUND)
     ctx.exit(Exit.DONE if any(_reached(item) for item in found) else Exit.INCONCLUSIVE)
 
 
@@ -88,32 +92,30 @@ def _advisor(game: Game, chosen: Mapping[str, Any]) -> Advisor:
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.plugin.descriptors import Kind
 
-    strongest = () if chosen["certificates_only"] else game.channel.strongest()
-    attacks = attack_list(strongest, chosen["attacks"], chosen["also"])
-    for spec in attacks:  # a slip in a name is the user's, not a failure of the attack
+    named = (*chosen["attacks"], *chosen["also"])
+    for spec in named:  # a slip in a name is the user's, not a failure of the attack
         game.builder.build(Kind.ATTACK, spec, "--attack")
-    goal, blind = Target.parse(chosen["target"]), 1 / game.data.n_classes
-    if goal.accuracy is not None and goal.accuracy <= blind:
-        raise InputError(
-            f"--target {chosen['target']}: a blind guess of {game.data.n_classes} classes has {blind:.0%}; ask for "
-            f"more."
-        )
+    if (chosen["target"] is None) == (chosen["gain"] is None):
+        raise InputError("say what is to be reached: --target (60%, no-exact-recovery, epsilon<=1) or --gain (5%).")
+    blind = game.channel.threat(game.setting).baseline
+    target = Target.parse(chosen["target"], blind) if chosen["target"] else Target.gaining(chosen["gain"], blind)
+    played = not chosen["certificates_only"]
     return Advisor(
         builder=game.builder,
         name=game.spec.name,
         channel=game.channel,
         data=game.data,
         base=game.defences,
-        target=goal,
-        attacks=() if chosen["certificates_only"] else attacks,
+        target=target,
+        attacks=tuple(dict.fromkeys(named)) if played else (),
+        strongest=played and not chosen["attacks"],
         seed=chosen["seed"],
     )
 
 
 def _heading(game: Game, advisor: Advisor) -> str:
-    data, standing = game.data, " + ".join(game.written) or NO_DEFENCE
-    labels = data.title if str(data.n_records) in data.title else f"{data.title}, {data.n_records} labels"
-    return f"{labels}, {data.n_classes} classes; {game.spec.compact}; stands: {standing}; target: {advisor.target}\n"
+    standing = " + ".join(game.written) or NO_DEFENCE
+    return f"{game.labels}; {game.spec.compact}; stands: {standing}\ntarget: {advisor.target}\n"
 
 
 def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
@@ -122,14 +124,24 @@ def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
     lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost, measures)]
     if played:
         lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost, measures)]
+    if advice.contradiction:
+        lines.append(f"    CONTRADICTION  {advice.contradiction}")
     return "\n".join([*lines, *(f"    note       {note}" for note in advice.notes)])
 
 
 def _forced(advice: Advice, sign: str) -> str:
     by = f" (forced by {advice.strongest_attack})" if advice.strongest_attack else ""
     if advice.forced is not None:
-        return f"{sign} {advice.forced:.4g}{by}"
+        return f"{sign} {advice.forced:.4g}{_between(advice)}{by}"
     return f"no setting withstands{by}" if by else "none could be played, so nothing was withstood"
+
+
+def _between(advice: Advice) -> str:
+    """Write the interval of what is forced, from what was surely exceeded to what was surely withstood."""
+    if advice.forced_from is None:
+        return ""
+    far = "beyond" if advice.forced_to is None else f"{advice.forced_to:.4g}"
+    return f", between {advice.forced_from:.4g} and {far}"
 
 
 def cost_lines(cost: Mapping[str, float], measures: Sequence[Measure], indent: int = 15) -> list[str]:

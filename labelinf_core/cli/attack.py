@@ -153,7 +153,7 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
         yield f"theory     {certain}: stopped by noise above {needed}, {words.number(promise.present)} can be present"
         yield f"           {promise.statement}: {promise.conditions}"
     for item in result.implied.ceilings:
-        yield f"ceiling    {words.percent(item.accuracy)} % for any attack, {item.statement}: {item.conditions}"
+        yield f"ceiling    {words.ceiling(item, result.implied.baseline)}, {item.statement}: {item.conditions}"
     yield f"verdict    {words.verdict(result)}"
     for key, value in result.trials[0].evidence.items():
         yield f"evidence   {key}: {words.number(value) if isinstance(value, float) else value}"

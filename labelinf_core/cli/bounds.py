@@ -37,4 +37,5 @@ def bounds(**chosen: Any) -> None:
     if not as_json:
         from labelinf_core.report.bounds import print_bounds
 
+        click.echo(f"{game.labels}; {game.spec.compact}")
         print_bounds(implied)

@@ -75,6 +75,13 @@ class Game:
         )
 
     @property
+    def labels(self) -> str:
+        """What is known of the labels, in words: how many, of how many classes, and how far a blind guess gets."""
+        data, blind = self.data, self.channel.threat(self.setting).baseline
+        title = data.title if str(data.n_records) in data.title else f"{data.title}, {data.n_records} labels"
+        return f"{title}, {data.n_classes} classes, best blind guess {100 * blind:.1f} %"
+
+    @property
     def setting(self) -> Setting:
         """The game as its channel takes it."""
         return Setting(data=self.data, defences=self.defences)
@@ -174,4 +181,5 @@ def _counted(records: int, classes: int, shares: Sequence[float] | None) -> Labe
         raise InputError(f"--shares leaves one class only of {records} records; at least two are needed.")
     names = tuple(map(str, range(classes)))
     labels = np.repeat(np.arange(classes), counts)
-    return LabelSet(labels=labels, class_names=names, title=f"{records} labels", provenance="exact class shares")
+    title = f"{records} labels" if shares else f"{records} labels, taken for balanced"
+    return LabelSet(labels=labels, class_names=names, title=title, provenance="exact class shares")

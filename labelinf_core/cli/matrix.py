@@ -223,7 +223,7 @@ def _print_next(results: Results, directory: Path) -> None:
     steps = [f"labelinf report {directory} --by defence"]
     first = results.plan.cells[0]
     game, labels = parse(first.channel, "channel").name, shlex.quote(first.labels)
-    steps.append(f"labelinf advise --channel {game} --labels {labels} --target 60%")
+    steps.append(f"labelinf advise --channel {game} --labels {labels} --gain 5%")
     click.echo(f"next: {' · '.join(steps)}")
 
 

@@ -273,6 +273,10 @@ class Knob:
     strongest: float
     integer: bool = False
 
+    def at_least(self, strength: float, other: float) -> bool:
+        """Whether a strength protects at least as much as another."""
+        return strength >= other if self.strongest > self.weakest else strength <= other
+
     def spec(self, strength: float) -> str:
         """Return the defence turned to ``strength``."""
         return self.template.format(int(strength) if self.integer else repr(float(strength)))

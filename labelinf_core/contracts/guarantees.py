@@ -159,8 +159,8 @@ class BoundValue:
     Attributes:
         title: What is bounded, for example ``"noise against one label per query"``.
         direction: Floor or ceiling.
-        quantity: ``"noise"`` (of the score), ``"accuracy"``, ``"exact recovery"``, ``"labels per query"`` or
-            ``"queries"``.
+        quantity: ``"noise"`` (of the score), ``"accuracy"``, ``"gain"`` (over a perfect model), ``"exact recovery"``,
+            ``"labels per query"`` or ``"queries"``.
         value: The number; NaN is not allowed, infinity is.
         formula: How it is computed, in the papers' symbols.
         conditions: When it applies.

@@ -16,7 +16,7 @@ from labelinf_core.report.console import make_console
 
 __all__ = ["by_quantity", "print_bounds", "value_columns", "value_headers"]
 
-_PROPORTIONS = ("accuracy", "exact recovery")
+_PROPORTIONS = ("accuracy", "exact recovery", "gain")
 
 
 def print_bounds(implied: Implied) -> None:
@@ -68,14 +68,15 @@ def _print_ceilings(implied: Implied, console: Console) -> None:
     if not implied.ceilings:
         return
     console.print()
-    console.print(Text("no attack whatever exceeds", style="bold underline"))
+    console.print(Text("on average no attack gains more, under the conditions beside it", style="bold underline"))
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for name in ("labels, %", "all, %"):
+    for name in ("points over the\nbest blind guess", "labels, %", "all, %"):
         table.add_column(name, justify="right")
     for name in ("conditions", "source"):
         table.add_column(name)
     for item in sorted(implied.ceilings, key=lambda ceiling: ceiling.accuracy):
-        table.add_row(words.percent(item.accuracy), words.percent(item.exact), item.conditions, item.statement)
+        gain = f"{100 * max(0.0, item.accuracy - implied.baseline):.1f}"
+        table.add_row(gain, words.percent(item.accuracy), words.percent(item.exact), item.conditions, item.statement)
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 

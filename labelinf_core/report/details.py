@@ -118,7 +118,7 @@ def _proved(result: CellResult) -> Promise | None:
 def _narrow(theory: dict[str, str]) -> str:
     needed, present, ceiling = theory.values()
     noise = f"noise {needed} needed, {present} present" if needed else ""
-    limit = f"no attack above {ceiling} %" if ceiling else ""
+    limit = f"ceiling {ceiling} % (conditions below)" if ceiling else ""
     return "; ".join(filter(None, (noise, limit)))
 
 

@@ -119,8 +119,8 @@ def _implied(result: CellResult) -> Iterator[str]:
         )
     for ceiling in result.implied.ceilings:
         yield (
-            f"No attack above {words.percent(ceiling.accuracy)} % of the labels, all of them in at most "
-            f"{words.percent(ceiling.exact)} %. {ceiling.statement}: {ceiling.conditions}."
+            f"Ceiling: {words.ceiling(ceiling, result.implied.baseline)}, all of them in at most "
+            f"{words.percent(ceiling.exact)} % of games. {ceiling.statement}: {ceiling.conditions}."
         )
 
     if more := asides.sentence(result):

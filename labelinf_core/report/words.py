@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from labelinf_core.contracts.components import Measure
-from labelinf_core.contracts.guarantees import Interval, Verdict
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.plugin.descriptors import NO_DEFENCE
@@ -15,6 +15,7 @@ from labelinf_core.specs import parse
 __all__ = [
     "STYLES",
     "attack",
+    "ceiling",
     "choice",
     "contradiction",
     "count",
@@ -107,6 +108,12 @@ def incomplete(results: Results) -> str:
     if not results.left:
         return ""
     return f"incomplete: {results.left} of {len(results.cells) * results.plan.trials} games are still to be played"
+
+
+def ceiling(item: Ceiling, blind: float) -> str:
+    """Write a ceiling as what it is: points over the best blind guess, on average, under its conditions."""
+    points = 100 * max(0.0, item.accuracy - blind)
+    return f"on average {points:.1f} points over the best blind guess at most ({percent(item.accuracy)} % of labels)"
 
 
 def choice(cells: Iterable[CellResult]) -> Iterator[str]:

@@ -16,9 +16,9 @@ from labelinf_core.advise.search import Advice, Advisor, smallest
 from labelinf_core.advise.target import Target
 from labelinf_core.cli import main
 from labelinf_core.cli.advise import attack_list
-from labelinf_core.contracts.components import Guess, Knob
+from labelinf_core.contracts.components import Bound, Guess, Knob, LabelSet
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -247,6 +247,81 @@ def test_a_bound_that_breaks_proves_nothing_and_is_a_note(monkeypatch: pytest.Mo
     advice = advisor(100, 50, "60%").advise(response)
 
     assert "bound label-dp could not be evaluated: OverflowError: too large" in advice.notes
+
+
+class Planted(Bound):
+    """A false bound: no noise at all is proved enough for 60 % of the labels."""
+
+    def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
+        return ()
+
+    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+        return (Ceiling(accuracy=0.6, statement="a false theorem", conditions="none"),)
+
+
+def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted bound proves 60 % at any noise; Hadamard's design reads all labels through a thousandth."""
+    weak = Knob(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=5.0)
+    honest = advisor(64, 64, "60%", ("hadamard",), trials=1).advise(weak)
+    monkeypatch.setattr(type(BUILDER.build(Kind.BOUND, "label-dp", "test")), "ceilings", Planted.ceilings)
+
+    planted = advisor(64, 64, "60%", ("hadamard",), trials=1).advise(weak)
+
+    assert honest.contradiction == ""
+    assert planted.certified == weak.weakest
+    assert "hadamard recovers" in planted.contradiction
+    assert "a false theorem allows 60.0% at most" in planted.contradiction
+
+
+def test_what_attacks_force_has_an_interval_and_never_exceeds_what_is_proved_enough() -> None:
+    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.05, strongest=5.0)
+
+    advice = advisor(64, 64, "70%", ("hadamard",)).advise(near)
+
+    assert advice.certified is not None
+    assert advice.forced is not None
+    assert advice.forced_from is not None
+    assert advice.forced_to is not None
+    assert advice.forced_from <= advice.forced <= advice.forced_to <= advice.certified
+
+
+@pytest.mark.parametrize(("text", "accuracy"), [("5%", 0.755), ("5", 0.755), ("0.5%", 0.71)])
+def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: float) -> None:
+    target = Target.gaining(text, 0.705)
+
+    assert target.accuracy == pytest.approx(accuracy)
+    assert "over the best blind guess (70.5%)" in str(target)
+
+
+def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:
+    shares = ["advise", "--records", "40", "--shares", ".7,.3", "--only", "decimals", "--certificates-only"]
+
+    refused = CliRunner().invoke(main, [*shares, "--target", "60%"])
+    gained = CliRunner().invoke(main, [*shares, "--gain", "5%"])
+    neither = CliRunner().invoke(main, shares)
+
+    assert (refused.exit_code, neither.exit_code) == (2, 2)
+    assert "guessing the most frequent class has 70.0% of the labels already" in refused.stderr
+    assert "best blind guess 70.0 %" in gained.stdout
+    assert "at most 75.0% of labels that nothing else tells about, 5.0 points over" in gained.stdout
+    assert "balanced" not in gained.stdout
+
+
+def test_balanced_labels_are_said_to_be_assumed() -> None:
+    given = CliRunner().invoke(
+        main, ["advise", "--records", "40", "--target", "60%", "--only", "decimals", "--certificates-only"]
+    )
+
+    assert given.stdout.startswith("40 labels, taken for balanced, 2 classes, best blind guess 50.0 %")
+
+
+def test_what_is_proved_depends_on_the_class_counts_and_not_on_who_has_which_label() -> None:
+    def certified(seed: int) -> float | None:
+        labels = np.random.default_rng(seed).permutation(np.repeat([0, 1], 8))
+        own = LabelSet(labels=labels, class_names=("0", "1"), title="own", provenance="made")
+        return attrs.evolve(advisor(16, 12, "70%"), data=own).advise(GAUSSIAN).certified
+
+    assert certified(1) == certified(2) is not None
 
 
 def test_attacks_of_ones_own_replace_the_list_or_join_it() -> None:

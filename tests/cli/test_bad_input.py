@@ -164,7 +164,7 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
     ("options", "told"),
     [
         (["--target", "150%"], "a share of labels must lie between 0 % and 100 %"),
-        (["--target", "30%"], "a blind guess of 2 classes has 50%; ask for more"),
+        (["--target", "30%"], "guessing the most frequent class has 50.0% of the labels already"),
         (["--target", "60%", "--channel", "output"], "--records says too little for the output channel"),
         (["--target", "60%", "--channel", "output"], "labels that have them with --labels, for example breast-cancer."),
         (["--target", "60%", "--shares", ".5,.6"], ".5,.6 must not be negative and sum to one"),

@@ -18,6 +18,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, P
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED, any_score
 from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
+from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -76,6 +77,27 @@ def _fall(threat: ScoreThreat) -> float:
     return threat.span + 2 * present_error(threat.beside_ladder, -math.log(threat.facts.least))
 
 
+def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
+    """Return the points over a perfect model, known class counts charged as one more answer."""
+    counts = (threat.n_classes - 1) * math.log2(threat.n_records + 1)
+    bits, least = transcript_bits(threat) + counts, 1 / threat.n_classes
+    gain = gain_ceiling(bits=bits, n_effective=threat.n_records, least=least) if math.isfinite(bits) else 1 - least
+    if gain >= 1 - least:
+        return ()
+    return (
+        BoundValue(
+            title="points over a perfect model",
+            direction=Direction.CEILING,
+            quantity="gain",
+            value=gain,
+            formula="sqrt(ln2 B / 2N); N the effective number of groups where labels depend on each other",
+            conditions=f"B = {bits:.1f} bits in all answers, known class counts charged as one more; labels "
+            "independent given what a perfect model knows, which may be most of them",
+            statement="labelinf theory, counting",
+        ),
+    )
+
+
 @attrs.frozen(kw_only=True)
 class Counting(Bound):
     """Ceilings from the number of transcripts, and the queries that all labels take at least."""
@@ -108,6 +130,7 @@ class Counting(Bound):
             return ()
         bits = answer_bits(facts)
         return (
+            *_gain(facts),
             BoundValue(
                 title="queries without which no attack recovers all labels",
                 direction=Direction.CEILING,
