@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Bound, Rule
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.testing.rules import belongs, require
+from labelinf_core.testing.rules import NotApplicableError, belongs, require
 
-__all__ = ["RULES", "speaks_of"]
+__all__ = ["RULES", "never_contradicted", "speaks_of"]
+
+_SLACK = 1e-9
 
 _ELSEWHERE = ThreatModel(n_records=6, n_classes=2, prior=(0.5, 0.5))
 
@@ -34,6 +36,28 @@ def speaks_of(threats: Sequence[ThreatModel]) -> Rule:
             gate.each(component.ceilings(threat), Ceiling, "answer")
 
     return "speaks-of-every-game", speaks
+
+
+def never_contradicted(games: Callable[[], Iterable[tuple[ThreatModel, float]]]) -> Rule:
+    """Return the rule that no guess beats a ceiling, in games where the best guess of all is known.
+
+    Args:
+        games: Threat models of independent records, each with the accuracy of the best guess there is.
+    """
+
+    def holds(component: Bound) -> None:
+        tried = False
+        for threat, best in games():
+            for item in belongs(component, Bound).ceilings(threat):
+                tried = True
+                require(
+                    not item.denies(best - _SLACK, best**threat.n_records - _SLACK),
+                    f"the best guess has {best:.4f}; its ceiling is {item.reached:.4f} ({item.statement})",
+                )
+        if not tried:
+            raise NotApplicableError("it denies nothing in the games that can be searched")
+
+    return "is-never-contradicted", holds
 
 
 RULES: tuple[Rule, ...] = (("leaves-other-channels-alone", _leaves_other_channels_alone),)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Bound, Rule
+from labelinf_core.contracts.components import Rule
 from labelinf_core.testing.bounds import RULES as ALL
-from labelinf_core.testing.bounds import speaks_of
-from labelinf_core.testing.rules import NotApplicableError, belongs, require
+from labelinf_core.testing.bounds import never_contradicted, speaks_of
 from labelinf_outputs.game.effects import Randomised, Retrained
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.rules import attacks
@@ -24,7 +24,6 @@ __all__ = ["RULES"]
 
 _SHARES = ((0.5, 0.5), (0.8, 0.2), (0.25, 0.25, 0.25, 0.25), (0.6, 0.2, 0.1, 0.1))
 _RECORDS = 3
-_SLACK = 1e-9
 
 
 def _answers(epsilon: float, delta: float, n_classes: int) -> NDArray[np.float64]:
@@ -35,8 +34,8 @@ def _answers(epsilon: float, delta: float, n_classes: int) -> NDArray[np.float64
     return np.hstack([(1 - delta) * response, delta * np.eye(n_classes)])
 
 
-def _is_never_contradicted(component: Bound) -> None:
-    bound, tried = belongs(component, Bound), False
+def _games() -> Iterator[tuple[OutputThreat, float]]:
+    """Yield games and the accuracy of the best guess of all."""
     for shares, epsilon, delta, uses in itertools.product(_SHARES, (0.1, 1.0, 3.0), (0.0, 0.05), (1, 2)):
         effects = (Retrained(times=uses), Randomised(epsilon=epsilon, delta=delta))
         threat = OutputThreat(
@@ -45,18 +44,11 @@ def _is_never_contradicted(component: Bound) -> None:
         once = _answers(epsilon, delta, len(shares))
         seen = once if uses == 1 else (once[:, :, None] * once[:, None, :]).reshape(len(once), -1)
         best = float((np.array(shares)[:, None] * seen).max(axis=0).sum())
-        for item in bound.ceilings(threat):
-            tried = True
-            require(
-                not item.denies(best - _SLACK, best**_RECORDS - _SLACK),
-                f"the best guess has {best:.4f}; its ceiling is {item.reached:.4f} ({item.statement})",
-            )
-    if not tried:
-        raise NotApplicableError("it denies nothing in the games that can be searched")
+        yield threat, best
 
 
 RULES: tuple[Rule, ...] = (
     *ALL,
     speaks_of(attacks.RULES.threats),
-    ("is-never-contradicted", _is_never_contradicted),
+    never_contradicted(_games),
 )  #: what every bound of this channel is held to
