@@ -247,6 +247,7 @@ def test_rows_that_are_changed_cut_or_restored_show(tmp_path: Path) -> None:
     assert Ledger.adopt(tmp_path / "l", tmp_path / "a", KEY, clock) == 4
     adopted = reopen(tmp_path, clock)
     assert adopted.book.spent > spent
+    assert adopted.book.lost == 4  # and count among the answers that noise is for
     adopted.close()
     assert verify(tmp_path / "l", KEY).faults == ()
 

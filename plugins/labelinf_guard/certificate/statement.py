@@ -148,11 +148,13 @@ class Certificate:
         return lines
 
     def _gain(self) -> str:
+        terms = self.terms
         if self.void:
             return "Gain. Void: nothing is proved about how many labels this board gives away."
+        drawn = ", and over which of them are public," if terms.sealed.labels else ""
         said = (
-            "Gain. On average over such labels no rule that uses every answer of this board, by all teams together, is "
-            f"right on more than {_up(self.now)} points more labels than a perfect model would be"
+            f"Gain. On average over such labels{drawn} no rule that uses every answer of this board, by all teams "
+            f"together, is right on more than {_up(self.now)} points more labels than a perfect model would be"
         )
         return f"{said}." if self.after is None else f"{said}; {_up(self.after)} points after the final release."
 
@@ -161,11 +163,12 @@ class Certificate:
         if self.line is None or self.void:
             return []
         lists = "One list of guesses" if terms.lists == 1 else f"Each of {terms.lists} lists of guesses"
+        parts = ", of the public labels and of the others" if terms.sealed.labels else ""
         until = " before the final release" if terms.final is not None else ""
         return [
             f"Game. {lists} fixed by a rule{until} is right on {_up(self.line)} % or more of the labels with "
             f"probability {terms.doubt:g} at most, over labels drawn from that relation, if a perfect model is right "
-            f"on {100 * (terms.perfect or 0):g} % on average (your assumption; not measured)."
+            f"on {100 * (terms.perfect or 0):g} % on average{parts} (your assumption; not measured)."
         ]
 
     def _record(self) -> str:

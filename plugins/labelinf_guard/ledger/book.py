@@ -84,6 +84,7 @@ class Book:
         entries: Every submission, by number.
         settled: How many of them are.
         spent: By those that are settled, in 1/1024 bit; never falls.
+        lost: Rows that were lost with a copy; each may have been an answer.
         time: The latest of all events.
         closed: Why no submission is admitted any more; empty while they are.
         final: The final release, once it is made.
@@ -93,6 +94,7 @@ class Book:
     entries: list[Entry] = attrs.field(factory=list)
     settled: int = 0
     spent: int = 0
+    lost: int = 0
     time: int = 0
     closed: str = ""
     final: list[Any] | None = None
@@ -125,7 +127,7 @@ class Book:
             return self.closed
         own = [entry for entry in self.entries if entry.team == team]
         counts = (
-            (len(self.entries), rules.per_board, "This board has answered all the submissions it will."),
+            (len(self.entries) + self.lost, rules.per_board, "This board has answered all the submissions it will."),
             (len(own), rules.per_team, "Your team has no submissions left."),
             (sum(entry.day == day for entry in own), rules.per_team_day, "Your team has no submissions left today."),
             (
@@ -199,6 +201,7 @@ class Book:
             self.spent += entry.charge
         elif kind == "adopt":
             self.spent += body["charge"]
+            self.lost += body["rows"]
         elif kind == "close":
             self.closed = body["why"]
         elif kind == "final":

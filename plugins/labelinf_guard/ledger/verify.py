@@ -105,11 +105,11 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
 
 def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faults: list[str]) -> tuple[list[Any], int]:
     entries: list[dict[str, Any]] = []
-    spent, closed = 0, False
+    spent, lost, closed = 0, 0, False
     for row, (kind, body) in enumerate(events, 2):
         if kind == "reserve":
             entries.append(dict(body))
-            _admitted(rules, entries, spent, row, faults)
+            _admitted(rules, entries, (spent, lost), row, faults)
             if closed:
                 faults.append(f"row {row}: a submission was admitted after the board was closed")
         elif kind == "settle":
@@ -125,15 +125,19 @@ def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faul
             spent += body["charge"]
         elif kind == "adopt":
             spent += body["charge"]
+            lost += body["rows"]
         else:
             closed = True
     return entries, spent
 
 
-def _admitted(rules: dict[str, Any], entries: list[dict[str, Any]], spent: int, row: int, faults: list[str]) -> None:
+def _admitted(
+    rules: dict[str, Any], entries: list[dict[str, Any]], gone: tuple[int, int], row: int, faults: list[str]
+) -> None:
+    """Add what is wrong with the last entry; ``gone``: bits that are spent, rows that were lost with a copy."""
     new = entries[-1]
     held = sum(entry["charge"] for entry in entries if "told" not in entry)
-    if 0 <= rules["budget"] < spent + held:
+    if 0 <= rules["budget"] < gone[0] + held:
         faults.append(f"row {row}: a submission was admitted beyond the budget")
     if len(entries) > 1 and (new["due"] < entries[-2]["due"] or new["day"] < entries[-2]["day"]):
         faults.append(f"row {row}: time ran backwards")
@@ -141,7 +145,7 @@ def _admitted(rules: dict[str, Any], entries: list[dict[str, Any]], spent: int, 
         faults.append(f"row {row}: what was reserved is not the worst charge")
     own = [entry for entry in entries if entry["team"] == new["team"]]
     today = [entry for entry in entries if entry["day"] == new["day"]]
-    used = (len(own), len([entry for entry in own if entry["day"] == new["day"]]), len(today), len(entries))
+    used = (len(own), len([entry for entry in own if entry["day"] == new["day"]]), len(today), len(entries) + gone[1])
     for count, quota in zip(used, ("per_team", "per_team_day", "per_day", "per_board"), strict=True):
         if count > rules[quota]:
             faults.append(f"row {row}: the quota {quota} was exceeded")
