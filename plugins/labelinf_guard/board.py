@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.certificate.statement import Certificate
+from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.clock import Clock, SystemClock
 from labelinf_guard.files import Labels, State, derived, draw_split, new_key, read_key, read_labels, write_private
 from labelinf_guard.ledger.book import Entry, Rules
@@ -33,7 +33,7 @@ from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.release import Noise, Scale
-from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of
+from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["Answer", "Board", "Refused"]
@@ -140,7 +140,8 @@ class Board:
             raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
         metric = metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
-        if ledger.book.known() != _rules(policy, metric, _sizes(labels, public)):
+        begun = ledger.book.known()
+        if begun != attrs.evolve(_rules(policy, metric, _sizes(labels, public)), gain=begun.gain):
             ledger.close()
             raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
         expected = Expected(
@@ -294,6 +295,8 @@ def _sizes(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
 
 def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
     bits = budget_of(policy, metric, sizes)
+    found = certify(terms_of(policy, metric, sizes, bits))
+    plain = not policy.release.noise and not found.terms.group
     return Rules(
         policy=policy.fingerprint(),
         rule=policy.release.rule,
@@ -305,6 +308,12 @@ def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
         per_team_day=policy.budget.per_team_day,
         per_day=policy.budget.per_day,
         per_board=policy.budget.per_board,
+        public=sizes.public,
+        sealed=sizes.sealed,
+        classes=len(policy.board.classes),
+        left=math.ceil(found.terms.left * 10**6 - 1e-6),
+        known=policy.target.counts_known,
+        gain=math.ceil(1000 * found.now - 1e-9) if plain else -1,
     )
 
 

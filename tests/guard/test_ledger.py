@@ -268,6 +268,15 @@ def fill(ledger: Ledger) -> None:
         ledger.reserve("a", f"{number:050d}" * 20)
 
 
+def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:
+    """The first row holds the gain that was printed; verify computes it again in whole numbers."""
+    for gain, right in ((101, True), (100, False)):
+        folder = tmp_path / str(gain)
+        folder.mkdir()
+        begin(folder, budget=726 * 1024, public=25_000, gain=gain).close()
+        assert (verify(folder / "l", KEY).faults == ()) is right
+
+
 def test_a_full_disk_tells_nothing_and_loses_nothing(tmp_path: Path) -> None:
     clock = StepClock()
     ledger = begin(tmp_path, clock)

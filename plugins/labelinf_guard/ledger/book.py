@@ -38,6 +38,13 @@ class Rules:
         per_team_day: Of one team on one day.
         per_day: Of all teams on one day.
         per_board: Of all teams.
+        public: Labels that are scored.
+        sealed: The others.
+        classes: K.
+        left: What a perfect model leaves to gain, in millionths.
+        known: Whether class counts are known.
+        gain: What the certificate prints before the final release, in thousandths; -1: by noise or groups, which
+            whole numbers do not check.
     """
 
     policy: str
@@ -50,6 +57,12 @@ class Rules:
     per_team_day: int
     per_day: int
     per_board: int
+    public: int = 1
+    sealed: int = 0
+    classes: int = 2
+    left: int = 500_000
+    known: bool = True
+    gain: int = -1
 
 
 @attrs.define(kw_only=True)

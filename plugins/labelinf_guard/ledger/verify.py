@@ -16,10 +16,12 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_guard.ledger.recompute import board_again
 
 __all__ = ["Verified", "verify"]
 
 _TOTAL = 2**40
+_ROUNDED = 5  # millionths, by which the second computation is rounded up
 
 
 @attrs.frozen(kw_only=True)
@@ -89,6 +91,11 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
             faults=(*faults, "the first row does not say what the board is held to"),
         )
     rules = events[0][1]
+    if rules["gain"] >= 0:
+        sizes = (rules[name] for name in ("budget", "public", "sealed", "classes", "left"))
+        gain = board_again(*sizes, known=rules["known"])
+        if gain > 1000 * rules["gain"] + _ROUNDED:
+            faults.append(f"row 1: the certificate says {rules['gain'] / 10} points, computed again {gain / 10_000}")
     entries, spent = _again(rules, events[1:], faults)
     reserved = sum(entry["charge"] for entry in entries if "told" not in entry)
     return Verified(
