@@ -8,11 +8,11 @@ from pathlib import Path
 import attrs
 import pytest
 
-from labelinf_core.contracts.guarantees import Verdict
+from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
-from labelinf_core.evaluator.records import Status, Trial
+from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import Results, result_of, summarise, worst
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
@@ -112,3 +112,26 @@ def test_the_worst_cell_decides_and_a_blind_guess_alone_leaves_a_defence_unteste
     blind = attrs.evolve(cells[1], verdict=Verdict.UNTESTED)
     unplayed = next(cell for cell in cells if cell.verdict is Verdict.NOT_PLAYED)
     assert worst([unplayed, blind]) is blind
+
+
+def test_between_equal_verdicts_the_most_that_was_recovered_decides(results: Results) -> None:
+    none, low, high = (
+        attrs.evolve(results.cells[0], accuracy=share and Interval(value=share, low=0, high=1))
+        for share in (None, 0.2, 0.9)
+    )
+    assert worst([low, high, none]) is worst([none, high, low]) is high
+    assert worst([none, low]) is worst([low, none]) is low
+
+
+def test_games_are_left_where_a_cell_is_neither_played_out_nor_given_up(results: Results) -> None:
+    first = results.cells[0]
+
+    def left(**change: object) -> int:
+        return attrs.evolve(results, cells=(attrs.evolve(first, **change), *results.cells[1:])).left
+
+    assert results.left == 0
+    assert left(trials=first.trials[:13]) == 7
+    assert left(trials=2 * first.trials) == 0
+    assert left(trials=(), implied=Implied(status=Status.PENDING)) == 20
+    assert left(trials=(), implied=Implied(status=Status.REFUSED)) == 0
+    assert left(trials=(attrs.evolve(first.trials[0], status=Status.TIMEOUT),)) == 0

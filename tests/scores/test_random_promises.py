@@ -40,7 +40,7 @@ ATTACKS = (
 SCORERS = ("sklearn", "float64", "float32", "exact", "bfloat16", "float16", "fpa:21")
 LOSSES = ("log-loss", "log-loss", "log-loss", "squared-euclidean", "softmax-log-loss")
 TRIALS = 2
-ROUNDS = 40
+ROUNDS = 24
 
 
 def labelled(n: int, n_classes: int, rng: np.random.Generator) -> LabelSet:
@@ -104,7 +104,7 @@ def test_every_certified_promise_is_kept(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(100, 104))
 def test_every_certified_promise_is_kept_in_many_rounds(seed: int) -> None:
-    assert rounds(seed, 4 * ROUNDS) >= ROUNDS // 4
+    assert rounds(seed, 7 * ROUNDS) >= ROUNDS // 2
 
 
 @pytest.mark.parametrize(

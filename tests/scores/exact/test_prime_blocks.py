@@ -24,8 +24,8 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Play = Callable[..., Any]
 
-# Published label counts of the paper's data sets (ICML 2021, Table 2), in random order.
-HABERMAN, BREAST_CANCER, BANKNOTE, IMDB = (225, 81), (357, 212), (762, 610), (12_500, 12_500)
+# Published label counts of two of the paper's data sets (ICML 2021, Table 2), in random order.
+HABERMAN, IMDB = (225, 81), (12_500, 12_500)
 
 
 def label_set(counts: tuple[int, ...]) -> LabelSet:
@@ -33,16 +33,6 @@ def label_set(counts: tuple[int, ...]) -> LabelSet:
     return LabelSet(
         labels=labels, class_names=tuple(map(str, range(len(counts)))), title="", provenance="published label counts"
     )
-
-
-@pytest.mark.parametrize("counts", [HABERMAN, BREAST_CANCER, BANKNOTE])
-def test_table_2_is_recovered_through_scikit_learn(play: Play, counts: tuple[int, ...]) -> None:
-    n = sum(counts)
-    bout = play(PrimeBlocks(size=5), n, scorer="sklearn", data=label_set(counts))
-
-    assert bout.certified
-    assert bout.accuracy == 1
-    assert bout.outcome.queries == -(-n // 5)
 
 
 @pytest.mark.slow
