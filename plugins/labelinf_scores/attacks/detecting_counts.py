@@ -88,6 +88,11 @@ class DetectingCounts(MetricAttack):
             strict=True,
         )
 
+    def rate(self, threat: ScoreThreat) -> float:
+        """Return the labels over the queries of the plan."""
+        plan = _plan(threat)
+        return threat.n_records / plan.queries if plan else 0.0
+
     def play(self, board: Board) -> None:
         """Ask block after block."""
         plan = _plan(board.oracle.threat)

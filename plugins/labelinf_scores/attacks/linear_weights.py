@@ -44,6 +44,14 @@ class LinearWeights(MetricAttack):
         fits = _scale(threat, _residual(threat.totals.counts, _middle(threat.totals.counts)), 1) is not None
         return "" if fits else "one label does not stand out from the error of the score"
 
+    def rate(self, threat: ScoreThreat) -> float:
+        """Return the labels of the first query; later ones read no fewer."""
+        counts, size = threat.totals.counts, 0
+        residual = _residual(counts, _middle(counts))
+        while size < _MOST and _scale(threat, residual, size + 1) is not None:
+            size += 1
+        return float(size)
+
     def play(self, board: Board) -> None:
         """Ask block after block, larger ones as known records leave less to be wrong about."""
         threat, size = board.oracle.threat, 1

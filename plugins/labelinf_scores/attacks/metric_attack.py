@@ -184,6 +184,10 @@ class MetricAttack(ScoreAttack):
         """Say why no label stands out from the error; empty when one does."""
         return ""
 
+    def rate(self, threat: ScoreThreat) -> float:
+        """Return the labels a query of its plan, without playing it; NaN where there is none before playing."""
+        return math.nan
+
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Play until every label is known, the budget is spent, or an answer fits no labels."""
         board = Board.of(oracle)

@@ -57,6 +57,11 @@ class SpacedRanks(MetricAttack):
             strict=True,
         )
 
+    def rate(self, threat: ScoreThreat) -> float:
+        """Return the labels over the queries of the plan."""
+        n_queries, n_read = _planned(threat.n_records, _width(threat))
+        return n_read / n_queries if n_queries else 0.0
+
     def play(self, board: Board) -> None:
         """Ask query after query; a batch is decoded when its last answer is there."""
         counts: list[int] = []

@@ -34,6 +34,8 @@ def answer_bits(threat: ScoreThreat) -> float:
     Stages nearer to the scorer that move an answer themselves widen L; what depends on earlier answers has no such L.
     """
     widths = [threat.computes.bits]
+    if threat.metric is not None and threat.facts.intact and threat.facts.silent:
+        widths.append(math.log2(threat.metric.values(threat.totals)))
     if threat.step:
         width = threat.magnification * threat.span + max(0.0, threat.jump - threat.step)
         if math.isfinite(width):

@@ -40,7 +40,7 @@ class Unadditive(AdditiveLoss):
         return False
 
     def span(self, clip: float) -> float:
-        """Return N times the sensitivity of the metric."""
+        """Return N times the sensitivity that the metric says it has."""
         return self.n_records * self.metric.sensitivity(self.n_records)
 
     def fault(self, predictions: NDArray[Any], n_records: int, n_classes: int) -> str:

@@ -83,9 +83,10 @@ def _has_a_monotone_link(component: object) -> None:
             steps = [b - a for a, b in itertools.pairwise(values)]
             where = f"{s} of {_SMALL} predicted positive, {positive} are"
             require(min(steps) > 0 or max(steps) < 0, f"its link is not strictly monotone: {where}")
-            smallest = min(map(abs, steps))
-            ends = min(abs(steps[0]), abs(steps[-1])) - smallest <= Fraction(1, 2**60)
-            require(ends or not metric.steps_at_ends, f"its smallest step is at neither end: {where}")
+            last = sorted((abs(steps[0]), abs(steps[-1])))
+            apart = max(last[0] - min(map(abs, steps)), max(map(abs, steps)) - last[1])
+            ends = apart <= Fraction(1, 2**60)
+            require(ends or not metric.steps_at_ends, f"its extreme steps are not at its ends: {where}")
 
 
 RULES: tuple[Rule, ...] = (

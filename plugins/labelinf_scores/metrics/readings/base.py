@@ -191,6 +191,21 @@ class ScoredMetric(Metric, abc.ABC):
         """
         return float("inf")
 
+    def values(self, totals: Totals) -> float:
+        """Return how many values one answer to a fixed query can take; infinity, the default, where nobody knows."""
+        return float("inf")
+
+    def floor(self, totals: Totals) -> float:
+        """Return the noise below which every label comes out, one record a query; 0, the default, where nobody knows.
+
+        Infinity: no noise stops it.
+        """
+        return 0.0
+
+    def enough(self, totals: Totals) -> float:
+        """Return the noise from which on two labellings can look the same for ever; infinity where nobody knows."""
+        return float("inf")
+
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``, as a sentence; empty when they can be scored."""
         values = np.asarray(predictions)

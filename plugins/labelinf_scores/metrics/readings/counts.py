@@ -50,7 +50,8 @@ class ConfusionMetric(ScoredMetric):
 
     Attributes:
         threshold: Predictions of this value or more count as 1; the host's rule, public.
-        steps_at_ends: Whether the smallest step of the link, for any set, is the first or the last; checked by rule.
+        steps_at_ends: Whether the smallest and the largest step of the link, for any set, are the first or the last;
+            checked by rule.
     """
 
     rows = Rows.COUNTS
@@ -89,11 +90,29 @@ class ConfusionMetric(ScoredMetric):
             raise ValueError("no number of true positives gives this score")
         return Reading(coefficients=chosen.astype(np.int64), low=Fraction(first), high=Fraction(last))
 
-    def step(self, s: int, totals: Totals) -> Fraction:
-        """Return the smaller of the first and the last step of the link, for sets of ``s`` records, 0 < s < N."""
+    def step(self, s: int, totals: Totals, *, largest: bool = False) -> Fraction:
+        """Return the smaller, or the larger, of the first and the last step of the link, for s records, 0 < s < N."""
         least, most = max(0, s - totals.n_negative), min(s, totals.n_positive)
         ends = (least, least + 1), (most - 1, most)
-        return min(abs(self.link(b, s, totals) - self.link(a, s, totals)) for a, b in ends)
+        steps = [abs(self.link(b, s, totals) - self.link(a, s, totals)) for a, b in ends]
+        return max(steps) if largest else min(steps)
+
+    def values(self, totals: Totals) -> float:
+        """Return ``min(P, n) + 1``: the score is a function of the true positives (M39)."""
+        return min(totals.n_positive, totals.n_negative) + 1
+
+    def floor(self, totals: Totals) -> float:
+        """Return half the step of a set of one record (M40); of precision that is one half."""
+        return float(self.step(1, totals) / 2)
+
+    def enough(self, totals: Totals) -> float:
+        """Return half the largest step, if that is at an end: a positive and a negative exchanged move one count (M18).
+
+        Of links with their steps at the ends, that is; infinity for others.
+        """
+        if not self.steps_at_ends:
+            return float("inf")
+        return max(float(self.step(s, totals, largest=True) / 2) for s in range(1, totals.n_records))
 
     def error_bound(self, totals: Totals) -> Fraction:
         """Return the most by which the library's score is off, and the slack that intervals allow for rounding."""

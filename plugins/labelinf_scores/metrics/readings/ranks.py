@@ -46,6 +46,18 @@ class RocAuc(ScoredMetric):
         """Return 1, the whole range: with one class empty there is no AUC, and what is shown then is the host's own."""
         return 1.0
 
+    def values(self, totals: Totals) -> float:
+        """Return ``2 P n + 1`` times what rounding can make of one of them (M39)."""
+        return (2 * totals.n_positive * totals.n_negative + 1) * (2 * totals.n_records + 14)
+
+    def floor(self, totals: Totals) -> float:
+        """Return ``(1/P + 1/n) / 4``: one record above all others (M40, corrected)."""
+        return (1 / totals.n_positive + 1 / totals.n_negative) / 4
+
+    def enough(self, totals: Totals) -> float:
+        """Return ``(N - 1) / (2 P n)``: a positive and a negative exchanged (M18)."""
+        return (totals.n_records - 1) / (2 * totals.n_positive * totals.n_negative)
+
     def off(self, totals: Totals, released: Released) -> Fraction:
         """Return how far a released AUC may be off the exact one."""
         low, high = released.interval(Fraction(1), (totals.n_records + 6) * UNIT * (1 + released.noise))
@@ -81,6 +93,14 @@ class Gini(RocAuc):
     def sensitivity(self, n_records: int) -> float:
         """Return the whole range, -1 to 1."""
         return 2.0
+
+    def floor(self, totals: Totals) -> float:
+        """Return twice that of the AUC."""
+        return 2 * super().floor(totals)
+
+    def enough(self, totals: Totals) -> float:
+        """Return twice that of the AUC."""
+        return 2 * super().enough(totals)
 
     def off(self, totals: Totals, released: Released) -> Fraction:
         """Return how far half of one more than it may be off the AUC: half as far, with two more roundings."""

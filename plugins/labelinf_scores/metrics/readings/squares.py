@@ -36,6 +36,10 @@ class SquaredResiduals(ScoredMetric):
     higher = False
     two_classes = False
 
+    def floor(self, totals: Totals) -> float:
+        """No noise stops it: predictions have no bound, and what they say of a label grows with them (M24)."""
+        return float("inf")
+
     @abc.abstractmethod
     def total(self, score: Fraction, totals: Totals) -> Fraction:
         """Return the sum of squared residuals that has this exact score; scores beyond the range count as its end."""
@@ -123,6 +127,10 @@ class RootMeanSquaredError(SquaredResiduals):
     def total(self, score: Fraction, totals: Totals) -> Fraction:
         """Return ``N score^2``."""
         return max(score, Fraction(0)) ** 2 * totals.n_records
+
+    def floor(self, totals: Totals) -> float:
+        """Return ``1 / (2 sqrt(N))``: what one label does to the root comes as near to twice that as one likes."""
+        return 1 / (2 * math.sqrt(totals.n_records))
 
     def of_total(self, total: float, totals: Totals) -> float:
         """Return the root of the mean."""

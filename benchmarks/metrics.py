@@ -1,0 +1,123 @@
+"""How many queries give every label of a leaderboard away, through scikit-learn's own function of its metric.
+
+Usage::
+
+    python benchmarks/metrics.py                  # real labels of breast cancer and digits: three minutes
+    python benchmarks/metrics.py --part large     # 5 000 and 25 000 made labels: ten minutes
+    python benchmarks/metrics.py --part rounded   # behind decimals
+
+Every line is one whole game on all labels, in random order. *right* are the labels recovered, *decided* those that the
+attack names, *certified* says whether it was proved beforehand that all come out. *any* is the least number of queries
+of any attack by counting, *fixed* that of any whose queries are fixed beforehand (M7, M15); *mark* the number of a
+prototype. The class totals count as public; an attack that must ask for them first spends one query more (M4).
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_data.bunches import load_bunch
+from labelinf_scores.bounds.entropy import label_bits
+from labelinf_scores.game.channel import ScoreChannel
+
+COUNTS = ("accuracy", "precision", "recall", "f1", "jaccard", "mcc", "cohen-kappa", "balanced-accuracy")
+PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
+    "exact": [
+        *[("detecting-counts", name, "breast-cancer", None, 164) for name in COUNTS],
+        ("spaced-ranks", "roc-auc", "breast-cancer", None, 58),
+        ("spaced-ranks", "roc-auc", "made 1797", None, 148),
+        ("spaced-ranks", "roc-auc", "made 2201", None, 173),
+        ("linear-weights", "mse", "digits", None, 148),
+        ("linear-weights", "rmse", "digits", None, 148),
+        ("linear-weights", "r2", "digits", None, 151),
+    ],
+    "rounded": [
+        ("detecting-counts", "accuracy", "breast-cancer", 3, None),
+        ("detecting-counts", "precision", "breast-cancer", 2, None),
+        ("detecting-counts", "precision", "made 5000", 3, 1214),
+        ("detecting-counts", "precision", "made 5000", 2, 1763),
+        *[("spaced-ranks", "roc-auc", "breast-cancer", d, mark) for d, mark in ((5, 62), (4, 101), (3, 246))],
+        *[("linear-weights", "mse", "digits", d, mark) for d, mark in ((5, 226), (2, 258), (0, 301))],
+        *[("linear-weights", "rmse", "digits", d, mark) for d, mark in ((5, 451), (4, 600), (3, 900))],
+    ],
+    "large": [
+        ("spaced-ranks", "roc-auc", "made 5000", None, 355),
+        ("spaced-ranks", "roc-auc", "made 25000", None, 1434),
+        ("detecting-counts", "f1", "made 25000", None, 4198),
+        ("detecting-counts", "precision", "made 25000", 3, 6038),
+    ],
+}
+
+
+def labels_of(name: str) -> LabelSet:
+    """Return real labels, or made ones of which 37 % are positive."""
+    if name.startswith("made "):
+        n_records = int(name.removeprefix("made "))
+        labels = (np.arange(n_records) < round(0.37 * n_records)).astype(np.intp)
+        return LabelSet(labels=labels, class_names=("0", "1"), title=name, provenance="made")
+    bunch = load_bunch(name)
+    names = tuple(map(str, bunch.target_names))
+    return LabelSet(labels=np.asarray(bunch.target, dtype=np.intp), class_names=names, title=name, provenance="real")
+
+
+def limits(data: LabelSet, metric: str, decimals: int | None) -> tuple[str, str]:
+    """Return the fewest queries of any attack, and of one whose queries are fixed beforehand."""
+    bits = label_bits(data.prior, data.n_records)
+    if data.n_classes != 2:
+        return ("-", "-") if decimals is not None else (str(math.ceil(bits / 53)), "-")
+    positive, negative = int(data.labels.sum()), int((data.labels == 0).sum())
+    share = positive * negative
+    values = 2 * share + 1 if metric == "roc-auc" else min(positive, negative) + 1
+    spread = share * (data.n_records + 1) / 3 if metric == "roc-auc" else share / (4 * (data.n_records - 1))
+    fixed = math.log2(2 * math.pi * math.e * (spread + 1 / 12)) / 2
+    if decimals is not None:
+        return str(math.ceil(bits / min(math.log2(values), math.log2(10**decimals + 1)))), "-"
+    return str(math.ceil(bits / math.log2(values))), str(math.ceil(bits / fixed))
+
+
+def play(builder: Builder, attack: str, metric: str, source: str, decimals: int | None, mark: int | None) -> str:
+    """Play one game and return its line."""
+    data = labels_of(source)
+    channel = ScoreChannel(metric=builder.build(Kind.METRIC, metric, "metric"))
+    rounding = () if decimals is None else (f"round(decimals={decimals})",)
+    played = builder.build(Kind.ATTACK, attack, "attack")
+    setting = Setting(data=data, attack=played, defences=builder.pipeline(rounding, "defences"))
+    promise = played.promise(channel.threat(setting))
+    started = time.perf_counter()
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    seconds = time.perf_counter() - started
+    sure = "yes" if promise is not None and promise.certified else "after"
+    shown = "full" if decimals is None else str(decimals)
+    decided = outcome.evidence["labels decided"]
+    everything, fixed = limits(data, metric, decimals)
+    return (
+        f"{metric:18} {source:14} {shown:>5} {outcome.queries:7} {mark or '-':>6} {everything:>6} {fixed:>6} "
+        f"{outcome.n_correct / outcome.n_records:7.1%} {decided:7} {sure:>9} {seconds:6.1f} s"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table of a part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=list(PARTS), default="exact")
+    part = parser.parse_args(arguments).part
+    print(
+        f"{'metric':18} {'labels':14} {'dec.':>5} {'queries':>7} {'mark':>6} {'any':>6} {'fixed':>6} {'right':>7} "
+        f"{'decided':>7} {'certified':>9} {'time':>8}"
+    )
+    builder = Builder(Host.load())
+    for line in PARTS[part]:
+        print(play(builder, *line), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""``labelinf metrics``: what a board that publishes a metric gives away with every answer, and what stops it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import click
+
+from labelinf_core.cli.options import block_option, load_host
+
+if TYPE_CHECKING:
+    from labelinf_core.plugin.host import Host
+    from labelinf_scores.attacks.metric_attack import MetricAttack
+    from labelinf_scores.metrics.readings import ScoredMetric
+
+__all__ = ["metrics", "rows"]
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One metric on one board.
+
+    Attributes:
+        metric: Its name.
+        decimals: Decimals that are printed; None: in full.
+        records: N.
+        attack: The attack whose plan reads most.
+        labels_per_query: Of its plan; 0 when no plan reads a label.
+        survives: Noise below which one record a query is read.
+        enough: Noise that hides labels for ever; infinity where nobody knows any.
+    """
+
+    metric: str
+    decimals: int | None
+    records: int
+    attack: str
+    labels_per_query: float
+    survives: float
+    enough: float
+
+    @property
+    def stops(self) -> str:
+        """What stops it, in words."""
+        if math.isinf(self.survives):
+            return "no noise: clip predictions and round"
+        if math.isinf(self.enough):
+            return "unknown"
+        return f"worst-case noise of {self.enough:.2g}; below {self.survives:.2g} none"
+
+
+@click.command(epilog="Labels a query are those of a plan, not of a game; rounding by itself stops none.")
+@click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
+@click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
+@click.option("--decimals", type=click.IntRange(0, 15), multiple=True, help="May be repeated  [default: full, 4, 3]")
+@click.option("--metric", "names", multiple=True, metavar="NAME", help="May be repeated  [default: all]")
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@block_option
+def metrics(
+    records: tuple[int, ...],
+    share: float,
+    decimals: tuple[int, ...],
+    names: tuple[str, ...],
+    as_json: bool,
+    blocks: tuple[str, ...],
+) -> None:
+    """Say how many labels every answer of a board gives away, by metric, decimals and number of records.
+
+    Two classes, of which a share is positive. The class totals count as public.
+    """
+    printed: list[int | None] = [*decimals] or [None, 4, 3]
+    found = list(rows(load_host(blocks), records or (569, 5000), share, printed, names))
+    if as_json:
+        documents = [attrs.asdict(row) | {"enough": row.enough if math.isfinite(row.enough) else None} for row in found]
+        for document in documents:
+            document["survives"] = document["survives"] if math.isfinite(document["survives"]) else None
+        click.echo(json.dumps(documents, indent=1))
+        return
+    click.echo(f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} what stops it")
+    for row in found:
+        shown = "full" if row.decimals is None else str(row.decimals)
+        rate = f"{row.labels_per_query:.2f}" if row.labels_per_query else "-"
+        click.echo(f"{row.metric:18} {row.records:6} {shown:>8} {rate:>12}  {row.attack or '-':17} {row.stops}")
+
+
+def rows(
+    host: Host, records: tuple[int, ...], share: float, printed: list[int | None], names: tuple[str, ...] = ()
+) -> Iterator[Row]:
+    """Yield a row for every metric of every plugin that is no mean of a loss.
+
+    Raises:
+        InputError: A metric is none of them.
+    """
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.specs import Builder
+    from labelinf_scores.attacks.metric_attack import MetricAttack
+    from labelinf_scores.metrics.readings import Rows, ScoredMetric
+
+    builder = Builder(host)
+    catalogue = [item.descriptor.name for item in host.catalogue(Kind.METRIC)]
+    if unknown := sorted(set(names) - set(catalogue)):
+        raise InputError(f"--metric {unknown[0]}: there is no such metric; choose {', '.join(catalogue)}.")
+    classes = [(item.descriptor.name, item.load()) for item in host.catalogue(Kind.ATTACK)]
+    attacks = [
+        (name, builder.build(Kind.ATTACK, name, "attack")) for name, cls in classes if issubclass(cls, MetricAttack)
+    ]
+    for name in names or catalogue:
+        metric = builder.build(Kind.METRIC, name, "--metric")
+        if isinstance(metric, ScoredMetric) and metric.rows is not Rows.COSTS:
+            for n_records in records:
+                for decimals in printed:
+                    yield _row(name, metric, attacks, n_records, max(1, round(share * n_records)), decimals)
+
+
+def _row(
+    name: str,
+    metric: ScoredMetric,
+    attacks: list[tuple[str, MetricAttack]],
+    n_records: int,
+    positives: int,
+    decimals: int | None,
+) -> Row:
+    import numpy as np
+
+    from labelinf_core.contracts.components import LabelSet, Setting
+    from labelinf_scores.defences.rounding import Round
+    from labelinf_scores.game.channel import ScoreChannel
+
+    labels = (np.arange(n_records) < positives).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    defences: tuple[Any, ...] = () if decimals is None else (Round(decimals=decimals),)
+    threat = ScoreChannel(metric=metric).threat(Setting(data=data, defences=defences))
+    rates = [(attack.rate(threat), title) for title, attack in attacks if not attack.refusal(threat)]
+    rate, best = max(((rate, title) for rate, title in rates if rate > 0), default=(0.0, ""))
+    return Row(
+        metric=name,
+        decimals=decimals,
+        records=n_records,
+        attack=best,
+        labels_per_query=rate,
+        survives=metric.floor(threat.totals),
+        enough=metric.enough(threat.totals),
+    )

@@ -1,0 +1,97 @@
+"""What is said of noise on metrics, held against every labelling and every query of small boards."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_scores.boards import metrics
+from labelinf_scores.bounds.counting import answer_bits
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.probed import probed
+from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.unadditive import Unadditive
+
+BUILDER = Builder(Host.load())
+N, P = 5, 2
+LABELLINGS = [np.array(y) for y in itertools.product((0, 1), repeat=N)]
+QUERIES = [np.array(x, dtype=float) for x in itertools.product((0.0, 1.0), repeat=N)]
+
+
+def metric(name: str) -> ScoredMetric:
+    found: ScoredMetric = BUILDER.build(Kind.METRIC, name, "test")
+    return found
+
+
+def score(scored: ScoredMetric, labels: np.ndarray, query: np.ndarray) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return scored.score(labels, query)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "jaccard", "mcc"])
+def test_floor_and_ceiling_are_those_of_every_labelling(name: str) -> None:
+    """The least that a query about one record tells, and the most that exchanging two labels ever moves."""
+    scored, totals = metric(name), Totals.binary(n_records=N, n_positive=P)
+    allowed = [y for y in LABELLINGS if y.sum() == P]
+    alone = np.eye(N)[0]
+    apart = {round(score(scored, y, alone), 9) for y in allowed}
+    assert len(apart) == 2
+    assert max(apart) - min(apart) == pytest.approx(2 * scored.floor(totals), abs=1e-8)
+    table = np.array([[score(scored, y, q) for q in QUERIES] for y in allowed])
+    moved = max(
+        np.abs(table[i] - table[j]).max()
+        for i, j in itertools.combinations(range(len(allowed)), 2)
+        if np.abs(allowed[i] - allowed[j]).sum() == 2
+    )
+    assert moved <= 2 * scored.enough(totals) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["accuracy", "precision", "cohen-kappa"])
+def test_no_label_moves_a_score_by_more_than_the_sensitivity(name: str) -> None:
+    scored = metric(name)
+    for q, y in itertools.product(QUERIES[1::4], LABELLINGS[: 2**N // 2 : 2]):
+        moved = y.copy()
+        moved[0] ^= 1
+        assert abs(score(scored, y, q) - score(scored, moved, q)) <= scored.sensitivity(N) + 1e-12
+
+
+def test_a_sensitivity_that_is_not_true_counts_for_nothing() -> None:
+    precision = type(metric("precision"))
+
+    class Modest(precision):  # type: ignore[valid-type, misc]
+        def sensitivity(self, n_records: int) -> float:
+            return 1 / n_records
+
+    assert probed(Unadditive(metric=metric("precision"), n_records=50), 0.0, 2).span == 50
+    assert probed(Unadditive(metric=Modest(), n_records=50), 0.0, 2).span == float("inf")
+
+
+def test_an_answer_takes_no_more_values_than_counted() -> None:
+    labels = np.array([0] * 40 + [1] * 9, dtype=np.intp)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="t", provenance="made")
+    threat = ScoreChannel(metric=metric("f1"), queries=5).threat(Setting(data=data))
+    assert answer_bits(threat) == pytest.approx(np.log2(10))
+
+
+def test_a_host_reads_what_every_answer_gives_away() -> None:
+    found = CliRunner().invoke(metrics, ["--records", "100", "--metric", "precision", "--metric", "mse", "--json"])
+    assert found.exit_code == 0, found.output
+    rows = json.loads(found.output)
+    assert [(row["metric"], row["decimals"]) for row in rows] == [
+        (name, decimals) for name in ("precision", "mse") for decimals in (None, 4, 3)
+    ]
+    assert all(row["labels_per_query"] > 2 for row in rows)
+    assert rows[0]["survives"] == 0.5
+    assert rows[3]["survives"] is None
+    refused = CliRunner().invoke(metrics, ["--metric", "auc"], standalone_mode=False)
+    assert "there is no such metric" in str(refused.exception)
