@@ -26,6 +26,7 @@ from labelinf_core.cli.options import (
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.cells import Plan
+    from labelinf_core.evaluator.engines import Engine
     from labelinf_core.evaluator.results import Results
     from labelinf_core.evaluator.suite import Suite
     from labelinf_core.plugin.host import Host
@@ -53,6 +54,13 @@ __all__ = ["matrix"]
     type=click.IntRange(min=0),
     help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout.",
 )
+@click.option(
+    "--executor",
+    metavar="local|dask|slurm|FILE.toml",
+    default="local",
+    show_default=True,
+    help="Where trials are played: worker processes here, a Dask cluster, job arrays of Slurm.",
+)
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=120.0, show_default=True,
               help="Seconds that one trial of a cell may take; the cell is then given up.")  # fmt: skip
 @form_options
@@ -74,13 +82,17 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     SUITE is a TOML file or a suite that comes with labelinf (default: quick). Every trial is kept as it ends: stopped
     at any moment, the same command with --resume, or with the same --out, goes on where it was.
     """
+    from labelinf_core.evaluator.engines import read_engine
     from labelinf_core.plugin.watch import watch
 
+    engine = read_engine(chosen["executor"], chosen["workers"])
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"], strict=chosen["strict"])
-    for problem in host.problems():
-        click.echo(f"labelinf: {problem}", err=True)
-    plan = _plan(host, suite, chosen)
+    try:
+        plan = _plan(host, suite, chosen)
+    finally:  # once: what takes its process with it is tried again, from the start
+        for problem in host.problems():
+            click.echo(f"labelinf: {problem}", err=True)
     for sentence in plan.left_out:
         click.echo(f"labelinf: {sentence}", err=True)
     if chosen["key_from"] is not None:
@@ -88,7 +100,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
 
         plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
     directory = _directory(plan, chosen["out"], chosen["resume"])
-    results = _run(plan, directory, host, chosen)
+    results = _run(plan, directory, host, engine, chosen)
     print_results(results, chosen["form"], chosen["by"], full=chosen["full"])
     if chosen["form"] == "table":
         _print_next(results, directory)
@@ -150,11 +162,12 @@ def _new_directory(plan: Plan) -> Path:
     return next(path for path in map(RUNS.joinpath, names) if not path.exists())
 
 
-def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Results:
+def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[str, Any]) -> Results:
     from labelinf_core.evaluator.results import summarise
     from labelinf_core.evaluator.run import is_complete, run, size
     from labelinf_core.evaluator.store import Store
     from labelinf_core.report.formats import write_all
+    from labelinf_core.specs import Builder
 
     store = Store.open(directory, plan)
     try:
@@ -163,7 +176,8 @@ def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Res
         for note in store.notes:
             click.echo(f"labelinf: {note}", err=True)
         if not is_complete(store.plan, store):
-            with _progress(size(store.plan)) as progress, _executor(store.plan, host, chosen) as executor:
+            opened = engine.opened(store.plan, Builder(host), directory, chosen["timeout"])
+            with _progress(size(store.plan)) as progress, opened as executor:
                 run(store.plan, store, executor, progress)
         results = summarise(store)
         write_all(results, directory, full=chosen["full"])
@@ -173,28 +187,6 @@ def _run(plan: Plan, directory: Path, host: Host, chosen: dict[str, Any]) -> Res
         raise
     finally:
         store.close()
-
-
-@contextmanager
-def _executor(plan: Plan, host: Host, chosen: dict[str, Any]) -> Iterator[Any]:
-    import os
-
-    from labelinf_core.evaluator.executors import InProcess, Processes
-    from labelinf_core.evaluator.labels import label_sets
-    from labelinf_core.evaluator.play import Bench
-    from labelinf_core.specs import Builder
-
-    workers = (os.cpu_count() or 1) if chosen["workers"] is None else chosen["workers"]
-    if workers == 0:
-        yield InProcess(Bench(builder=Builder(host)))
-    else:
-        with Processes(
-            workers=workers,
-            blocked=host.absent,
-            timeout=chosen["timeout"],
-            labels=label_sets(plan, Builder(host)),
-        ) as pool:
-            yield pool
 
 
 @contextmanager

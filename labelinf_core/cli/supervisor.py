@@ -20,6 +20,7 @@ import struct
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 
 from labelinf_core.cli.exits import Exit
@@ -30,6 +31,7 @@ __all__ = ["supervised"]
 _HEAD = struct.Struct("=??dI")  # done, stopped, the end of its time, length of the name
 _POLL = 0.05  # seconds between looks at the time
 _GRACE = 0.3  # seconds in which a signal to the whole group has reached the child too
+_DEAF = 117  # exit status of a child whose streams somebody took
 _TRIES = 200  # parts that may be lost before the command is given up
 
 
@@ -108,7 +110,14 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
     """Run the command and end, whatever it does."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     limit_memory(1)
-    watch.tell, watch.stopped = page.tell, lambda: page.stopped
+    streams = _streams()
+
+    def tell(name: str, endless: bool) -> None:
+        if _streams() != streams:
+            os._exit(_DEAF)  # while the page still holds whose doing it is
+        page.tell(name, endless)
+
+    watch.tell, watch.stopped = tell, lambda: page.stopped
     since = [0.0]
 
     def stop(number: int, frame: object) -> None:
@@ -122,9 +131,22 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
     status = int(Exit.INCOMPLETE)
     try:
         status = command()
+    except BaseException:  # our own fault: nothing of anybody else's passes the command
+        traceback.print_exc()
     finally:
+        with contextlib.suppress(Exception):
+            sys.stderr.flush()
         page.finish()
         os._exit(status)
+
+
+def _streams() -> list[int]:
+    """Return what the standard streams are; nothing of one that is closed."""
+    found = []
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            found.append(os.fstat(number).st_ino)
+    return found
 
 
 def _end_with(parent: socket.socket) -> None:
@@ -169,4 +191,6 @@ def _wait(child: int, page: _Page, line: socket.socket) -> tuple[int, bool]:
 def _death(status: int) -> str:
     if status < 0:
         return f"its process was killed by {signal.Signals(-status).name}"
+    if status == _DEAF:
+        return "it closed or replaced the standard streams"
     return f"it ended its process with exit code {status}"

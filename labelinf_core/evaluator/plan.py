@@ -23,7 +23,7 @@ from labelinf_core.plugin.host import PluginRecord
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse, stages
 
-__all__ = ["make_plan", "only"]
+__all__ = ["installed", "make_plan", "only"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "gmpy2", "diffprivlib", "torch")
 
@@ -54,7 +54,7 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         seed=suite.seed,
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
-        environment=_environment(),
+        environment=installed(),
         measures=planner.measures,
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
         installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
@@ -282,7 +282,8 @@ def _any_matches(names: Sequence[str], pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) or fnmatchcase(name.partition("(")[0], pattern) for name in names)
 
 
-def _environment() -> dict[str, str]:
+def installed() -> dict[str, str]:
+    """Return the versions of Python and of the numerical libraries here: the results depend on them."""
     found = {"python": platform.python_version()}
     for library in _LIBRARIES:
         try:

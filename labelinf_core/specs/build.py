@@ -20,7 +20,7 @@ from labelinf_core.contracts.errors import InputError, LabelinfError, PluginErro
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
-from labelinf_core.specs.faults import derives_from, faults, strict_converter
+from labelinf_core.specs.faults import derives_from, failure, faults, strict_converter
 from labelinf_core.specs.text import Spec, parse, show, stages
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ class Builder:
         try:
             return self._structure(kind, spec, cls)
         except (ClassValidationError, ValueError, TypeError) as error:
+            if (raised := failure(error)) is not None:
+                raise PluginError(f"{kind.value} {spec.name} could not be built: {unquoted(raised)}") from raised
             raise InputError("\n".join(faults(error, f"{where}: {spec.name}"))) from error
         except LabelinfError:
             raise

@@ -13,10 +13,11 @@ import attrs
 import cattrs
 from cattrs.errors import ClassValidationError, ForbiddenExtraKeysError, IterableValidationError
 
-from labelinf_core.contracts.errors import LabelinfError
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.errors import LabelinfError, PluginError
 from labelinf_core.specs.text import Spec
 
-__all__ = ["derives_from", "faults", "strict_converter"]
+__all__ = ["derives_from", "failure", "faults", "strict_converter"]
 
 _EMPTY = re.compile(r"Length of '(\w+)' must be >= 1: 0")
 _COMPARISON = re.compile(r"'(\w+)' must be ([<>]=? \S+): (.+)")
@@ -53,18 +54,26 @@ def faults(error: BaseException, place: str) -> Iterator[str]:
         yield from faults(inner, place)
 
 
+def failure(error: BaseException) -> BaseException | None:
+    """Return what a component raised that is no fault of its parameters, if cattrs found such a thing."""
+    if isinstance(error, ClassValidationError | IterableValidationError):
+        return next(filter(None, map(failure, error.exceptions)), None)
+    told = isinstance(error, LabelinfError | TypeError | ValueError | KeyError) and not isinstance(error, PluginError)
+    return None if told else error
+
+
 def _say(error: BaseException) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
         known = [field.name for field in attrs.fields(error.cl) if field.init]
         return "; ".join(_unknown(key, known) for key in sorted(error.extra_fields))
     if isinstance(error, KeyError):
         return "is missing."
-    text = str(error.args[0]) if error.args else repr(error)
+    text = gate.clean(error.args[0] if error.args else error)
     if match := _COMPARISON.fullmatch(text):  # attrs's own wording of a value out of range
         text = f"{match[1]}={match[3]} must be {match[2]}"
     elif match := _EMPTY.fullmatch(text):
         text = f"{match[1]} must not be empty"
-    return text if isinstance(error, LabelinfError | TypeError | ValueError) else f"{type(error).__name__}: {text}"
+    return text
 
 
 def _unknown(key: str, known: list[str]) -> str:

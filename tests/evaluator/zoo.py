@@ -21,7 +21,7 @@ import os, signal, sys, threading, time
 import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.contracts.components import Bound, Guess, LabelSet, LabelSource
-from labelinf_scores.game.curator import Guard, ScoreDefence
+from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack
 
 labelinf_contract = 1
@@ -71,7 +71,7 @@ WRONG = {
     "memory": memory,
     "recursion": recursion,
     "silent": lambda: throw(Silent()),
-    "surrogates": lambda: throw(ValueError("\\ud800 \\x00 \\x1b[2J")),
+    "surrogates": lambda: throw(RuntimeError("\\ud800 \\x00 \\x1b[2J")),
     "unpicklable": lambda: throw(Unpicklable(1, 2)),
     "nonsense": lambda: object(),
     "huge": lambda: "x" * 10**7,
@@ -118,7 +118,7 @@ def defence(way, place):
             return go_wrong(way, tuple) if place == "does" else ()
 
         def start(self, threat, rng):
-            return go_wrong(way, Guard) if place == "start" else Guard()
+            return go_wrong(way, ActiveDefence) if place == "start" else ActiveDefence()
 
     return Zoo
 

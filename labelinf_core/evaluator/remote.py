@@ -1,0 +1,140 @@
+"""What a worker on another machine is handed, and what it does with it.
+
+A :class:`Parcel` travels to every worker once. It holds the labels themselves, so that no worker opens a file of its
+own machine, and the versions that the plan was made with: one that has others is refused, as its results would be those
+of another run. Whoever receives it performs its batches in a worker process of its own, so that a component that hangs
+or dies costs what it costs at home, and the engine (Dask, Slurm) never sees it.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, entry_points, version
+
+import attrs
+
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.executors import Play, Processes, Task
+from labelinf_core.evaluator.labels import label_sets
+from labelinf_core.evaluator.plan import installed
+from labelinf_core.evaluator.records import Implied, Trial
+from labelinf_core.plugin.markers import PROJECT
+from labelinf_core.specs import Builder
+
+__all__ = ["Answer", "Parcel", "Refused", "end", "perform", "size_of_batch"]
+
+_POOLS: dict[tuple[str, int], Processes] = {}  # of this process, by run and thread
+
+
+@attrs.frozen(kw_only=True)
+class Parcel:
+    """What every worker of a run needs, beside its tasks.
+
+    Attributes:
+        token: Names the run.
+        environment: Versions of Python and of the numerical libraries.
+        versions: Versions of the distributions whose plugins are played.
+        labels: Label sets by their content.
+        blocked: Plugins that must not be imported.
+        timeout: Seconds that one task may take; None for no limit.
+    """
+
+    token: str
+    environment: Mapping[str, str]
+    versions: Mapping[str, str]
+    labels: Mapping[str, LabelSet] = attrs.field(repr=False)
+    blocked: frozenset[str] = frozenset()
+    timeout: float | None = None
+
+    @classmethod
+    def of(cls, plan: Plan, builder: Builder, timeout: float | None) -> Parcel:
+        """Pack what the cells of a plan need."""
+        return cls(
+            token=plan.digest,
+            environment=plan.environment,
+            versions={name: text for cell in plan.cells for name, text in cell.versions.items()},
+            labels=label_sets(plan, builder),
+            blocked=builder.host.absent,
+            timeout=timeout,
+        )
+
+    def refusal(self) -> str:
+        """Say why this machine cannot be a worker of the run; empty when it can."""
+        here = installed() | {name: _version(name) for name in self.versions}
+        other = [
+            f"{name} {here.get(name, 'is missing')} instead of {text}"
+            for name, text in {**self.environment, **self.versions}.items()
+            if here.get(name) != text
+        ]
+        if extra := sorted(installed().keys() - self.environment.keys()):
+            other.append(f"{extra[0]}, which the plan was made without")
+        return f"a worker has {', '.join(other)}; its results would be those of another run" if other else ""
+
+
+class Refused(str):
+    """Why a worker performed nothing."""
+
+    __slots__ = ()
+
+
+Answer = list[tuple[int, Implied | Trial]] | Refused
+"""The results of a batch by the place of the task; a trial after one that gave its cell up has none."""
+
+
+def perform(parcel: Parcel, tasks: Sequence[Task]) -> tuple[Answer, float]:
+    """Perform a batch here.
+
+    Returns:
+        The results, and the seconds that they took.
+    """
+    if refusal := parcel.refusal():
+        return Refused(refusal), 0.0
+    import time
+
+    start = time.perf_counter()
+    places = {id(task): place for place, task in enumerate(tasks)}
+    given_up: dict[str, int] = {}
+
+    def wanted() -> Iterator[Task]:
+        for task in tasks:
+            if not (isinstance(task, Play) and task.trial > given_up.get(task.cell.id, task.trial)):
+                yield task
+
+    found: list[tuple[int, Implied | Trial]] = []
+    for task, result in _pool(parcel).perform(wanted()):
+        found.append((places[id(task)], result))
+        if isinstance(task, Play) and result.status.final:
+            given_up[task.cell.id] = min(task.trial, given_up.get(task.cell.id, task.trial))
+    return found, time.perf_counter() - start
+
+
+def end(token: str) -> None:
+    """End the worker processes that play a run here."""
+    for key in [key for key in _POOLS if key[0] == token]:
+        _POOLS.pop(key).__exit__(None, None, None)
+
+
+def size_of_batch(seconds: float, mean: float, largest: int) -> int:
+    """Return how many tasks of ``mean`` seconds make a batch of about ``seconds``."""
+    return max(1, min(largest, int(seconds / max(mean, 1e-4))))
+
+
+def _pool(parcel: Parcel) -> Processes:
+    """Return the worker process of this thread, with which no other thread meddles."""
+    # An engine's own worker may be a daemon, which multiprocessing forbids to have children. Ours end with it anyway.
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+    key = parcel.token, threading.get_ident()
+    if key not in _POOLS:
+        known = {point.name for point in entry_points(group=PROJECT)}
+        _POOLS[key] = Processes(workers=1, blocked=parcel.blocked & known, timeout=parcel.timeout, labels=parcel.labels)
+    return _POOLS[key]
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "is missing"
