@@ -46,6 +46,8 @@ __all__ = ["matrix"]
     multiple=True,
     help="Play only cells whose attack or defence matches, or ATTACK/DEFENCE; * is any text.",
 )
+@click.option("--exclude", metavar="PATTERN", multiple=True, help="Do not play cells that match. May be repeated.")
+@click.option("--dry-run", is_flag=True, help="Say what would be played and how long it takes; play nothing.")
 @click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited.")
 @click.option("--trials", type=click.IntRange(min=1), help="How often every cell is played.")
 @click.option("--seed", type=click.IntRange(min=0), help="What all randomness is derived from.")
@@ -74,6 +76,7 @@ __all__ = ["matrix"]
 @click.option("--allow-code", is_flag=True, help="Run the programs and functions that the suite file names.")
 @click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
 @click.option("--strict", is_flag=True, help="A plugin that is at fault is an error.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but what is wrong; the files are written.")
 @block_option
 @click.pass_context
 def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
@@ -99,11 +102,15 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
         from labelinf_core.evaluator.store import key_of
 
         plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
+    if chosen["dry_run"]:
+        _print_estimate(plan, chosen["out"])
+        return
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, chosen)
-    print_results(results, chosen["form"], chosen["by"], full=chosen["full"])
-    if chosen["form"] == "table":
-        _print_next(results, directory)
+    if not chosen["quiet"]:
+        print_results(results, chosen["form"], chosen["by"], full=chosen["full"])
+        if chosen["form"] == "table":
+            _print_next(results, directory)
     ctx.exit(_status(results, chosen["fail_on"]))
 
 
@@ -114,7 +121,8 @@ def _plan(host: Host, name: str, chosen: dict[str, Any]) -> Plan:
 
     suite = _changed(read_suite(name, host, allow_code=chosen["allow_code"]), host, chosen)
     plan = make_plan(suite, Builder(host), name)
-    return only(plan, chosen["only"]) if chosen["only"] else plan
+    patterns, without = chosen["only"], chosen["exclude"]
+    return only(plan, patterns, without) if patterns or without else plan
 
 
 def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
@@ -202,6 +210,15 @@ def _progress(total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+def _print_estimate(plan: Plan, directory: Path | None) -> None:
+    """Say what would be played, and how long it takes by what earlier runs recorded."""
+    from labelinf_core.evaluator.estimate import estimate
+
+    for cell in plan.cells:
+        click.echo(f"{cell.shown.attack}  against  {cell.shown.pipeline}  on  {cell.shown.channel}, {cell.labels}")
+    click.echo(estimate(plan, RUNS, directory))
 
 
 def _print_next(results: Results, directory: Path) -> None:

@@ -150,7 +150,7 @@ def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
 
 
 def form_options(function: Any) -> Any:
-    """Add ``--format``, ``--by`` and ``--full``."""
+    """Add ``--format``, ``--json``, ``--by`` and ``--full``; what does not fit together is told at once."""
     full = click.option(
         "--full",
         is_flag=True,
@@ -166,23 +166,32 @@ def form_options(function: Any) -> Any:
     form = click.option(
         "--format",
         "form",
-        type=click.Choice(["table", "json", "csv", "html", "junit"]),
+        type=click.Choice(["table", "json", "csv", "html", "junit", "sarif"]),
         default="table",
         show_default=True,
     )
-    return form(by(full(function)))
+    as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+
+    @functools.wraps(function)
+    def checked(*args: Any, **chosen: Any) -> Any:
+        if chosen.pop("as_json"):
+            if chosen["form"] not in ("table", "json"):
+                raise click.UsageError(f"--json and --format {chosen['form']} are two formats; choose one.")
+            chosen["form"] = "json"
+        if chosen["form"] != "table" and chosen["by"] == "defence":
+            raise click.UsageError(f"--by defence is for the table; {chosen['form']} holds every cell.")
+        return function(*args, **chosen)
+
+    return form(as_json(by(full(checked))))
 
 
 def print_results(results: Results, form: str, by: str, *, full: bool = False) -> None:
     """Print results on standard output in the format that was chosen."""
-    from labelinf_core.contracts.errors import InputError
     from labelinf_core.report.formats import FORMATS, privacy
 
     for line in privacy(results, full=full):
         click.echo(f"labelinf: {line}", err=True)
     if form != "table":
-        if by == "defence":
-            raise InputError(f"--by defence is for the table; {form} holds every cell.")
         click.echo(FORMATS[form](results, full=full), nl=False)
         return
     from labelinf_core.report.console import make_console

@@ -109,7 +109,7 @@ class _Page:
 def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) -> None:
     """Run the command and end, whatever it does."""
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    limit_memory(1)
+    limit_memory(2)
     streams = _streams()
 
     def tell(name: str, endless: bool) -> None:
@@ -117,7 +117,12 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
             os._exit(_DEAF)  # while the page still holds whose doing it is
         page.tell(name, endless)
 
+    def forked() -> None:
+        watch.tell = lambda name, endless: None
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
     watch.tell, watch.stopped = tell, lambda: page.stopped
+    os.register_at_fork(after_in_child=forked)  # what a plugin forks ends with the command
     since = [0.0]
 
     def stop(number: int, frame: object) -> None:

@@ -258,6 +258,11 @@ class Processes:
             except Exception:  # it died, or somebody wrote into its pipe
                 yield self._lost(worker, again)
                 return
+            if word == "soiled":
+                self._drop(worker)
+                again.extendleft(reversed(worker.job))
+                worker.job.clear()
+                return
             if found := self._heard(worker, word, value):
                 yield found
 
@@ -308,6 +313,7 @@ def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
     watch.tell, watch.stopped = tell, lambda: False  # nobody stops a worker but its parent
     bench = Bench(builder=Builder(Host.load(blocked=blocked)), held={})
     pipe.send(("ready", None))
+    threads = threading.active_count()
     while True:
         try:
             tasks, labels = pipe.recv()
@@ -323,6 +329,17 @@ def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
                 pipe.send(("raised", type(error).__name__))
             else:
                 pipe.send(("result", (result, time.perf_counter() - start)))
+            if threading.active_count() > threads or _has_children():
+                pipe.send(("soiled", None))  # somebody left something running: it ends here, with all it left
+                pipe.recv()
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WNOHANG | os.WEXITED | os.WNOWAIT)
+    except (AttributeError, ChildProcessError, OSError):
+        return False
+    return True
 
 
 def _silent(name: str, endless: bool) -> None:
@@ -336,7 +353,7 @@ def _start(workers: int) -> None:
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    limit_memory(workers)
+    limit_memory(workers + 1)
     import sklearn.metrics  # noqa: F401  # the slowest import must not count against a trial's time limit
 
 

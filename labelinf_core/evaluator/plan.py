@@ -23,7 +23,7 @@ from labelinf_core.plugin.host import PluginRecord
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse, stages
 
-__all__ = ["installed", "make_plan", "only"]
+__all__ = ["environment_here", "make_plan", "only"]
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "gmpy2", "diffprivlib", "torch")
 
@@ -54,7 +54,7 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         seed=suite.seed,
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
-        environment=installed(),
+        environment=environment_here(),
         measures=planner.measures,
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
         installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
@@ -65,22 +65,30 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
     return plan.keyed(new_key())
 
 
-def only(plan: Plan, patterns: Sequence[str]) -> Plan:
-    """Keep the cells that match one of ``patterns``.
+def only(plan: Plan, patterns: Sequence[str], without: Sequence[str] = ()) -> Plan:
+    """Keep the cells that match one of ``patterns`` and none of ``without``.
 
     Args:
         plan: The whole plan.
-        patterns: ``"ATTACK/DEFENCE"`` with shell wildcards, or one pattern that either of them matches.
+        patterns: ``"ATTACK/DEFENCE"`` with shell wildcards, or one pattern that either of them matches; none for all.
+        without: Likewise, of what is left out.
 
     Raises:
         InputError: Nothing matches.
     """
-    kept = tuple(_named(cell, patterns) for cell in plan.cells if any(_matches(cell, text) for text in patterns))
+    kept = tuple(
+        _named(cell, patterns)
+        for cell in plan.cells
+        if (not patterns or any(_matches(cell, pattern) for pattern in patterns))
+        and not any(_matches(cell, pattern) for pattern in without)
+    )
     if not kept:
         names = dict.fromkeys(
             itertools.chain.from_iterable((c.shown.attack, *(c.shown.defences or [NO_DEFENCE])) for c in plan.cells)
         )
-        raise InputError(f"no cell matches {' or '.join(map(repr, patterns))}; the suite has {', '.join(names)}.")
+        told = " or ".join(map(repr, patterns)) or "what is asked for"
+        beside = f" and not {' or '.join(map(repr, without))}" if without else ""
+        raise InputError(f"no cell matches {told}{beside}; the suite has {', '.join(names)}.")
     used = {cell.digest for cell in kept}
     return attrs.evolve(plan, cells=kept, labels=tuple(item for item in plan.labels if item.digest in used))
 
@@ -282,7 +290,7 @@ def _any_matches(names: Sequence[str], pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) or fnmatchcase(name.partition("(")[0], pattern) for name in names)
 
 
-def installed() -> dict[str, str]:
+def environment_here() -> dict[str, str]:
     """Return the versions of Python and of the numerical libraries here: the results depend on them."""
     found = {"python": platform.python_version()}
     for library in _LIBRARIES:

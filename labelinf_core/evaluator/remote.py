@@ -19,7 +19,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Play, Processes, Task
 from labelinf_core.evaluator.labels import label_sets
-from labelinf_core.evaluator.plan import installed
+from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.specs import Builder
@@ -63,13 +63,13 @@ class Parcel:
 
     def refusal(self) -> str:
         """Say why this machine cannot be a worker of the run; empty when it can."""
-        here = installed() | {name: _version(name) for name in self.versions}
+        here = environment_here() | {name: _version(name) for name in self.versions}
         other = [
             f"{name} {here.get(name, 'is missing')} instead of {text}"
             for name, text in {**self.environment, **self.versions}.items()
             if here.get(name) != text
         ]
-        if extra := sorted(installed().keys() - self.environment.keys()):
+        if extra := sorted(environment_here().keys() - self.environment.keys()):
             other.append(f"{extra[0]}, which the plan was made without")
         return f"a worker has {', '.join(other)}; its results would be those of another run" if other else ""
 

@@ -137,7 +137,7 @@ def read_suite(name: str, host: Host, *, allow_code: bool = False) -> Suite:
             raise refusal(foreign, name)
         return suite
     read = [_parsed(_text_of_part(part.file), part.file) for part in parts]
-    return attrs.evolve(read[0], matrix=[table for suite in read for table in suite.matrix])
+    return attrs.evolve(read[0], title=name, matrix=[table for suite in read for table in suite.matrix])
 
 
 def _inert(host: Host) -> frozenset[str]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 
 from labelinf_core.contracts.errors import PluginError
 
@@ -61,7 +61,8 @@ class Watch:
         self._running.append((name, endless))
         self.tell(name, endless)
         try:
-            yield
+            with redirect_stdout(sys.stderr):  # what is printed there is nobody's report
+                yield
         except (Exception, GeneratorExit):
             raise
         except BaseException as error:

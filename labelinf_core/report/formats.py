@@ -14,6 +14,7 @@ from labelinf_core.report.data import as_csv, as_json, seconds_csv
 from labelinf_core.report.html import as_html
 from labelinf_core.report.junit import as_junit
 from labelinf_core.report.published import leaks
+from labelinf_core.report.sarif import as_sarif
 
 __all__ = ["FILES", "FORMATS", "privacy", "write_all"]
 
@@ -26,7 +27,7 @@ class Written(Protocol):
 
 
 FORMATS: Mapping[str, Written] = MappingProxyType(
-    {"json": as_json, "csv": as_csv, "html": as_html, "junit": as_junit}
+    {"json": as_json, "csv": as_csv, "html": as_html, "junit": as_junit, "sarif": as_sarif}
 )  #: how results are written down, by the name of the format
 FILES: Mapping[str, Written] = MappingProxyType(
     {"report.html": as_html, "results.json": as_json, "results.csv": as_csv, "seconds.csv": seconds_csv}

@@ -193,3 +193,51 @@ def test_a_gate_on_leaks_does_not_open_for_attacks_that_failed(labelinf: Labelin
     assert constant.exit_code == 0
     assert both.exit_code == 4
     assert "1 cell could not be played to the end" in both.stderr
+
+
+def test_cells_can_be_left_out(labelinf: Labelinf, suite: str) -> None:
+    result = labelinf("matrix", suite, "--exclude", "fake-reader", "--json", "--workers", "0")
+
+    attacks = {cell["attack"].partition("(")[0] for cell in json.loads(result.stdout)["cells"]}
+    assert attacks
+    assert "fake-reader" not in attacks
+
+
+def test_a_dry_run_plays_nothing_and_estimates_by_what_was_recorded(
+    labelinf: Labelinf, suite: str, tmp_path: Path
+) -> None:
+    unknown = labelinf("matrix", suite, "--dry-run", "--workers", "0")
+    assert "so their time is not known" in unknown.stdout
+    assert not (tmp_path / "runs").exists()
+
+    labelinf("matrix", suite, "--quiet", "--workers", "0")
+    known = labelinf("matrix", suite, "--dry-run", "--workers", "0")
+
+    assert "of processor time by recorded trials" in known.stdout
+
+
+def test_quiet_prints_nothing_and_keeps_everything(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    result = labelinf("matrix", suite, "-q", "--out", "run", "--workers", "0")
+
+    assert result.stdout == ""
+    assert (tmp_path / "run" / "results.json").is_file()
+
+
+def test_options_that_do_not_fit_are_told_before_anything_is_played(
+    labelinf: Labelinf, suite: str, tmp_path: Path
+) -> None:
+    result = labelinf("matrix", suite, "--by", "defence", "--format", "json", "--out", "run")
+
+    assert result.exit_code == 2
+    assert "--by defence is for the table; json holds every cell." in result.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_leaks_are_sarif_for_a_code_host(labelinf: Labelinf, suite: str) -> None:
+    result = labelinf("matrix", suite, "--format", "sarif", "--workers", "0")
+
+    (run,) = json.loads(result.stdout)["runs"]
+    rules = {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+    assert run["results"]
+    assert {found["ruleId"] for found in run["results"]} == rules
+    assert {found["level"] for found in run["results"]} <= {"error", "warning", "note"}

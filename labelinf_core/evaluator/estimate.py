@@ -1,0 +1,101 @@
+"""How long a run will take: from the seconds that earlier runs recorded.
+
+A trial takes about as long as the same attack took against the same defences, or else as long as the attack took
+against others, or else as long as a trial took at all. What was never played is said to be unknown.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean
+
+import attrs
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.cells import Cell, Plan
+from labelinf_core.evaluator.store import RECORD, Store
+
+__all__ = ["Estimate", "estimate"]
+
+_RUNS = 20  # the newest records that are read
+
+Known = Mapping[tuple[str, ...], list[float]]
+
+
+@attrs.frozen(kw_only=True)
+class Estimate:
+    """What a run would take.
+
+    Attributes:
+        cells: How many there are.
+        trials: How many trials are still to be played.
+        seconds: Of one processor, for those whose attack was played before; None when nothing was.
+        unknown: Cells whose attack was never played.
+    """
+
+    cells: int
+    trials: int
+    seconds: float | None
+    unknown: int
+
+    def __str__(self) -> str:
+        played = f"{self.cells} cells, {self.trials} trials to play"
+        if self.seconds is None:
+            return f"{played}; nothing like them was recorded, so their time is not known"
+        minutes = f"{self.seconds / 60:.0f} min" if self.seconds >= 120 else f"{self.seconds:.0f} s"
+        rest = f", beside {self.unknown} cells whose attack was never played" if self.unknown else ""
+        return f"{played}: about {minutes} of processor time by recorded trials{rest}"
+
+
+def estimate(plan: Plan, folder: Path, directory: Path | None = None) -> Estimate:
+    """Estimate what is still to be played of a plan; nothing is written.
+
+    Args:
+        plan: What would be played.
+        folder: Where runs are kept.
+        directory: The run that would go on, when there is one.
+    """
+    known: dict[tuple[str, ...], list[float]] = {}
+    done: dict[str, int] = {}
+    paths = sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)[:_RUNS]
+    own = [directory / RECORD] if directory is not None and (directory / RECORD).is_file() else []
+    for path in dict.fromkeys([*own, *paths]):
+        with suppress(InputError, sqlite3.Error):
+            _read(path.parent, known, done if path in own else {})
+    under = {cell.id for cell in plan.cells}
+    trials = plan.trials * len(plan.cells) - sum(
+        min(count, plan.trials) for cell, count in done.items() if cell in under
+    )
+    means = [_mean(known, cell) for cell in plan.cells]
+    found = [mean for mean in means if mean is not None]
+    return Estimate(
+        cells=len(plan.cells),
+        trials=trials,
+        seconds=fmean(found) * trials if found else None,
+        unknown=len(means) - len(found),
+    )
+
+
+def _keys(cell: Cell) -> Iterable[tuple[str, ...]]:
+    yield (cell.labels, cell.channel, cell.attack, *cell.written)
+    yield (cell.labels, cell.channel, cell.attack)
+    yield (cell.attack.partition("(")[0],)
+
+
+def _read(directory: Path, known: dict[tuple[str, ...], list[float]], done: dict[str, int]) -> None:
+    store = Store.reopen(directory)
+    try:
+        for cell in store.plan.cells:
+            seconds = [trial.seconds for trial in store.trials(cell.id) if trial.seconds > 0]
+            done[cell.id] = len(seconds)
+            for key in _keys(cell):
+                known.setdefault(key, []).extend(seconds)
+    finally:
+        store.close()
+
+
+def _mean(known: Known, cell: Cell) -> float | None:
+    return next((fmean(found) for key in _keys(cell) if (found := known.get(key))), None)
