@@ -58,7 +58,8 @@ def failure(error: BaseException) -> BaseException | None:
     """Return what a component raised that is no fault of its parameters, if cattrs found such a thing."""
     if isinstance(error, ClassValidationError | IterableValidationError):
         return next(filter(None, map(failure, error.exceptions)), None)
-    told = isinstance(error, LabelinfError | TypeError | ValueError | KeyError) and not isinstance(error, PluginError)
+    user = LabelinfError | TypeError | ValueError | KeyError | ForbiddenExtraKeysError
+    told = isinstance(error, user) and not isinstance(error, PluginError)
     return None if told else error
 
 
