@@ -1,0 +1,50 @@
+"""The search for a false certificate: seconds of it here, hours by ``benchmarks/false_certificates.py``."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from labelinf_privacy.noise.grid import GridNoise
+from labelinf_scores.game.facts import ScoreFacts
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "false_certificates.py"
+VARYING = ("clip(epsilon=0.01)", "randomised-response(epsilon=1.5, fresh=true)")
+STICKY = "score-noise(model=grid-laplace(scale=50), sticky=true)"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("false_certificates_script", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:
+    found = script.search(15, derandomize=True)
+    assert found["claimed"] >= 1
+
+
+def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sticky noise on a score that varies, certified as it once was."""
+
+    def as_it_was(facts: ScoreFacts) -> Iterator[tuple[GridNoise, Fraction]]:
+        for noise in facts.noise:
+            assert isinstance(noise.model, GridNoise)
+            yield noise.model, noise.model.moved(facts.computed_apart(noise.magnification, noise.jump))
+
+    case = script.Case(scorer="float64", loss="log-loss", stages=(*VARYING, STICKY), attack="repeat", n=2)
+    chance, claim = case.verdict(script.FIRST, 1)
+    assert chance > script.SUSPECT
+    monkeypatch.setattr(ScoreFacts, "private_noise", as_it_was)
+    chance, claim = case.verdict(3 * script.FIRST, 1)
+    assert chance < script.SUSPECT
+    assert "came out" in claim
