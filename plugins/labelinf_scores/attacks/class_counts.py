@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
+from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
@@ -42,8 +42,8 @@ class ClassCounts(ScoreAttack):
 
     def lacks(self, threat: ScoreThreat) -> str:
         """Some losses have no rows in which one class stands out."""
-        if threat.n_classes > 2 and not has_class_rows(threat.loss):
-            return "counting more than two classes is worked out for the log-loss only"
+        if threat.n_classes > 2 and not threat.loss.has_class_rows:
+            return "counting more than two classes needs a loss with rows of any costs"
         return tells_nothing(threat)
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:

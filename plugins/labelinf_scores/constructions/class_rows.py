@@ -16,31 +16,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
-from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from labelinf_scores.arithmetic import Arithmetic
     from labelinf_scores.metrics.additive import AdditiveLoss
 
-__all__ = ["class_rows", "has_class_rows"]
-
-
-def has_class_rows(loss: AdditiveLoss) -> bool:
-    """Whether :func:`class_rows` knows this loss."""
-    of_logits = isinstance(loss, SoftmaxLogLoss) and not isinstance(loss, SigmoidLogLoss)
-    return loss.is_log_loss or of_logits
+__all__ = ["class_rows"]
 
 
 def class_rows(loss: AdditiveLoss, costs: NDArray[np.float64], numbers: Arithmetic) -> NDArray[Any]:
     """Return rows in which the costs of two labels differ as wanted.
 
     Args:
-        loss: The log-loss of probabilities or of logits.
+        loss: One that has rows of any costs whatever.
         costs: What every label is to cost, up to a constant for each row; shape ``(n, K)``.
         numbers: The arithmetic to compute in.
 
@@ -50,12 +40,5 @@ def class_rows(loss: AdditiveLoss, costs: NDArray[np.float64], numbers: Arithmet
     Raises:
         ValueError: The loss has no rows of any costs whatever.
     """
-    if not has_class_rows(loss):
-        raise ValueError(f"loss={loss!r} must be the log-loss of probabilities or of softmax logits")
-    falling = costs.min(axis=1, keepdims=True) - costs
     with numbers.context():
-        logits = numbers.convert(falling)
-        if not loss.is_log_loss:
-            return logits
-        weights = numbers.exp(logits)
-        return numbers.convert(weights / weights.sum(axis=1, keepdims=True))
+        return loss.class_rows(numbers.convert(costs.min(axis=1, keepdims=True) - costs), numbers)

@@ -8,7 +8,7 @@ two labels can be (the span), and which prediction makes the costs differ by a w
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -25,10 +25,16 @@ __all__ = ["AdditiveLoss"]
 class AdditiveLoss(Loss, abc.ABC):
     """A loss whose score is the mean over records of a cost per record.
 
-    ``is_log_loss`` is True only for the cross-entropy of probabilities, which real scorers compute.
+    What attacks ask of a loss beside its numbers are facts of the loss, and stand here.
+
+    Attributes:
+        is_log_loss: Whether it is the cross-entropy of probabilities, which real scorers compute.
+        has_class_rows: Whether :meth:`class_rows` makes rows of any costs whatever. Attacks on more than two classes
+            that ask for other costs than equal steps need it.
     """
 
-    is_log_loss: bool = False
+    is_log_loss: ClassVar[bool] = False
+    has_class_rows: ClassVar[bool] = False
 
     @property
     def takes_logits(self) -> bool:
@@ -86,6 +92,21 @@ class AdditiveLoss(Loss, abc.ABC):
         Raises:
             ValueError: No row has such costs.
         """
+
+    def class_rows(self, lowered: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
+        """Return rows in which label k costs ``-lowered[:, k]``, up to a constant for each row.
+
+        Args:
+            lowered: Minus how much more than the cheapest label each is to cost: 0 for that one; shape ``(n, K)``.
+            numbers: The arithmetic to compute in.
+
+        Returns:
+            Shape ``(n, K)``; rows of probabilities sum to one.
+
+        Raises:
+            ValueError: The loss has no rows of any costs whatever.
+        """
+        raise ValueError(f"loss={self!r} must have rows of any costs whatever")
 
     def score(self, labels: NDArray[np.intp], predictions: NDArray[Any], numbers: Arithmetic) -> Any:
         """Return the mean cost of ``labels``, computed in ``numbers``."""

@@ -37,6 +37,7 @@ class LogLoss(AdditiveLoss):
     """
 
     is_log_loss = True
+    has_class_rows = True
 
     def costs(self, predictions: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
         """Return ``-ln u[i, k]``, shape ``(n, n_classes)``."""
@@ -59,6 +60,11 @@ class LogLoss(AdditiveLoss):
         weights = numbers.exp(-abs(steps)[:, None] * np.arange(n_classes))
         falling = weights / weights.sum(axis=1, keepdims=True)
         return np.asarray(np.where((steps >= 0)[:, None], falling, falling[:, ::-1]))
+
+    def class_rows(self, lowered: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
+        """Return rows proportional to ``exp(lowered)``."""
+        weights = numbers.exp(lowered)
+        return numbers.convert(weights / weights.sum(axis=1, keepdims=True))
 
     def score(self, labels: NDArray[np.intp], predictions: NDArray[Any], numbers: Arithmetic) -> Any:
         """Return the mean cost of ``labels``, at one logarithm a row (exact arithmetic: one in all)."""

@@ -31,6 +31,8 @@ __all__ = ["SigmoidLogLoss"]
 class SigmoidLogLoss(SoftmaxLogLoss):
     """Log-loss of ``sigmoid(z)``: the softmax of the logits ``(0, z)``."""
 
+    has_class_rows = False
+
     def rows(self, steps: Any, n_classes: int, numbers: Arithmetic) -> NDArray[Any]:
         """Return logits ``(0, -step)``.
 

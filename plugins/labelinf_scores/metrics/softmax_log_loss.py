@@ -34,6 +34,8 @@ __all__ = ["SoftmaxLogLoss"]
 class SoftmaxLogLoss(AdditiveLoss):
     """Log-loss of ``softmax(z)``; a vector z holds the logits of class 1 against class 0."""
 
+    has_class_rows = True
+
     def costs(self, predictions: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
         """Return ``ln sum_j e**z[j] - z[k]``, shape ``(n, n_classes)``."""
         z = predictions if predictions.ndim == 2 else np.stack([0 * predictions, predictions], axis=1)
@@ -54,6 +56,10 @@ class SoftmaxLogLoss(AdditiveLoss):
     def rows(self, steps: Any, n_classes: int, numbers: Arithmetic) -> NDArray[Any]:
         """Return logits ``-k * step``; every step can be had."""
         return np.asarray(-numbers.convert(steps)[:, None] * np.arange(n_classes))
+
+    def class_rows(self, lowered: NDArray[Any], numbers: Arithmetic) -> NDArray[Any]:
+        """Return ``lowered`` itself as logits."""
+        return lowered
 
     def fault_of_values(self, predictions: NDArray[Any]) -> str:
         """Return what is wrong with the values: logits must be finite."""

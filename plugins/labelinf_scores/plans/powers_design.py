@@ -10,7 +10,7 @@ import attrs
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.certificates.error import present_error
-from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
+from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.powers import class_exponents, largest_tau, power_gaps, units
 from labelinf_scores.decoders.superincreasing import margin
 from labelinf_scores.plans.probe import Probe
@@ -161,8 +161,8 @@ def is_unlimited(threat: ScoreThreat) -> bool:
 
 def no_powers(threat: ScoreThreat) -> str:
     """Say why the papers' rows do not exist here; empty when they do."""
-    if threat.n_classes > 2 and not has_class_rows(threat.loss):
-        return "powers for more than two classes are stated for the log-loss"
+    if threat.n_classes > 2 and not threat.loss.has_class_rows:
+        return "powers for more than two classes need a loss with rows of any costs"
     if nothing := tells_nothing(threat):
         return nothing
     if is_unlimited(threat) and not math.isfinite(expected_error(threat, 1.0)):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_scores.constructions.class_rows import class_rows, has_class_rows
+from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.decoders.posterior import likeliest_labels, scored_prior
 from labelinf_scores.plans.probe import Probe
 from labelinf_scores.plans.sizing import reach, tells_nothing, typical_error
@@ -128,8 +128,8 @@ def labels_from_bits(logits: NDArray[np.float64], threat: ScoreThreat) -> NDArra
 
 def no_sign_rows(threat: ScoreThreat) -> str:
     """Say why there are no such rows here; empty when there are."""
-    if threat.n_classes > 2 and not has_class_rows(threat.loss):
-        return "pushing half of more than two classes is worked out for the log-loss only"
+    if threat.n_classes > 2 and not threat.loss.has_class_rows:
+        return "pushing half of more than two classes needs a loss with rows of any costs"
     return tells_nothing(threat)
 
 

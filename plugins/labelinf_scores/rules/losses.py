@@ -59,6 +59,19 @@ def _inverts_its_steps(component: object) -> None:
     require(np.allclose(steps, _STEPS[:, None], rtol=1e-6, atol=1e-9), f"asked for steps of {_STEPS}, got {steps}")
 
 
+def _makes_rows_of_any_costs(component: object) -> None:
+    loss, numbers = belongs(component, AdditiveLoss), make_arithmetic("float64")
+    if not loss.has_class_rows:
+        raise NotApplicableError("it says that it has no rows of any costs whatever")
+    lowered = -np.array([[0.0, 0.3, 1.0], [0.7, 0.0, 0.1], [0.0, 0.0, 2.0]])
+    rows = np.asarray(loss.class_rows(lowered, numbers))
+    require(rows.shape == (3, 3), f"rows for three costs of three classes have shape {rows.shape}")
+    require(loss.fault(rows, 3, 3) == "", "it makes rows that it does not take itself")
+    costs = loss.costs(numbers.convert(rows), numbers)
+    more = costs - costs.min(axis=1, keepdims=True)
+    require(np.allclose(more, -lowered, rtol=1e-9, atol=1e-12), f"asked for costs of {-lowered}, got {more}")
+
+
 def _is_the_mean_of_its_costs(component: object) -> None:
     loss, numbers = belongs(component, AdditiveLoss), make_arithmetic("float64")
     for n_classes in (2, 3) if _rows(loss, 3) is not None else (2,):
@@ -99,6 +112,7 @@ def _stays_within_its_span(component: object) -> None:
 RULES: tuple[tuple[str, Callable[[Any], None]], ...] = (
     ("inverts-its-gap", _inverts_its_gap),
     ("inverts-its-steps", _inverts_its_steps),
+    ("makes-rows-of-any-costs", _makes_rows_of_any_costs),
     ("is-the-mean-of-its-costs", _is_the_mean_of_its_costs),
     ("agrees-with-itself-exactly", _agrees_with_itself_exactly),
     ("stays-within-its-span", _stays_within_its_span),

@@ -97,7 +97,7 @@ def test_rows_of_free_costs_cost_what_is_wanted_up_to_a_constant(loss) -> None:
 
 
 def test_a_loss_without_free_costs_is_an_error() -> None:
-    with pytest.raises(ValueError, match=r"loss=SquaredEuclidean\(\) must be the log-loss"):
+    with pytest.raises(ValueError, match=r"loss=SquaredEuclidean\(\) must have rows"):
         class_rows(SquaredEuclidean(), COSTS, NUMBERS)
 
 
