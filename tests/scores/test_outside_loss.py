@@ -13,6 +13,8 @@ from labelinf_core.contracts.components import Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.attacks.mixed_radix import MixedRadix
+from labelinf_scores.defences.clip import Clip
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.rules.games import channel_of, made
@@ -49,7 +51,7 @@ class Free(Halved):
         return LOG.class_rows(2 * lowered, numbers)
 
 
-OF_STEPS = {"mixed-radix", "camouflage"}
+OF_STEPS = {"camouflage"}
 OF_ANY_COSTS = {
     *("averaging", "class-counts", "doubling", "hadamard", "linear-program", "powers-blocks", "powers-exhaustive"),
 }
@@ -92,6 +94,16 @@ def test_an_outside_loss_of_three_classes_gets_every_attack_that_its_rows_allow(
     assert {name for name in OF_ANY_COSTS if free[name] == "kept"} == OF_ANY_COSTS - {"class-counts"}
     assert free["class-counts"] == "missed"  # it counts, and does not say whose labels they are
     assert {name for name in OF_THE_LOG_LOSS if "the log-loss" in free[name]} == OF_THE_LOG_LOSS
+
+
+def test_labels_of_an_outside_loss_are_the_digits_of_one_number() -> None:
+    setting = Setting(data=made(np.array([2, 0, 1, 1]), 3), attack=MixedRadix(), defences=(Clip(epsilon=0.01),))
+    channel = channel_of(loss=Halved())
+    promise = MixedRadix().promise(channel.threat(setting))
+    rngs = np.random.default_rng(1).spawn(2)
+    assert promise is not None
+    assert promise.certified
+    assert channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1]).n_correct == 4
 
 
 def test_a_loss_that_makes_other_rows_than_it_says_is_told() -> None:
