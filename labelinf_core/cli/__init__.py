@@ -51,8 +51,14 @@ class _Commands(Offered):
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from labelinf_core.cli.glance import commands_at_a_glance
+
+        own = [(name, line) for name, (_, line) in _COMMANDS.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+            formatter.write_dl(own)
+        if brought := [(name, line) for name, line in commands_at_a_glance() if name not in _COMMANDS]:
+            with formatter.section("Commands of plugins"):
+                formatter.write_dl(brought)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command of this process in a child that a plugin may take with it."""
