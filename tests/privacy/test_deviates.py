@@ -133,6 +133,10 @@ def test_what_is_kept_is_the_first_of_what_is_proposed_with_all_its_digits() -> 
     assert found.more == {0: [7], 1: [8], 2: [9]}
 
 
+def test_no_draw_at_all_succeeds_without_a_word() -> None:
+    assert deviates._all_succeed(np.array([0, 0]), 2, Scripted()).tolist() == [True, True]
+
+
 @pytest.mark.parametrize("draw", [exponential, normal])
 def test_no_deviate_at_all_is_drawn_without_a_word(draw: Callable[[Words, int], Deviates]) -> None:
     assert draw(Scripted(), 0).whole.size == 0
