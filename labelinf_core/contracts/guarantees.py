@@ -233,9 +233,9 @@ class Verdict(enum.Enum):
 _SIGNS = {
     Verdict.BROKEN_CERTIFIED: "B■",
     Verdict.BROKEN_OBSERVED: "b▣",
-    Verdict.HELD_CERTIFIED: "C▢",
+    Verdict.HELD_CERTIFIED: "C□",
     Verdict.HELD_PARTLY: "c◫",
-    Verdict.HELD_SO_FAR: "?□",
+    Verdict.HELD_SO_FAR: "??",
     Verdict.UNTESTED: "-·",
     Verdict.CONTRADICTION: "!‼",
     Verdict.LEAKY: "x∅",

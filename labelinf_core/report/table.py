@@ -109,9 +109,12 @@ def _matrix(
 
 
 def _is_blind(row: Iterable[CellResult | None]) -> bool:
-    """Whether an attack got exactly what is known beforehand everywhere: it shows the baseline already."""
-    shares = [(result.accuracy, result.implied.baseline) for result in row if result is not None]
-    return all(share is not None and math.isclose(share.value, blind) for share, blind in shares)
+    """Whether a blind guess was played everywhere: it shows the baseline already."""
+    return all(
+        result is not None and result.implied.blind and result.accuracy is not None
+        and math.isclose(result.accuracy.value, result.implied.baseline)
+        for result in row
+    )  # fmt: skip
 
 
 def _entry(result: CellResult | None) -> Text:
@@ -122,7 +125,9 @@ def _entry(result: CellResult | None) -> Text:
 
 def _legend(board: Iterable[CellResult]) -> Text:
     present = {result.verdict for result in board}
-    items = [(f"{verdict.symbol} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present]
+    items = [
+        (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
+    ]
     text = Text("  ").join(Text(*item) for item in items)
     note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
     if all(len(result.trials) <= 1 for result in board):

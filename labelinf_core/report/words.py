@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 
 from labelinf_core.contracts.components import Measure
@@ -28,6 +29,7 @@ __all__ = [
     "percent",
     "pipeline",
     "share",
+    "sign",
     "title",
     "trouble",
     "verdict",
@@ -97,10 +99,34 @@ def share(interval: Interval) -> str:
 
 
 def outcome(result: CellResult) -> str:
-    """Write a cell of the matrix: the share of labels recovered and the verdict's symbol, or one word why not."""
+    """Write a cell of the matrix: the share of labels recovered and the verdict's sign, or one word why not.
+
+    Where a ceiling makes the verdict it stands between them.
+    """
     if result.accuracy is not None:
-        return f"{share(result.accuracy)} {result.verdict.symbol}"
+        return f"{share(result.accuracy)} {_proved(result)}{sign(result.verdict)}"
     return result.failure[0].value if result.failure else "not yet"
+
+
+def _proved(result: CellResult) -> str:
+    """Write the ceiling where it makes the verdict."""
+    if result.ceiling is None or result.verdict not in (Verdict.HELD_CERTIFIED, Verdict.HELD_PARTLY):
+        return ""
+    return f"{'≤' if _writes('≤') else '<='}{percent(result.ceiling.accuracy)} "
+
+
+def sign(verdict: Verdict) -> str:
+    """Return the sign of a verdict that standard output can write: its symbol, or its letter in ASCII."""
+    return verdict.symbol if _writes(verdict.symbol) else verdict.letter
+
+
+def _writes(text: str) -> bool:
+    """Whether standard output has the characters."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def incomplete(results: Results) -> str:
@@ -131,7 +157,7 @@ def choice(cells: Iterable[CellResult]) -> Iterator[str]:
 
 def verdict(result: CellResult) -> str:
     """Write a cell's verdict with its symbol, or one word why there is none."""
-    return f"{result.verdict.symbol} {result.verdict.value}" if result.accuracy else outcome(result)
+    return f"{sign(result.verdict)} {result.verdict.value}" if result.accuracy else outcome(result)
 
 
 def trouble(result: CellResult) -> str:

@@ -109,7 +109,7 @@ def test_more_defences_than_fit_are_shown_in_parts(played: Played) -> None:
     worst = lines_of(text, "worst")
     assert len(worst) == text.count("labels recovered, %") == 2
     assert max(map(len, text.splitlines())) <= 120
-    assert sum(line.count("■") + line.count("▣") + line.count("□") for line in worst) == len(scales)
+    assert sum(line.count("■") + line.count("▣") + line.count("?") for line in worst) == len(scales)
 
 
 def test_columns_that_nobody_fills_are_left_out(played: Played) -> None:
