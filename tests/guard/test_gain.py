@@ -228,6 +228,11 @@ def test_the_final_reveal() -> None:
     assert 0.5 + certify(terms).after == pytest.approx(0.673, abs=1e-3)
 
 
+def test_ranks_are_no_defence() -> None:
+    assert order_bits(1000, 1000) == pytest.approx(8529, abs=1)
+    assert order_bits(1000, 1000) > 1000 * math.log2(101)
+
+
 def test_one_game() -> None:
     """Doubt costs bits as answers do, and 569 labels bear almost none."""
     assert 100 * game_line(700, N, 0.5, doubt=1e-3) == pytest.approx(59.85, abs=0.03)
