@@ -135,3 +135,17 @@ def test_games_are_left_where_a_cell_is_neither_played_out_nor_given_up(results:
     assert left(trials=(), implied=Implied(status=Status.PENDING)) == 20
     assert left(trials=(), implied=Implied(status=Status.REFUSED)) == 0
     assert left(trials=(attrs.evolve(first.trials[0], status=Status.TIMEOUT),)) == 0
+
+
+def test_the_more_cells_are_looked_at_the_more_it_takes_to_see_a_leak(results: Results) -> None:
+    """Of a million cells played by a coin, thousands look like a leak at the confidence of one."""
+    (one,) = (r for r in results.cells if r.cell.attack == "fake-constant" and r.cell.shown.pipeline == "none")
+    implied, n = attrs.evolve(one.implied, promise=None), one.trials[0].n_records
+
+    def verdict(n_correct: int, n_cells: int) -> Verdict:
+        trial = attrs.evolve(one.trials[0], n_correct=n_correct, n_records=n, queries=1)
+        return result_of(one.cell, one.labels, implied, (trial,) * 20, n_cells).verdict
+
+    least = next(count for count in range(n + 1) if verdict(count, 1) is Verdict.BROKEN_OBSERVED)
+    assert verdict(least, 10**6) is Verdict.HELD_SO_FAR
+    assert verdict(n, 10**6) is Verdict.BROKEN_OBSERVED

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from labelinf_core.contracts.components import ABSTAIN
+from labelinf_outputs.attacks import lira
 from labelinf_outputs.attacks.answering import best_class, lead
 from labelinf_outputs.attacks.blind import BlindGuess
 from labelinf_outputs.attacks.calibrated import Calibrated, balanced_base
@@ -248,3 +249,13 @@ def test_an_attack_says_what_it_lacks(attack: OutputAttack, view: View, classes:
 
 def test_log_odds_are_logarithms_of_odds() -> None:
     assert math.isclose(float(np.exp(log_odds(np.log([[0.75, 0.25]]))[0, 0])), 3.0)
+
+
+def test_the_variance_of_few_references_leans_halfway_towards_that_of_all() -> None:
+    """Two references that agree by chance would make one canary's likelihood ratio decide everything."""
+    deviations = np.zeros((4, 2, 1))
+    deviations[:, 1, 0] = [1.0, -1.0, 1.0, -1.0]
+    calm, wide = lira._variances(deviations, np.ones((4, 2, 1), dtype=bool)).ravel()
+    pooled = 4 / 6
+    assert calm == pytest.approx(pooled / 2)
+    assert wide == pytest.approx((4 / 3 + pooled) / 2)

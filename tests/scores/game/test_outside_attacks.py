@@ -20,9 +20,10 @@ from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.effects import Added, Clipped, Moved, Perturbed, Rounded
 from labelinf_scores.game.facts import ScoreFacts
-from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scoring import Query, as_numbers
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.rules.games import channel_of, threat_of
 
 
 @pytest.mark.parametrize("attack", [LogPrimes(), PrimeBlocks(), PrimeBlocks(size=0)], ids=str)
@@ -134,3 +135,17 @@ def test_a_stage_that_looks_at_labels_undoes_what_hid_them() -> None:
     blind = fold((*nearer, Moved(bound=1e-9, blind=True)), start)
     assert blind.label_epsilon == 0.5
     assert np.isfinite(blind.answer_price)
+
+
+def test_a_query_is_a_copy_of_numpys_own_type() -> None:
+    """An array of the attack's making would be told which of its rows are read; a shared one could change later."""
+
+    class Watching(np.ndarray):
+        pass
+
+    kept: list[Query] = []
+    oracle = ScoreOracle(threat_of(channel_of(), np.array([0, 1])), lambda query: kept.append(query) or 0.0)
+    mine = np.array([0.1, 0.9])
+    oracle.query(mine.view(Watching))
+    assert type(kept[0].predictions) is np.ndarray
+    assert not np.shares_memory(kept[0].predictions, mine)
