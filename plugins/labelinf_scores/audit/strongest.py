@@ -15,7 +15,7 @@ __all__ = ["attacks", "shipped"]
 
 @functools.cache
 def shipped() -> dict[str, list[str]]:
-    """Return the shipped list: ``losses`` and ``attacks``, as specs."""
+    """Return the shipped lists: ``losses``, ``attacks`` and those on ``metrics``, as specs."""
     loaded: dict[str, list[str]] = tomllib.loads((files(__package__) / "strongest.toml").read_text(encoding="utf-8"))
     return loaded
 
@@ -25,6 +25,8 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
 
     Left out is what was made for a defence that does not stand there, and then only does slower what others do.
     """
+    if threat is not None and threat.metric is not None:
+        return tuple(shipped()["metrics"])
     listed = tuple(shipped()["attacks"])
     if threat is None or not threat.known:
         return listed

@@ -188,6 +188,8 @@ def utility(
 def _query(submission: HonestSubmission, threat: ScoreThreat) -> Query:
     """Probabilities, or their logits for a loss that takes logits."""
     rows = submission.probabilities
+    if threat.metric is not None:  # classes count as numbers: the expected one
+        return Query(predictions=rows @ np.arange(threat.n_classes))
     if threat.loss.takes_logits:
         rows = np.log(rows)
         return Query(predictions=rows[:, 1] - rows[:, 0] if threat.n_classes == 2 else rows)
@@ -202,7 +204,7 @@ def _released(
     order: Sequence[int] | NDArray[np.intp],
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return every submission's released score (NaN: refused) and when it was submitted."""
+    """Return every released score, negated where more is better (NaN: refused), and when it was submitted."""
     curator = game.curator(panel.data.labels, threat, rng)
     scores, turns = np.full(len(queries), math.nan), np.zeros(len(queries), dtype=np.intp)
     granted = len(queries) if threat.shared_budget is None else threat.shared_budget
@@ -214,7 +216,8 @@ def _released(
             scores[index] = float(curator.answer(queries[index]))
         except QueryRefusedError:
             continue
-    return scores, turns
+    higher = threat.metric is not None and threat.metric.higher
+    return -scores if higher else scores, turns  # the least is the best from here on
 
 
 def _summary(truth: NDArray[np.float64], games: Sequence[tuple[NDArray[np.float64], NDArray[np.intp]]]) -> Utility:
