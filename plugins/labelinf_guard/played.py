@@ -116,7 +116,7 @@ class GuardedBoard(ScoreDefence):
         return (
             Ceiling(
                 accuracy=min(1.0, threat.baseline + found.now),
-                statement="labelinf theory, guard, B4, B6 and B9",
+                statement="labelinf theory, guard, B3, B4, B6 and B9",
                 conditions=f"{'; '.join(found.arithmetic())}; labels in random order, class counts known and charged",
             ),
         )
