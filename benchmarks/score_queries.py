@@ -6,6 +6,7 @@ Usage::
     python benchmarks/score_queries.py --part rounded        # the same behind 5 and 4 decimals
     python benchmarks/score_queries.py --part large          # 25 000 and 70 000 labels, 6 and 10 classes: half an hour
     python benchmarks/score_queries.py --part float32
+    python benchmarks/score_queries.py --part signs          # sign designs: a slow format, and far too few answers
     python benchmarks/score_queries.py --part decode         # the adversary's own time for 25 000 labels, and memory
     python benchmarks/score_queries.py --sets haberman imdb --attacks binary-weights primes --part small
 
@@ -30,6 +31,7 @@ from labelinf_data.published import COUNTS, Counts
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
+from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
@@ -155,17 +157,38 @@ def decode(n: int) -> None:
     )
 
 
+def decode_apart() -> None:
+    """Print :func:`decode` of large sets."""
+    for n in (25_000, 70_000):  # each in a process of its own: memory that was freed still counts
+        worker = multiprocessing.get_context("spawn").Process(target=decode, args=(n,))
+        worker.start()
+        worker.join()
+
+
+def signs() -> None:
+    """Print what sign designs take on the slowest format, and what they read from far fewer answers than labels."""
+    attack = HadamardAttack()
+    for n, scorer, queries, games in ((1001, "bfloat16", 0, 1), (2000, "float64", 24, 40)):
+        channel, right = ScoreChannel(loss=LogLoss(), scorer=scorer, queries=queries), 0
+        setting = Setting(data=labels_of(f"made-{n}"), attack=attack)
+        begun = time.process_time()
+        for seed in range(games):
+            curator_rng, attack_rng = np.random.default_rng(seed).spawn(2)
+            right += channel.play(setting, curator_rng=curator_rng, attack_rng=attack_rng).n_correct
+        spent = (time.process_time() - begun) / games
+        print(
+            f"hadamard, N = {n}, {scorer}, {queries or 'any'} queries: {right / (games * n):.1%} right, {spent:.2f} s"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=["small", "large", "rounded", "float32", "decode"], default="small")
+    parser.add_argument("--part", choices=["small", "large", "rounded", "float32", "signs", "decode"], default="small")
     parser.add_argument("--sets", nargs="+", metavar="SET", help=f"{', '.join(COUNTS)} or made-N")
     parser.add_argument("--attacks", nargs="+", choices=list(ATTACKS))
     arguments = parser.parse_args()
-    if arguments.part == "decode":
-        for n in (25_000, 70_000):  # each in a process of its own: memory that was freed still counts
-            worker = multiprocessing.get_context("spawn").Process(target=decode, args=(n,))
-            worker.start()
-            worker.join()
+    if alone := {"decode": decode_apart, "signs": signs}.get(arguments.part):
+        alone()
         return
     print(HEADER)
     default_sets = {"large": LARGE, "rounded": ["titanic", "imdb"]}.get(arguments.part, SMALL)

@@ -81,7 +81,9 @@ def disturbance(threat: ScoreThreat, largest_score: float, *, bound: float | Non
     Returns:
         The bound; infinity when the noise is unbounded, 0 without any.
     """
-    change = (threat.noise_bound if bound is None else bound) + threat.noise_factor * largest_score
+    change = threat.noise_bound if bound is None else bound
+    if threat.noise_factor:  # a score that nothing bounds is not disturbed by a factor of zero
+        change += threat.noise_factor * largest_score
     if change == 0:
         return 0.0
     # A disturbed score is a double again, and rounding to decimals multiplies and divides first.

@@ -80,7 +80,7 @@ def posterior_logits(
     return logits
 
 
-def predicted_accuracy(*, order: int, queries: int, noise: float, bias: float) -> float:
+def predicted_accuracy(*, order: int, queries: int, noise: float, bias: float, steps: int = _STEPS) -> float:
     """Return the expected share of signs that are right, by state evolution.
 
     Args:
@@ -88,9 +88,10 @@ def predicted_accuracy(*, order: int, queries: int, noise: float, bias: float) -
         queries: q <= n.
         noise: Standard deviation of an answer, in units of a sign.
         bias: Half the log-odds of a sign before asking.
+        steps: Taken by the decoder; one is the correlation of every sign with the answers, which needs no luck.
     """
     variance, spread = 1 - math.tanh(bias) ** 2, math.inf
-    for _ in range(_STEPS):
+    for _ in range(steps):
         spread = _spread(order, queries, noise, variance)
         remaining = _remaining(spread, bias)
         before, variance = variance, _extrinsic(remaining, spread)

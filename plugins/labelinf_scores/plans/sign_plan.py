@@ -7,6 +7,7 @@ push all of them and know each a little. The state evolution of the decoder says
 
 from __future__ import annotations
 
+import functools
 import math
 from statistics import NormalDist
 
@@ -72,9 +73,11 @@ class SignPlan:
     @classmethod
     def _of(cls, rows: SignRows, *, order: int, n_records: int, budget: int | None = None) -> SignPlan:
         queries = order if budget is None else min(order, budget)
+        foresee = functools.partial(predicted_accuracy, order=order, noise=rows.noise(), bias=rows.bias)
         # The decoder of a partial design succeeds all at once; chance moves the threshold by the root of the order.
         counted = queries if queries == order else max(1, queries - math.isqrt(order))
-        pushed = predicted_accuracy(order=order, queries=counted, noise=rows.noise(), bias=rows.bias)
+        # Its first step, plain correlation, has no threshold: far below it, all records are worth pushing.
+        pushed = max(foresee(queries=counted), foresee(queries=queries, steps=1))
         share = n_records / rows.threat.n_records
         accuracy = share * pushed + (1 - share) * _blind(rows)
         return cls(rows=rows, order=order, queries=queries, n_records=n_records, accuracy=accuracy)

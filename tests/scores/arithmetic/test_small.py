@@ -37,6 +37,20 @@ def test_conversion_to_float16_is_numpys() -> None:
     assert np.array_equal(floats(FLOAT16.convert(FLOATS)), expected)
 
 
+def test_what_is_said_many_times_is_rounded_like_what_is_said_once() -> None:
+    """Arrays of repeated doubles are rounded value by value: shapes and signs of zero included."""
+    values = np.array([[0.1, -0.0, 1.0], [0.1, 0.0, 65504.0], [1.0, -math.inf, 0.1]])
+    for numbers in (FLOAT16, BFLOAT16):
+        with numbers.context():
+            expected = [gmpy2.mpfr(value) for value in values.ravel().tolist()]
+        found = numbers.convert(values)
+        assert found.shape == values.shape
+        assert list(map(repr, found.ravel())) == list(map(repr, expected))
+        with numbers.context():
+            once = [gmpy2.log(value) for value in numbers.convert(FLOATS[FLOATS > 0])]
+        assert floats(numbers.log(numbers.convert(FLOATS[FLOATS > 0]))).tolist() == floats(once).tolist()
+
+
 @pytest.mark.parametrize("operation", [np.add, np.subtract, np.multiply, np.divide])
 def test_every_operation_in_float16_is_numpys(operation: np.ufunc) -> None:
     with np.errstate(all="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -65,6 +66,23 @@ def test_with_few_queries_it_guesses_more_labels_than_it_asks(play) -> None:
     bouts = [play(HadamardAttack(), 300, labels=labels, queries=60, seed=seed) for seed in range(6)]
     assert np.mean([bout.accuracy for bout in bouts]) > 188 / 300 + 0.02
     assert all(bout.outcome.queries <= 60 for bout in bouts)
+
+
+def test_far_too_few_answers_are_spent_on_all_labels_at_once(play) -> None:
+    """N = 2 000, q = 24: correlation with random signs is right with Phi(sqrt(q / (N - q))), 54.4 %; on 24 labels
+    alone, 50.6 %. Eight games, four standard errors of a proportion."""
+    bouts = [play(HadamardAttack(), 2000, scorer="float64", queries=24, seed=seed) for seed in range(8)]
+    expected = NormalDist().cdf(math.sqrt(24 / 1976))
+    assert all(bout.outcome.evidence["records asked about"] == 2000 for bout in bouts)
+    assert np.mean([bout.accuracy for bout in bouts]) == pytest.approx(expected, abs=4 * math.sqrt(0.25 / 16_000))
+
+
+def test_sums_that_outgrow_a_16_bit_format_are_played_and_not_certified(play) -> None:
+    """More costs than eight bits can count, one by one: nothing bounds the error, and no factor of it is noise."""
+    bout = play(HadamardAttack(), 300, scorer="bfloat16")
+    assert bout.promise is not None
+    assert math.isinf(bout.promise.present)
+    assert not bout.certified
 
 
 def test_no_queries_leave_the_majority_guess(play, defences) -> None:
