@@ -6,8 +6,8 @@ import difflib
 import enum
 import functools
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import attrs
 import cattrs
@@ -19,6 +19,8 @@ from labelinf_core.specs.text import Spec
 
 __all__ = ["derives_from", "failure", "faults", "strict_converter"]
 
+T = TypeVar("T")
+
 _EMPTY = re.compile(r"Length of '(\w+)' must be >= 1: 0")
 _COMPARISON = re.compile(r"'(\w+)' must be ([<>]=? \S+): (.+)")
 
@@ -28,15 +30,28 @@ def strict_converter() -> cattrs.Converter:
     converter = cattrs.Converter(forbid_extra_keys=True)
     for scalar in (int, float, str, bool):
         converter.register_structure_hook(scalar, functools.partial(_strict, scalar))
-    converter.register_structure_hook_func(lambda kind: derives_from(enum.Enum, kind), _choice)
+    converter.register_structure_hook_func(lambda kind: derives_from(enum.Enum, kind), _member)
+    converter.register_structure_hook_func(_is_literal, _literal)
     return converter
 
 
-def _choice(value: Any, expected: type[enum.Enum]) -> enum.Enum:
-    """Return the member that a word names; on the command line a bare word arrives as a component's name."""
+def _is_literal(kind: Any) -> bool:
+    origin: Any = get_origin(kind)
+    return origin is Literal
+
+
+def _member(value: Any, expected: type[enum.Enum]) -> enum.Enum:
+    return _choice(value, {member.value: member for member in expected})
+
+
+def _literal(value: Any, expected: Any) -> Any:
+    return _choice(value, {word: word for word in get_args(expected)})
+
+
+def _choice(value: Any, known: Mapping[Any, T]) -> T:
+    """Return what a word names; on the command line a bare word arrives as a component's name."""
     word = value.name if isinstance(value, Spec) and not value.params else value
-    known = {member.value: member for member in expected}
-    if not isinstance(word, str) or word not in known:
+    if not isinstance(word, str | int) or word not in known:
         raise ValueError(f"{str(value)!r} must be one of {', '.join(map(str, known))}")
     return known[word]
 
