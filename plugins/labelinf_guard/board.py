@@ -33,7 +33,7 @@ from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.release import Noise, Scale
-from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, terms_of
+from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["Answer", "Board", "Refused"]
@@ -119,8 +119,8 @@ class Board:
             raise InputError(f"{state.ledger} exists. A board is begun once; labelinf guard status shows it.")
         public = draw_split(labels.groups, policy.public.share, source)
         metric = metric_of(policy, path.parent)
-        certificate_of(policy, metric, _sizes(labels, public))
-        rules = _rules(policy, metric, _sizes(labels, public))
+        certificate_of(policy, metric, sizes_of(labels, public))
+        rules = _rules(policy, metric, sizes_of(labels, public))
         state.directory.mkdir(mode=0o700, exist_ok=True)
         key = new_key(state.key)
         packed = io.BytesIO()
@@ -141,7 +141,7 @@ class Board:
         metric = metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
-        if begun != attrs.evolve(_rules(policy, metric, _sizes(labels, public)), gain=begun.gain):
+        if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), gain=begun.gain):
             ledger.close()
             raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
         expected = Expected(
@@ -195,7 +195,7 @@ class Board:
 
     def sizes(self) -> Sizes:
         """Return how many labels there are."""
-        return _sizes(self._labels, self._public)
+        return sizes_of(self._labels, self._public)
 
     def text(self, symbol: int) -> str:
         """Return an answer as it is told."""
@@ -280,17 +280,6 @@ class Board:
             symbol = self._scale.answers if released is None else self._scale.symbol(released)
             found.append({"team": team, "score": self.text(symbol), "rank": rank.get(at)})
         return found
-
-
-def _sizes(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
-    return Sizes(
-        public=int(np.count_nonzero(public)),
-        sealed=int(np.count_nonzero(~public)),
-        public_effective=labels.effective(public),
-        sealed_effective=labels.effective(~public),
-        largest=labels.largest_group(),
-        public_groups=int(np.unique(labels.groups[public]).size),
-    )
 
 
 def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:

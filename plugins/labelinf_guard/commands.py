@@ -157,6 +157,25 @@ def release(board: Path, final: bool, as_json: bool) -> None:
         click.echo(f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}")
 
 
+@guard.command()
+@_board
+@click.option(
+    "--to",
+    "platform",
+    required=True,
+    type=click.Choice(["kaggle", "huggingface", "codabench", "grand-challenge"]),
+    help="Where it will run.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("export"), show_default=True, help="A folder.")
+def export(board: Path, platform: str, out: Path) -> None:
+    """Write one self-contained scorer for a platform that keeps nothing, and the solution file with its split."""
+    from labelinf_guard.export.write import export as write
+
+    found = write(board, platform, out)
+    click.echo("\n".join(found.said))
+    click.echo(f"\nscorer {found.scorer}\nsolution {found.solution} (private: it holds the labels)")
+
+
 def _certificate(opened: Board) -> list[str]:
     certificate = opened.certificate()
     return [*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]

@@ -7,17 +7,20 @@ from fractions import Fraction
 from pathlib import Path
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import capacity_bits, order_bits
 from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.files import Labels
 from labelinf_guard.metrics import Metric, metric_named
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.release import Noise, Scale
 from labelinf_guard.scoring import Own
 
-__all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "terms_of"]
+__all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "sizes_of", "terms_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -39,6 +42,18 @@ class Sizes:
     sealed_effective: Fraction | None = None
     largest: int = 1
     public_groups: int = attrs.field(default=attrs.Factory(lambda sizes: sizes.public, takes_self=True))
+
+
+def sizes_of(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
+    """Count labels and groups, public and sealed; no label is looked at."""
+    return Sizes(
+        public=int(np.count_nonzero(public)),
+        sealed=int(np.count_nonzero(~public)),
+        public_effective=labels.effective(public),
+        sealed_effective=labels.effective(~public),
+        largest=labels.largest_group(),
+        public_groups=int(np.unique(labels.groups[public]).size),
+    )
 
 
 def metric_of(policy: Policy, folder: Path) -> Metric:

@@ -1,0 +1,170 @@
+"""Writing the file for a platform, the solution that belongs to it, and what a scorer without a ledger can prove.
+
+A scorer that keeps nothing cannot know how much was told. What remains is the fixed split: no answer depends on the
+private rows, however many there are. That ends when the platform shows private scores.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.files import Labels, State, draw_split, read_labels, write_private
+from labelinf_guard.metrics import Metric
+from labelinf_guard.policy import Policy, read_policy
+from labelinf_guard.terms import metric_of, sizes_of, terms_of
+from labelinf_privacy.words import SystemWords, Words
+
+__all__ = ["PLATFORMS", "Exported", "export"]
+
+_FUTURE = "from __future__ import annotations\n"
+_OURS = re.compile(r"^(?:from __future__|from labelinf_guard\.|__all__ = ).*\n", re.MULTILINE)
+_ENDS = (
+    "When the platform shows scores of the private rows, as {platform} does at the deadline, or scores a late "
+    "submission on them: from then on nothing is proved. Nothing is proved at all if these labels are scored elsewhere."
+)
+
+
+@attrs.frozen(kw_only=True)
+class Platform:
+    """Where a scorer runs that keeps nothing.
+
+    Attributes:
+        title: Its name.
+        file: What the scorer is called there.
+        parts: Modules of which it is made.
+    """
+
+    title: str
+    file: str
+    parts: tuple[str, ...]
+
+
+PLATFORMS = {
+    "kaggle": Platform(title="Kaggle", file="metric.py", parts=("stateless", "kaggle")),
+    "huggingface": Platform(title="Hugging Face", file="metric.py", parts=("stateless", "tables", "huggingface")),
+    "codabench": Platform(title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench")),
+    "grand-challenge": Platform(
+        title="grand-challenge", file="evaluate.py", parts=("stateless", "tables", "grandchallenge")
+    ),
+}  #: by the name on the command line
+
+
+@attrs.frozen(kw_only=True)
+class Exported:
+    """What was written.
+
+    Attributes:
+        scorer: The self-contained file.
+        solution: Ids, labels and usage: private.
+        said: What is proved there, and what is not.
+    """
+
+    scorer: Path
+    solution: Path
+    said: Sequence[str]
+
+
+def export(board: Path, platform: str, folder: Path, *, words: Words | None = None) -> Exported:
+    """Write a scorer for a platform, and draw its split.
+
+    Args:
+        board: Path of ``board.toml``.
+        platform: One of :data:`PLATFORMS`.
+        folder: Where the two files go; they must not be there yet.
+        words: Where the split gets its randomness.
+
+    Raises:
+        InputError: The board cannot be scored without a ledger, or would prove less than its target.
+    """
+    where, policy = PLATFORMS[platform], read_policy(board)
+    if State.of(board).ledger.exists():
+        raise InputError(
+            f"{board} has a ledger of its own, and answers told elsewhere would not be in it. Labels are scored by a "
+            f"board or by an exported file, not by both."
+        )
+    _stateless(policy)
+    written = Exported(scorer=folder / where.file, solution=folder / "solution.csv", said=())
+    if there := [path for path in (written.scorer, written.solution) if path.exists()]:
+        raise InputError(f"{there[0]} exists. A split is drawn once; export into another folder.")
+    labels = read_labels(board, policy.board)
+    public = draw_split(labels.groups, policy.public.share, words or SystemWords())
+    certificate = _certificate(policy, metric_of(policy, board.parent), labels, public, where.title)
+    said = [*certificate.sentences(), *_told(where.title)]
+    folder.mkdir(parents=True, exist_ok=True)
+    write_private(written.solution, _solution(policy, labels, public).encode())
+    written.scorer.write_text(_text(policy, where, said), encoding="utf-8")
+    return attrs.evolve(written, said=said)
+
+
+def _stateless(policy: Policy) -> None:
+    if policy.board.ours:
+        raise InputError(
+            "an exported file holds a metric that ships; ours = 'module:function' needs labelinf guard score."
+        )
+    if policy.release.noise:
+        raise InputError(
+            "noise proves nothing without a ledger: whoever sends more submissions averages it away. Set [release] "
+            "noise = 0; the split is what an exported file can prove."
+        )
+
+
+def _certificate(policy: Policy, metric: Metric, labels: Labels, public: NDArray[np.bool_], title: str) -> Certificate:
+    """Return what the split proves, of any number of answers; refuse what proves too little."""
+    sizes = sizes_of(labels, public)
+    terms = terms_of(attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0)), metric, sizes, float("inf"))
+    found = certify(attrs.evolve(terms, ends=_ENDS.format(platform=title)))
+    if (found.void or found.now > policy.target.gain + 1e-9) and not policy.target.accept_void:
+        raise InputError(
+            f"without a ledger this board proves {100 * found.now:.1f} points over a perfect model, the target is "
+            f"{100 * policy.target.gain:g}: only the split counts. Take a smaller [public] share, or "
+            "accept_void = true."
+        )
+    return found
+
+
+def _told(title: str) -> list[str]:
+    return [
+        f"No ledger: {title} keeps nothing between submissions. [budget] bits, quotas, the beat and the final release "
+        f"of board.toml do not hold there; answers are rounded, and any number of them is allowed for above."
+    ]
+
+
+def _solution(policy: Policy, labels: Labels, public: NDArray[np.bool_]) -> str:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow((policy.board.id, policy.board.label, "Usage"))
+    for name, code, scored in zip(labels.ids, labels.codes, public, strict=True):
+        table.writerow((name, policy.board.classes[code], "Public" if scored else "Private"))
+    return text.getvalue()
+
+
+def _text(policy: Policy, where: Platform, said: Sequence[str]) -> str:
+    """Return the scorer: one text of several modules, without what imports one from another."""
+    part = policy.board
+    settings = (
+        f"metric={part.metric!r}, classes={tuple(part.classes)!r}, id={part.id!r}, label={part.label!r}, "
+        f"decimals={policy.release.decimals}, parameters={part.parameters!r}"
+    )
+    first, *others = (_OURS.sub("", _source(name)).strip() for name in where.parts)
+    about = "".join(f"# {line}\n" for line in said)
+    head = f"# A scorer for {where.title}, exported by labelinf guard. It needs no labelinf.\n#\n{about}"
+    pieces = [head + _FUTURE, first, f"SETTINGS = Settings({settings})", *others]
+    return "\n\n\n".join(pieces) + "\n"
+
+
+def _source(name: str) -> str:
+    found = importlib.util.find_spec(f"labelinf_guard.export.{name}")
+    if found is None or found.origin is None:  # pragma: no cover
+        raise InputError(f"this installation has no source of labelinf_guard.export.{name}; install it again.")
+    return Path(found.origin).read_text(encoding="utf-8")

@@ -1,0 +1,279 @@
+"""Exported scorers: one file without labelinf, that says what a board says, and leaks nothing of private rows."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.commands import guard
+from labelinf_guard.export.stateless import LabelsError, Settings, SubmissionError, answer, canonical, labels_of
+from labelinf_guard.export.write import PLATFORMS, export
+from labelinf_guard.metrics import METRICS, UnscorableError, metric_named
+from labelinf_guard.parse import Expected, Fault, ParseError, parse
+from labelinf_guard.release import Scale
+
+N = 120
+BOARD = (
+    '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\nmetric = "accuracy"\n'
+    "{more}[target]\ngain = 0.3\n"
+)
+
+
+def board(folder: Path, more: str = "") -> Path:
+    labels = np.random.default_rng(5).integers(0, 2, N)
+    (folder / "labels.csv").write_text("id,label\n" + "".join(f"r{at:03d},{y}\n" for at, y in enumerate(labels)))
+    path = folder / "board.toml"
+    path.write_text(BOARD.format(more=more))
+    return path
+
+
+def csv(rows: Any) -> str:
+    return "id,prediction\n" + "".join(f"r{at:03d},{row}\n" for at, row in enumerate(rows))
+
+
+def flip(path: Path, usage: str) -> None:
+    """Flip the labels of some rows of a solution file."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    path.write_text(
+        "".join(f"{i},{1 - int(y) if u == usage else y},{u}\n" if i != "id" else f"{i},{y},{u}\n" for i, y, u in rows)
+    )
+
+
+def bare(*arguments: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[bytes]:
+    """Run an interpreter that has no labelinf, and nothing of the environment."""
+    environment = {"OPENBLAS_NUM_THREADS": "1"}
+    code = f"import sys; sys.path += {path.split(os.pathsep) if path else []!r}\n" + arguments[0]
+    return subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, *arguments[1:]],
+        cwd=cwd,
+        capture_output=True,
+        env=environment,
+        check=False,
+        timeout=60,
+    )
+
+
+def read(text: bytes, expected: Expected) -> Any:
+    """What a board reads: its rows, or its sentence."""
+    try:
+        return parse(text, expected).rows
+    except ParseError as error:
+        return error.fault.value
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
+    """The same answers, and refusals in the same sentences, as the second implementation that boards use."""
+    rng = np.random.default_rng(7)
+    for game in range(60):
+        n_classes = 2 if metric == "roc-auc" else 2 + game % 2
+        classes = tuple("abc"[:n_classes])
+        found = metric_named(metric, {})
+        codes = rng.integers(0, n_classes, int(rng.integers(3, 40)))
+        ids = [f"i{at:02d}" for at in range(codes.size)]
+        if found.classes_predicted:
+            header, rows = ["id", "prediction"], [[classes[c]] for c in rng.integers(0, n_classes, codes.size)]
+        else:
+            header, rows = ["id", *classes], np.round(rng.dirichlet([0.5] * n_classes, codes.size), 2).tolist()
+        decimals = int(rng.integers(0, 7))
+        settings = Settings(metric=metric, classes=classes, id="id", label="y", decimals=decimals)
+        table = [[name, *map(str, row)] for name, row in zip(ids, rows, strict=True)]
+        rng.shuffle(table)
+        if game % 3 == 0:
+            table[0][int(rng.integers(len(header)))] = str(rng.choice(["nan", "i01", "2", "-1", "0x1", "b"]))
+        expected = Expected(column="id", ids=tuple(ids), classes=classes, classes_predicted=settings.classes_predicted)
+        text = "\n".join(",".join(row) for row in [header, *table]).encode()
+        wanted = read(text, expected)
+        if isinstance(wanted, str):
+            with pytest.raises(SubmissionError, match=f"^{re.escape(wanted)}$"):
+                canonical(settings, ids, header, table)
+            continue
+        scale = Scale(low=found.low, high=found.high, decimals=decimals)
+        try:
+            said = scale.text(scale.symbol(found.score(codes, wanted, n_classes)))
+        except UnscorableError:
+            said = scale.text(0)
+        labels = labels_of(settings, ids, [classes[code] for code in codes])
+        assert answer(settings, labels, canonical(settings, ids, header, table)) == said
+
+
+def test_labels_that_are_none_are_never_scored_nor_told() -> None:
+    settings = Settings(metric="accuracy", classes=("0", "1"), id="id", label="y", decimals=3)
+    for ids, labels in ((["a"], [float("nan")]), (["a", "a"], [0, 1]), ([], [])):
+        with pytest.raises(LabelsError, match=r"^The labels of this board cannot be used\. Please tell the host\.$"):
+            labels_of(settings, ids, labels)
+
+
+@pytest.mark.parametrize("platform", sorted(PLATFORMS))
+def test_an_exported_file_is_self_contained_and_says_what_it_proves(platform: str, tmp_path: Path) -> None:
+    path = board(tmp_path)
+    told = CliRunner().invoke(
+        guard, ["export", str(path), "--to", platform, "--out", str(tmp_path / "out")], catch_exceptions=False
+    )
+    assert told.exit_code == 0
+    text = (tmp_path / "out" / PLATFORMS[platform].file).read_text()
+    tree = ast.parse(text)
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names}
+    assert {str(name).split(".")[0] for name in imported} <= {*sys.stdlib_module_names, "pandas", "huggingface_hub"}
+    for said in (text, told.output):
+        assert "points more labels than a perfect model would be" in said
+        assert "No ledger" in said
+        assert "Ends. When the platform shows scores of the private rows" in said
+        assert "Game." not in said
+    solution = tmp_path / "out" / "solution.csv"
+    assert solution.stat().st_mode & 0o077 == 0
+    assert solution.read_text().count("Public") == 24
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        ("[release]\nnoise = 0.1\n", "noise proves nothing without a ledger"),
+        ("[public]\nshare = 1.0\n", "without a ledger this board proves 50.0 points"),
+    ],
+)
+def test_what_needs_a_ledger_is_not_exported(more: str, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=sentence):
+        export(board(tmp_path, more), "kaggle", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_labels_are_scored_by_a_ledger_or_by_an_export_and_split_once(tmp_path: Path) -> None:
+    path = board(tmp_path)
+    export(path, "codabench", tmp_path / "out")
+    with pytest.raises(InputError, match="A split is drawn once"):
+        export(path, "codabench", tmp_path / "out")
+    from labelinf_guard.board import Board
+
+    Board.init(path).close()
+    with pytest.raises(InputError, match="by a board or by an exported file, not by both"):
+        export(path, "kaggle", tmp_path / "more")
+
+
+def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) -> None:
+    """Public scores are byte-identical under flipped private labels; every refusal is visible and constant."""
+    pandas = pytest.importorskip("pandas")
+    folder = export(board(tmp_path), "kaggle", tmp_path / "out").scorer.parent
+    (folder / "run.txt").write_text(
+        "import pandas as pd, traceback, metric, typing\n"
+        "assert typing.get_type_hints(metric.score)['return'] is float\n"
+        "try:\n    import labelinf_core\n    raise SystemExit(9)\nexcept ImportError: pass\n"
+        "s = pd.read_csv('solution.csv'); p = s[s.Usage == 'Public'].drop(columns='Usage').reset_index(drop=True)\n"
+        "good = p[['id']].assign(prediction=1)\n"
+        "for f in (good, good[::-1], good.assign(prediction=float('nan')), good[1:], good.assign(prediction='1'),\n"
+        "          good.rename(columns={'prediction': 'x'}), good.assign(id='q')):\n"
+        "    try: print(metric.score(p, f, 'id'))\n"
+        "    except metric.ParticipantVisibleError: traceback.print_exc()\n"
+    )
+    where = os.pathsep.join([str(Path(pandas.__file__).parents[1]), str(folder)])
+    runs = []
+    for usage in ("", "Private", "Public"):
+        flip(folder / "solution.csv", usage)
+        done = bare("exec(open('run.txt').read())", cwd=folder, path=where)
+        runs.append((done.returncode, done.stdout, done.stderr))
+    assert runs[0] == runs[1]
+    assert runs[0][1] != runs[2][1]
+    assert runs[0][0] == 0
+    score = runs[0][1].decode().split()
+    assert score[0] == score[1] == score[2]
+    for fault in (Fault.VALUE, Fault.MISSING, Fault.COLUMNS, Fault.UNKNOWN):
+        assert f"ParticipantVisibleError: {fault.value}" in runs[0][2].decode()
+
+
+def test_hugging_face_runs_in_an_empty_interpreter(tmp_path: Path) -> None:
+    folder = export(board(tmp_path), "huggingface", tmp_path / "out").scorer.parent
+    (folder / "huggingface_hub.py").write_text(
+        "def hf_hub_download(repo_id, filename, token, repo_type): return filename\n"
+    )
+    (folder / "submissions").mkdir()
+    (folder / "submissions" / "t-1.csv").write_text(csv([1] * N))
+    code = (
+        "import types, metric\n"
+        "print(metric.compute(types.SimpleNamespace(competition_id='c', token='', team_id='t', submission_id='1')))"
+    )
+    found = []
+    for usage in ("", "Private"):
+        flip(folder / "solution.csv", usage)
+        done = bare(code, cwd=folder, path=str(folder))
+        found.append(ast.literal_eval(done.stdout.decode()))
+    assert found[0]["public_score"] == found[1]["public_score"]
+    assert found[0]["private_score"] != found[1]["private_score"]
+
+
+def harness(platform: str, folder: Path, submission: str | None) -> tuple[int, bytes, bytes, dict[str, bytes]]:
+    """Run a container's entry point as its platform does, in its layout."""
+    given, results = folder / "in", folder / "results"
+    shutil.rmtree(given, ignore_errors=True)
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir()
+    if platform == "codabench":
+        (given / "ref").mkdir(parents=True)
+        (given / "res").mkdir()
+        shutil.copy(folder / "solution.csv", given / "ref")
+        target, arguments = given / "res" / "mine.csv", [str(given), str(results)]
+    else:
+        given.mkdir()
+        target, arguments = given / "predictions.csv", [str(given), str(results), str(folder / "solution.csv")]
+    if submission is not None:
+        target.write_text(submission)
+    entry = str(folder / PLATFORMS[platform].file)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", entry, *arguments], capture_output=True, check=False, env={}, timeout=60
+    )
+    return done.returncode, done.stdout, done.stderr, {p.name: p.read_bytes() for p in results.iterdir()}
+
+
+@pytest.mark.parametrize("platform", ["codabench", "grand-challenge"])
+def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) -> None:
+    """Files, output and exit status are byte-identical under flipped private labels, scored or refused."""
+    folder = export(board(tmp_path), platform, tmp_path / "out").scorer.parent
+    sent = [csv([1] * N), csv([7] * N), "\0", None]
+    runs = []
+    for usage in ("", "Private", "Public"):
+        flip(folder / "solution.csv", usage)
+        runs.append([harness(platform, folder, text) for text in sent])
+    assert runs[0] == runs[1]
+    assert runs[0][0] != runs[2][0]
+    assert [code for code, *_ in runs[0]] == [0, 1, 1, 1]
+    (scores,) = runs[0][0][3].values()
+    told = json.loads(scores)
+    value = told["accuracy"] if platform == "codabench" else told["aggregates"]["accuracy"]
+    assert value in {round(right / 24, 3) for right in range(25)}
+    assert runs[0][1][2].decode() == f"{Fault.VALUE.value}\n"
+    assert not runs[0][1][3]
+
+
+def test_a_planted_leak_in_an_exported_file_is_caught(tmp_path: Path) -> None:
+    """A score of all rows, and a line on standard error that counts labels, change what teams see."""
+    folder = export(board(tmp_path), "codabench", tmp_path / "out").scorer.parent
+    path = folder / "score.py"
+    original = path.read_text()
+    plants = [
+        ("answer(settings, part, rows)) for part", "answer(settings, truth, rows)) for part"),
+        (
+            "    rows = canonical(settings, truth, columns, lines)",
+            "    __import__('sys').stderr.write('.' * sum(truth.values()))\n"
+            "    rows = canonical(settings, truth, columns, lines)",
+        ),
+    ]
+    for old, new in plants:
+        assert old in original
+        path.write_text(original.replace(old, new))
+        told = []
+        for _ in range(2):
+            flip(folder / "solution.csv", "Private")
+            told.append(harness("codabench", folder, csv([1] * N)))
+        assert told[0] != told[1]
