@@ -65,7 +65,13 @@ class _Commands(Offered):
         if not set(sys.argv[1:]) - {"-h", "--help", "--version"}:
             return self.main(*args, **kwargs)  # no plugin is asked
         from labelinf_core.cli.supervisor import supervised
+        from labelinf_core.contracts.errors import InputError
+        from labelinf_core.plugin.watch import memory_limit
 
+        try:
+            memory_limit(1)
+        except InputError as error:
+            sys.exit(_refused(error))
         sys.exit(supervised(lambda: _status(self.main, *args, **kwargs)))
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -95,6 +101,11 @@ def _speak_in_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _refused(error: Exception) -> Exit:
+    click.echo(f"labelinf: {error}", err=True)
+    return Exit.INPUT
 
 
 def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:

@@ -32,7 +32,7 @@ from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.watch import limit_memory, watch
+from labelinf_core.plugin.watch import alone, limit_memory, watch
 from labelinf_core.specs import Builder
 
 __all__ = ["Executor", "Imply", "InProcess", "Play", "Processes", "Task"]
@@ -60,7 +60,8 @@ class Imply:
     def perform(self, bench: Bench) -> Implied:
         """Do it."""
         bench.without = self.without
-        return bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
+        with alone():
+            return bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
 
     def failed(self, status: Status, message: str, doing: str = "") -> Implied:
         """Return what to keep when the worker hung or died while it was ``doing`` something."""
@@ -81,7 +82,8 @@ class Play:
     def perform(self, bench: Bench) -> Trial:
         """Do it."""
         bench.without = self.without
-        return bench.play(self.cell, self.seed, self.trial)
+        with alone():
+            return bench.play(self.cell, self.seed, self.trial)
 
     def failed(self, status: Status, message: str, doing: str = "") -> Trial:
         """Return what to keep when the worker hung or died."""

@@ -23,9 +23,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 
-from labelinf_core.contracts.errors import PluginError
+from labelinf_core.contracts.errors import InputError, PluginError
 
-__all__ = ["Watch", "limit_memory", "watch"]
+__all__ = ["MEMORY_VARIABLE", "Watch", "alone", "limit_memory", "memory_limit", "watch"]
+
+MEMORY_VARIABLE = "LABELINF_MEMORY"  #: environment variable: gigabytes that one process may ask for
 
 
 class Watch:
@@ -61,7 +63,7 @@ class Watch:
         self._running.append((name, endless))
         self.tell(name, endless)
         try:
-            with redirect_stdout(sys.stderr):  # what is printed there is nobody's report
+            with alone(), redirect_stdout(sys.stderr):  # what is printed there is nobody's report
                 yield
         except (Exception, GeneratorExit):
             raise
@@ -77,16 +79,47 @@ class Watch:
 watch = Watch()  #: of this process
 
 
+@contextmanager
+def alone() -> Iterator[None]:
+    """End a copy of this process that the block has forked, where it leaves it: it must not go on with our work."""
+    process = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(0)
+
+
+def memory_limit(shares: int) -> int:
+    """Return the bytes that a process may ask for: what ``LABELINF_MEMORY`` says, or its share of this machine.
+
+    Args:
+        shares: Processes that share the memory; never less than 2 GB each.
+
+    Raises:
+        InputError: The variable holds no number of gigabytes.
+    """
+    written = os.environ.get(MEMORY_VARIABLE, "")
+    if written:
+        try:
+            limit = float(written) * 2**30
+        except ValueError:
+            limit = 0.0
+        if not 2**28 <= limit < 2**62:
+            raise InputError(f"{MEMORY_VARIABLE}={written!r} must be a number of gigabytes, at least 0.25.")
+        return int(limit)
+    return max(2 << 30, int(0.8 * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / shares))
+
+
 def limit_memory(shares: int) -> None:
     """Let code that asks for memory without end fail before the machine does, where the system has such a limit.
 
     Args:
-        shares: Processes that share the memory; never less than 2 GB each.
+        shares: Processes that share the memory (:func:`memory_limit`).
     """
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        limit = max(2 << 30, int(0.8 * whole / shares))
+        limit = memory_limit(shares)
         kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
         resource.setrlimit(kind, (limit, limit))

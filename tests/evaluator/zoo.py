@@ -203,7 +203,12 @@ EVERYTHING: Members = tuple(
 )
 
 
-def install(install_fake: Callable[..., Path], members: Iterable[tuple[str, str]], loading: Iterable[str]) -> Path:
+def install(
+    install_fake: Callable[..., Path],
+    members: Iterable[tuple[str, str]],
+    loading: Iterable[str],
+    kinds: Iterable[str] = ("import", "hook", "late"),
+) -> Path:
     """Install the plugin with some of its members, and distributions that fail while they are loaded.
 
     Returns:
@@ -216,9 +221,11 @@ def install(install_fake: Callable[..., Path], members: Iterable[tuple[str, str]
             (site / f"zoo_{way.replace('-', '_')}.py").write_text(MODULE.format(way=way))
     for way in loading:
         name = way.replace("-", "_")
-        install_fake(f"bad-import-{way}", entry=f"imp-{way}", module=f"imp_{name}", source=LOADED.format(way=way))
-        hook = HOOKED.format(way=way, hook="labelinf_attacks")
-        install_fake(f"bad-hook-{way}", entry=f"hook-{way}", module=f"hook_{name}", source=hook)
-        late = HOOKED.format(way=way, hook="labelinf_statements")
-        install_fake(f"bad-late-{way}", entry=f"late-{way}", module=f"late_{name}", source=late)
+        sources = {
+            "import": LOADED.format(way=way),
+            "hook": HOOKED.format(way=way, hook="labelinf_attacks"),
+            "late": HOOKED.format(way=way, hook="labelinf_statements"),
+        }
+        for kind in kinds:
+            install_fake(f"bad-{kind}-{way}", entry=f"{kind}-{way}", module=f"{kind}_{name}", source=sources[kind])
     return site
