@@ -17,7 +17,7 @@ import numpy as np
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
-from labelinf_guard.certificate.noise import capacity_bits, distance, order_bits
+from labelinf_guard.certificate.noise import capacity_bits, distance, order_bits, score_variance
 from labelinf_guard.certificate.statement import Part, Terms, certify, sealed_gain
 from labelinf_guard.metrics import metric_named
 from labelinf_guard.policy import exact
@@ -211,10 +211,10 @@ def _final(asked: Asked) -> list[Row]:
     said = f"then, final release of {asked.teams} exact scores"
     exact_gain = certify(asked.terms(public, final=full)).after
     rows = [Row(policy=said, proves=_or_void(asked, exact_gain), attack=None)]
-    if 0 < rest < full:
-        variance = 1 / (4 * sealed)
-        deviation = math.sqrt(variance / (2 ** (2 * rest / asked.teams) - 1)) * 1.0001
-        bits = order + capacity_bits(asked.teams, Fraction(1, 4 * sealed), exact(deviation) ** 2)
+    variance = score_variance(Fraction(1), sealed, classes=asked.classes, counts_known=asked.counts_known)
+    if 0 < rest < full and variance is not None:
+        deviation = math.sqrt(float(variance) / (2 ** (2 * rest / asked.teams) - 1)) * 1.0001
+        bits = order + capacity_bits(asked.teams, variance, exact(deviation) ** 2)
         after = float(asked.terms(public).share) * asked.terms(public).left + sealed_gain(asked.terms(public), bits)
         words = f"then, final release with noise s = {deviation:.2g}, order of {_RANKS}"
         rows.append(Row(policy=words, proves=_or_void(asked, after), attack=None))

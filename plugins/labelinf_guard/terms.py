@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
-from labelinf_guard.certificate.noise import capacity_bits, order_bits
+from labelinf_guard.certificate.noise import capacity_bits, order_bits, score_variance
 from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
 from labelinf_guard.files import Labels
 from labelinf_guard.metrics import Metric, metric_named
 from labelinf_guard.policy import Policy, exact
-from labelinf_guard.release import Noise, Scale
+from labelinf_guard.release import FINE, Noise, Scale
 from labelinf_guard.scoring import Own
 
 __all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "sizes_of", "terms_of"]
@@ -141,7 +141,7 @@ def budget_of(policy: Policy, metric: Metric, sizes: Sizes) -> float:
         max(0.0, rest / float(terms.share)),
         sizes.public,
         classes=len(policy.board.classes),
-        perfect=policy.perfect,
+        perfect=terms.within,
         effective=sizes.public_effective,
     )
     bits = math.floor((allowed - terms.rare) * 1024) / 1024
@@ -177,15 +177,24 @@ def certificate_of(policy: Policy, metric: Metric, sizes: Sizes) -> Certificate:
 def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
     """Return what the final release tells of the sealed labels.
 
-    The released submissions are fixed before any sealed score is told. A score of independent labels (or groups) that
-    each move it by ``L`` of N varies by ``L**2 / (4 N_eff)`` at most.
+    The released submissions are fixed before any sealed score is told. Rounding to the noise's grid moves a score by
+    half a step more.
+
+    Raises:
+        InputError: There is to be noise, and it proves nothing for this metric.
     """
     scores, ranks = policy.final.scores, policy.final.ranks
+    classes = len(policy.board.classes)
     bits = scores * math.log2(scale_of(policy, metric).answers + 1)
-    move = metric.move(sizes.sealed, len(policy.board.classes))
-    if policy.final.noise > 0 and move is not None:
-        span = move * sizes.sealed
-        effective = sizes.sealed_effective or Fraction(sizes.sealed)
-        noisy = capacity_bits(scores, span * span / (4 * effective), exact(policy.final.noise) ** 2)
-        bits = min(bits, noisy)
+    noise = noise_of(policy, metric, sizes.sealed, policy.final.noise)
+    if noise is not None:
+        varies = score_variance(
+            noise.move * sizes.sealed * Fraction(FINE + 1, FINE),
+            sizes.sealed,
+            classes=classes,
+            effective=sizes.sealed_effective,
+            counts_known=policy.target.counts_known,
+        )
+        if varies is not None:
+            bits = min(bits, capacity_bits(scores, varies, noise.deviation**2))
     return bits + (order_bits(scores, ranks) if ranks else 0.0)

@@ -19,10 +19,19 @@ from labelinf_guard.certificate.gain import (
     gain_of_bits,
     game_line,
 )
-from labelinf_guard.certificate.noise import capacity_bits, discrete_success, distance, order_bits, record_bits
+from labelinf_guard.certificate.noise import (
+    capacity_bits,
+    discrete_success,
+    distance,
+    order_bits,
+    record_bits,
+    score_variance,
+)
 from labelinf_guard.certificate.rate import rate_distortion_accuracy
 from labelinf_guard.certificate.statement import Part, Terms, certify
+from labelinf_guard.files import draw_split
 from labelinf_guard.ledger.recompute import board_again
+from labelinf_privacy.words import SeededWords
 
 N = 25_000
 
@@ -186,6 +195,73 @@ def test_one_noisy_answer_tells_no_more_than_the_sum_of_its_records() -> None:
     told = -(total * np.log2(np.maximum(total, 1e-300))).sum() * step - 0.5 * math.log2(2 * math.pi * math.e * 4)
     assert told <= record_bits(n, 1 / deviation, classes=2, left=0.5)
     assert told <= capacity_bits(1, Fraction(n, 4), Fraction(4))
+
+
+def known_counts_told(shares: tuple[float, ...], mu: float, steps: int = 4001) -> float:
+    """Bits of one answer, a signed sum in unit noise, whose signs were chosen by the class counts; counts given."""
+    cells = law(shares)
+    labels = np.array(list(itertools.product((0, 1), repeat=len(shares))))
+    grid = np.linspace(-8 - mu * len(shares), 8 + mu * len(shares), steps)
+    told = 0.0
+    for count in range(len(shares) + 1):
+        inside = labels.sum(axis=1) == count
+        weight = cells[inside] / cells[inside].sum()
+        found = []
+        for signs in itertools.product((-1, 1), repeat=len(shares)):
+            laws = np.exp(-((grid - mu * (labels[inside] @ signs)[:, None]) ** 2) / 2) / math.sqrt(2 * math.pi)
+            mixed = weight @ laws
+            entropy = -(mixed * np.log2(np.maximum(mixed, 1e-300))).sum() * (grid[1] - grid[0])
+            found.append(entropy - 0.5 * math.log2(2 * math.pi * math.e))
+        told += cells[inside].sum() * max(found)
+    return told
+
+
+@pytest.mark.parametrize("shares", [(0.5, 0.5), (0.516, 0.267, 0.722), (0.81, 0.75, 0.17, 0.25)])
+@pytest.mark.parametrize("mu", [0.1, 0.5, 2.0])
+def test_whoever_knows_the_counts_moves_two_labels_at_once(shares: tuple[float, ...], mu: float) -> None:
+    """What was proved without counts is exceeded by queries that are chosen by them; an exchange bounds those."""
+    left = 1 - float(np.mean([max(share, 1 - share) for share in shares]))
+    told = known_counts_told(shares, mu)
+    assert told <= record_bits(len(shares), mu, classes=2, left=left, counts_known=True)
+    if mu == 0.1 and len(shares) == 3:
+        assert told > 1.03 * record_bits(3, mu, classes=2, left=left)
+
+
+def test_of_known_counts_only_two_classes_without_groups_are_proved() -> None:
+    assert record_bits(9, 0.1, classes=3, left=0.5, counts_known=True) == math.inf
+    assert record_bits(9, 0.1, classes=2, left=0.5, counts_known=True, grouped=True) == math.inf
+    assert score_variance(Fraction(1), 9, classes=3, counts_known=True) is None
+    assert score_variance(Fraction(1), 9, classes=2, counts_known=True, effective=Fraction(3)) is None
+
+
+def test_known_counts_can_double_how_much_a_score_varies() -> None:
+    """Half of the labels are added and half taken away: given their sum, N / (N - 1) times what coins vary."""
+    n = 4
+    inside = [row for row in itertools.product((0, 1), repeat=n) if sum(row) == 2]
+    varies = float(np.var([(row[0] + row[1] - row[2] - row[3]) / n for row in inside]))
+    assert varies > float(score_variance(Fraction(1), n, classes=2) or 0)
+    assert varies <= float(score_variance(Fraction(1), n, classes=2, counts_known=True) or 0)
+
+
+def test_of_unequal_groups_the_unsure_ones_may_all_be_public() -> None:
+    """90 labels of one group are coins, ten are sure: p* = .55; a tenth is wanted, and the group is always public."""
+    groups = np.repeat(np.arange(11), [90] + [1] * 10)
+    public = draw_split(groups, 0.2, SeededWords(np.random.default_rng(1)))
+    assert public[:90].all()
+    inside = int(public.sum())
+    part = Part(labels=inside, effective=effective_number([90] + [1] * (inside - 90)), units=inside - 89)
+    terms = Terms(
+        classes=2, public=part, sealed=Part(labels=100 - inside), perfect=0.55, counts_known=False, group="patients"
+    )
+    assert certify(terms).now == pytest.approx(0.45)
+    assert "private" not in " ".join(certify(terms).sentences())
+
+
+def test_a_record_is_protected_until_its_score_is_released() -> None:
+    terms = Terms(classes=2, public=Part(labels=200), sealed=Part(labels=800), final=3.0)
+    assert "Record. Until the final release: (0, 0.2)-private while it is secret which records are public." in (
+        certify(terms).sentences()
+    )
 
 
 def test_the_discrete_gaussian_is_above_phi_and_rounded_normals_are_not() -> None:

@@ -50,8 +50,8 @@ def binary_entropy(share: float) -> float:
 
 
 def counts_bits(labels: int, classes: int = 2) -> float:
-    """Return what known class counts tell at most: ``(K - 1) log2(N + 1)`` bits."""
-    return (classes - 1) * math.log2(labels + 1)
+    """Return what known class counts tell at most: ``(K - 1) log2(N + 1)`` bits, each rounded up to 1/1024."""
+    return (classes - 1) * (math.floor(1024 * math.log2(labels + 1)) + 1) / 1024
 
 
 def effective_number(sizes: Iterable[int]) -> Fraction:

@@ -87,6 +87,15 @@ class Terms:
         """D, what a perfect model leaves to gain."""
         return blind(self.perfect, self.classes)
 
+    @property
+    def within(self) -> float | None:
+        """``p*`` of the public labels, and of the sealed ones.
+
+        It is that of all labels where each is as likely public as any other. Of groups of unequal size the large ones
+        may always be, and all that is unsure may be in them: nothing is assumed of a part then.
+        """
+        return None if self.group else self.perfect
+
 
 @attrs.frozen(kw_only=True)
 class Certificate:
@@ -174,20 +183,22 @@ class Certificate:
     def _record(self) -> str:
         terms = self.terms
         said = []
+        until = "Until the final release: " if terms.final is not None else ""
         if math.isfinite(terms.public.mu):
             said.append(
-                f"The board's answers are {terms.public.mu:.3f}-Gaussian private for every {terms.group or 'record'}"
+                f"the board's answers are {terms.public.mu:.3f}-Gaussian private for every {terms.group or 'record'}"
             )
-        if terms.secret and 0 < terms.share < 1:
+        if terms.secret and 0 < terms.share < 1 and not terms.group:  # of unequal groups some are public more often
             said.append(f"(0, {float(terms.share):g})-private while it is secret which records are public")
-        return f"{'; '.join(said)}." if said else "None: one answer may be spent on one record."
+        return f"{until}{'; '.join(said)}." if said else "None: one answer may be spent on one record."
 
 
 def certify(terms: Terms) -> Certificate:
     """Compute what holds: the least of what the bits, the noise and the split prove, over disjoint labels."""
     public = float(terms.share) * _part_gain(terms, terms.public)
-    after = None if terms.final is None else public + sealed_gain(terms, terms.final)
-    return Certificate(terms=terms, now=public + sealed_gain(terms, 0.0), after=after, line=_line(terms))
+    now = min(terms.left, public + sealed_gain(terms, 0.0))
+    after = None if terms.final is None else min(terms.left, public + sealed_gain(terms, terms.final))
+    return Certificate(terms=terms, now=now, after=after, line=_line(terms))
 
 
 def sealed_gain(terms: Terms, bits: float) -> float:
@@ -199,18 +210,25 @@ def _bits_gain(terms: Terms, part: Part, bits: float) -> float:
     if part.labels == 0:
         return 0.0
     return gain_of_bits(
-        bits + terms.rare, part.labels, classes=terms.classes, perfect=terms.perfect, effective=part.effective
+        bits + terms.rare, part.labels, classes=terms.classes, perfect=terms.within, effective=part.effective
     )
 
 
 def _part_gain(terms: Terms, part: Part) -> float:
-    found = [terms.left, _bits_gain(terms, part, part.bits)]
+    left = blind(terms.within, terms.classes)
+    found = [left, _bits_gain(terms, part, part.bits)]
     if math.isfinite(part.mu):
         if not terms.counts_known:
-            found.append(terms.left * distance(part.mu))
+            found.append(left * distance(part.mu))
         grouped = bool(terms.group)
-        units = part.units if grouped else part.labels
-        bits = record_bits(units, part.mu, classes=terms.classes, left=terms.left, grouped=grouped)
+        bits = record_bits(
+            part.units if grouped else part.labels,
+            part.mu,
+            classes=terms.classes,
+            left=left,
+            grouped=grouped,
+            counts_known=terms.counts_known,
+        )
         found.append(_bits_gain(terms, part, bits))
     return min(found)
 
