@@ -195,7 +195,10 @@ def print_results(results: Results, form: str, by: str, *, full: bool = False) -
         click.echo(FORMATS[form](results, full=full), nl=False)
         return
     from labelinf_core.report.console import make_console
+    from labelinf_core.report.headline import headline
     from labelinf_core.report.table import print_report
     from labelinf_core.report.worst import print_worst
 
-    (print_worst if by == "defence" else print_report)(results, make_console())
+    console = make_console()
+    console.print(*headline(results, console.width), "", sep="\n")
+    (print_worst if by == "defence" else print_report)(results, console)

@@ -1,0 +1,121 @@
+"""The answer before any table, in at most fifteen lines: what leaks, what stops it and at what cost, what is not known.
+
+Every pipeline of defences stands in one line of its board, by the worst cell that is known of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import attrs
+
+from labelinf_core.contracts.guarantees import Verdict
+from labelinf_core.evaluator.results import CellResult, Results, worst
+from labelinf_core.report import words
+from labelinf_core.report.boards import Board, baseline, boards, columns, costs
+from labelinf_core.specs import parse
+
+__all__ = ["headline"]
+
+LINES = 15  #: no headline is longer
+_INDENT = 14
+_SAID: Mapping[str, tuple[Verdict, ...]] = {
+    "alarm": (Verdict.CONTRADICTION,),
+    "leaks": (Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED, Verdict.VIEW_REVEALS),
+    "stopped": (Verdict.HELD_CERTIFIED,),
+    "partly": (Verdict.HELD_PARTLY,),
+    "not proved": (Verdict.HELD_SO_FAR,),
+    "not tested": (Verdict.UNTESTED, Verdict.NOT_PLAYED, Verdict.LEAKY),
+}  #: what is said of a pipeline, by the verdict of its worst cell
+
+
+@attrs.frozen
+class _Line:
+    """A pipeline of defences: its worst cell, and the first of what it costs honest users."""
+
+    worst: CellResult
+    cost: str
+
+    @property
+    def recovered(self) -> float:
+        """Share of the labels that the worst attack recovered; 0 where none was played."""
+        return self.worst.accuracy.value if self.worst.accuracy else 0.0
+
+
+def headline(results: Results, width: int) -> Iterator[str]:
+    """Yield the answer's lines, none longer than ``width``; boards that find no room are counted in the last line."""
+    found = list(boards(results))
+    told = [list(_board(board, found, width)) for board in found]
+    room, shown = LINES - 1, 0
+    for lines in told:
+        if len(lines) > room:
+            break
+        yield from lines
+        room, shown = room - len(lines), shown + 1
+    if left := len(told) - shown:
+        yield f"and {words.count(left, 'board')} more, below"
+
+
+def _board(board: Board, among: Iterable[Board], width: int) -> Iterator[str]:
+    blind = words.percent(baseline(board))
+    yield _fit([f"{_name(board, among)}: a blind guess is right on {blind} %"], width)
+    lines = list(_lines(board))
+    for word, verdicts in _SAID.items():
+        found = [line for line in lines if line.worst.verdict in verdicts]
+        if found:
+            found.sort(key=lambda line: line.recovered, reverse=word in ("alarm", "leaks"))
+            yield f"  {word:<{_INDENT - 2}}{_fit(list(_told(found)), width - _INDENT)}"
+
+
+def _name(board: Board, among: Iterable[Board]) -> str:
+    """Name a board: its channel and labels, and the settings in which it differs from others that share both."""
+
+    def key(cells: Board) -> tuple[str, str]:
+        return parse(cells[0].cell.channel, "headline").name, cells[0].labels.title
+
+    params = parse(board[0].cell.channel, "headline").params
+    others = [parse(cells[0].cell.channel, "headline").params for cells in among if key(cells) == key(board)]
+    own = [f"{name} {value}" for name, value in params.items() if any(other.get(name) != value for other in others)]
+    return ", ".join((f"{key(board)[0]} channel", key(board)[1], *own))
+
+
+def _lines(board: Board) -> Iterator[_Line]:
+    by_pipeline = columns(board)
+    prices = costs(by_pipeline)
+    for index, cells in enumerate(by_pipeline.values()):
+        told = (f"{title} {row[index]}" for title, row in prices.items() if row[index])
+        yield _Line(worst(cells), next(told, ""))
+
+
+def _told(lines: Iterable[_Line]) -> Iterator[str]:
+    """Say of every pipeline what is known; the numbers first where a ceiling is one of them, as names may be cut."""
+    last = None
+    for line in lines:
+        result, name = line.worst, words.pipeline(line.worst)
+        if result.accuracy is None or result.verdict in _SAID["not tested"]:
+            yield name
+        elif result.ceiling is not None and result.verdict in (*_SAID["stopped"], *_SAID["partly"]):
+            points = 100 * max(0.0, result.ceiling.accuracy - result.implied.baseline)
+            cost = f", {line.cost}" if line.cost else ""
+            yield f"on average at most {points:.1f} points above it{cost}: {name}"
+        else:
+            by = words.attack(result)
+            yield f"{name}: {words.share(result.accuracy)} %" + ("" if by == last else f" by {by}{_spent(result)}")
+            last = by
+
+
+def _spent(result: CellResult) -> str:
+    if not result.queries:
+        return ""
+    n = round(result.queries)
+    return f" in {n} {'query' if n == 1 else 'queries'}"
+
+
+def _fit(items: list[str], width: int) -> str:
+    """Join what finds room in a line, the rest counted; a first item that is too long is cut."""
+    for n in range(len(items), 0, -1):
+        counted = f"; and {len(items) - n} more" if n < len(items) else ""
+        text = "; ".join(items[:n]) + counted
+        if len(text) <= width:
+            return text
+    return f"{items[0][: max(0, width - len(counted) - 3)].rstrip()}...{counted}"

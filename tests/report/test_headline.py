@@ -1,0 +1,69 @@
+"""The answer stands before any table: what leaks, what stops it, what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import pytest
+
+from labelinf_core.contracts.guarantees import Ceiling, Verdict
+from labelinf_core.evaluator.results import Results
+from labelinf_core.report.headline import LINES, headline
+
+Played = Callable[..., Results]
+
+
+def said(results: Results, width: int = 100) -> dict[str, str]:
+    """The headline's lines by their first word, the board's line left out."""
+    return {line.split("  ")[1]: line for line in headline(results, width) if line.startswith("  ")}
+
+
+def test_what_leaks_is_said_with_the_attack_and_its_queries(played: Played) -> None:
+    lines = list(headline(played(["fake-reader", "fake-constant"], ["none"]), 100))
+
+    assert lines[0] == "score channel, made: a blind guess is right on 50.0 %"
+    assert lines[1].split()[:3] == ["leaks", "none:", "100"]
+    assert "by fake-reader" in lines[1]
+    assert len(lines) == 2
+
+
+def test_every_verdict_has_its_line(played: Played) -> None:
+    results = played(["fake-reader"], ["none"])
+    cell = results.cells[0]
+    lines = {verdict: said(attrs.evolve(results, cells=(attrs.evolve(cell, verdict=verdict),))) for verdict in Verdict}
+
+    assert all(len(found) == 1 for found in lines.values())
+    assert "leaks" in lines[Verdict.VIEW_REVEALS]
+    assert "alarm" in lines[Verdict.CONTRADICTION]
+    assert "not tested" in lines[Verdict.LEAKY]
+    assert lines[Verdict.UNTESTED] == {"not tested": "  not tested  none"}
+
+
+def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> None:
+    results = played(["fake-constant"], ["none"])
+    ceiling = Ceiling(accuracy=0.55, exact=1.0, statement="test", conditions="test")
+    cell = results.cells[0]
+    held = attrs.evolve(
+        cell, verdict=Verdict.HELD_CERTIFIED, implied=attrs.evolve(cell.implied, ceilings=(ceiling,), baseline=0.5)
+    )
+
+    assert said(attrs.evolve(results, cells=(held,))) == {
+        "stopped": "  stopped     on average at most 5.0 points above it, honest score error 0: none"
+    }
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_no_headline_is_longer_than_fifteen_lines_or_wider_than_asked(played: Played, width: int) -> None:
+    results = played(["fake-reader"], [f"fake-noise(scale={scale})" for scale in (1, 2, 3, 4, 5, 6)])
+    titles = [attrs.evolve(results.cells[0].labels, title=f"set {n}", digest=f"{n}" * 8) for n in range(9)]
+    cells = tuple(
+        attrs.evolve(result, labels=labels, cell=attrs.evolve(result.cell, digest=labels.digest))
+        for labels in titles
+        for result in results.cells
+    )
+    lines = list(headline(attrs.evolve(results, cells=cells), width))
+
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= width
+    assert lines[-1] == "and 2 boards more, below"
