@@ -126,14 +126,15 @@ def verify(context: click.Context, board: Path, head: str) -> None:
 
 @guard.command()
 @_board
-def adopt(board: Path) -> None:
+@click.option("--lost", type=click.IntRange(min=0), default=0, help="Rows, if the anchor was restored too.")
+def adopt(board: Path, lost: int) -> None:
     """Go on with a ledger that was restored from a copy; what may have been told since is charged in full."""
     from labelinf_guard.clock import SystemClock
     from labelinf_guard.files import State, derived, read_key
     from labelinf_guard.ledger.store import Ledger
 
     state = State.of(board)
-    lost = Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), SystemClock())
+    lost = Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), SystemClock(), lost=lost)
     click.echo(f"{lost} lost rows are charged in full." if lost else "nothing was lost.")
 
 

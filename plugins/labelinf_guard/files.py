@@ -100,6 +100,11 @@ def write_private(path: Path, data: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(fresh, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the new name too is on the disk
+    finally:
+        os.close(folder)
 
 
 def new_key(path: Path) -> bytes:

@@ -263,6 +263,44 @@ def test_rows_that_are_changed_cut_or_restored_show(tmp_path: Path) -> None:
     assert verify(tmp_path / "l", KEY).faults == ("row 3 was changed, or one before it is gone",)
 
 
+def test_nothing_is_told_that_a_restored_copy_could_hide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after its rows were on the disk and before the anchor: whoever tells the answer anchors them first."""
+    clock = StepClock()
+    begin(tmp_path, clock).close()
+    copy = tmp_path / "copy"
+    shutil.copy(tmp_path / "l", copy)
+    ledger = reopen(tmp_path, clock)
+    with monkeypatch.context() as killed:
+        killed.setattr(Ledger, "_anchored", lambda self: None)
+        entry, _ = ledger.reserve("a", "1")
+        clock.wait(entry.due)
+        ledger.settle()
+    ledger.close()
+    other = reopen(tmp_path, clock)
+    other.wait(other.reserve("b", "1")[0])
+    other.close()
+    for suffix in ("l", "l-wal", "l-shm"):
+        (tmp_path / suffix).unlink(missing_ok=True)
+    shutil.copy(copy, tmp_path / "l")
+    with pytest.raises(InputError, match="ends 2 rows before"):
+        reopen(tmp_path, clock)
+
+
+def test_a_host_may_charge_what_she_knows_was_lost(tmp_path: Path) -> None:
+    """Ledger and anchor restored together look whole."""
+    begin(tmp_path).close()
+    assert Ledger.adopt(tmp_path / "l", tmp_path / "a", KEY, StepClock(), lost=3) == 3
+    adopted = reopen(tmp_path)
+    assert adopted.book.lost == 3
+    assert adopted.book.spent == 3 * worst_charge(adopted.rule())
+
+
+def test_a_file_that_is_no_ledger_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "l").write_bytes(b"SQLite format 3" + bytes(5000))
+    with pytest.raises(InputError, match="no ledger that can be read"):
+        verify(tmp_path / "l", KEY)
+
+
 def fill(ledger: Ledger) -> None:
     for number in range(200):
         ledger.reserve("a", f"{number:050d}" * 20)

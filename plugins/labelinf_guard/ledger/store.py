@@ -112,10 +112,10 @@ class Ledger:
         return ledger
 
     @classmethod
-    def adopt(cls, path: Path, anchor: Path, key: bytes, clock: Clock) -> int:
-        """Go on with a ledger that was restored from a copy. Returns how many rows were lost."""
+    def adopt(cls, path: Path, anchor: Path, key: bytes, clock: Clock, *, lost: int = 0) -> int:
+        """Go on with a ledger that was restored from a copy. Returns how many rows were lost: ``lost`` at least."""
         ledger = cls._opened(path, anchor, key, clock)
-        lost = ledger._behind()
+        lost = max(lost, ledger._behind())
         if lost:
             with ledger._transaction():
                 ledger._append("adopt", {"rows": lost, "charge": lost * worst_charge(ledger.rule())})
@@ -241,16 +241,14 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Hold the file for oneself, with all that others have added taken in; on the disk before it returns."""
-        before = self.rows
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self.read()
-            before = self.rows
             yield
             self._connection.execute("COMMIT")
         except RefusedError:
             self._connection.execute("COMMIT")  # what was settled on the way stays settled
-            self._anchored(before)
+            self._anchored()
             raise
         except sqlite3.Error as error:
             self._forget()
@@ -261,14 +259,14 @@ class Ledger:
         except BaseException:
             self._forget()
             raise
-        self._anchored(before)
+        self._anchored()
 
-    def _anchored(self, before: int) -> None:
-        if self.rows > before:
-            with self._anchor.with_name(self._anchor.name + ".lock").open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # a slower process must not put an older anchor over a newer one
-                if not self._anchor.exists() or _anchored_rows(self._anchor)[0] < self.rows:
-                    write_private(self._anchor, f"{self.rows} {self.head}".encode())
+    def _anchored(self) -> None:
+        """Reach the last row, whoever wrote it: who did may have been killed before, and it is about to be told."""
+        with self._anchor.with_name(self._anchor.name + ".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # a slower process must not put an older anchor over a newer one
+            if not self._anchor.exists() or _anchored_rows(self._anchor)[0] < self.rows:
+                write_private(self._anchor, f"{self.rows} {self.head}".encode())
 
     def _forget(self) -> None:
         """Forget what is not on the disk; the next transaction reads it all again."""

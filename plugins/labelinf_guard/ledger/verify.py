@@ -58,15 +58,9 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         head: A seal that was published: the ledger must hold it; empty for none.
 
     Raises:
-        InputError: There is no ledger.
+        InputError: There is no ledger, or it cannot be read.
     """
-    if not path.is_file():
-        raise InputError(f"{path} is missing. labelinf guard init makes it.")
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        rows = connection.execute("SELECT id, kind, at, body, seal FROM events ORDER BY id").fetchall()
-    finally:
-        connection.close()
+    rows = _read(path)
     faults: list[str] = []
     seal = "0" * 64
     events: list[tuple[str, dict[str, Any]]] = []
@@ -108,6 +102,18 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         policy=rules["policy"],
         faults=tuple(faults),
     )
+
+
+def _read(path: Path) -> list[tuple[int, str, int, str, str]]:
+    if not path.is_file():
+        raise InputError(f"{path} is missing. labelinf guard init makes it.")
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return connection.execute("SELECT id, kind, at, body, seal FROM events ORDER BY id").fetchall()
+    except sqlite3.Error as error:
+        raise InputError(f"{path} is no ledger that can be read ({error}). Restore it from a copy.") from error
+    finally:
+        connection.close()
 
 
 def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faults: list[str]) -> tuple[list[Any], int]:
