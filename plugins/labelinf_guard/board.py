@@ -266,7 +266,8 @@ class Board:
         return False, score if self._metric.minimise else -score
 
     def _final(self) -> list[dict[str, Any]]:
-        last = {entry.team: entry.number for entry in self.ledger.book.entries if entry.symbol != self._scale.answers}
+        answered = [entry for entry in self.ledger.book.entries if entry.symbol not in (None, self._scale.answers)]
+        last = {entry.team: entry.number for entry in answered}
         teams = sorted(last.items(), key=lambda item: item[1])[: self.policy.final.scores]
         folder, sealed = State.of(self._path).directory / "submissions", ~self._public
         rows = [np.load(folder / f"{number}.npy", allow_pickle=False) for _, number in teams]

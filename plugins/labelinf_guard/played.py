@@ -196,6 +196,7 @@ class _Playing(ActiveDefence):
         (folder / "labels.csv").write_text(f"id,label\n{rows}", encoding="utf-8")
         board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=SeededWords(self._rng))
         weakref.finalize(self, _end, board, folder)
+        (folder / "labels.csv").unlink()  # killed at any moment, no game leaves its labels behind
         return board
 
 

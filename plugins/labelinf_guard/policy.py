@@ -235,6 +235,12 @@ class Policy:
     target: TargetPart = attrs.field(factory=TargetPart)
     limits: LimitsPart = attrs.field(factory=LimitsPart)
 
+    def __attrs_post_init__(self) -> None:
+        if self.perfect is not None and self.perfect * len(self.board.classes) < 1 - 1e-9:
+            raise ValueError(f"[target] perfect={self.perfect} is below what the likeliest class scores")
+        if self.final.scores and self.public.share == 1:
+            raise ValueError("[final] scores are of sealed labels, and with [public] share = 1 there are none")
+
     @property
     def perfect(self) -> float | None:
         """The assumption about a perfect model, if there is one."""

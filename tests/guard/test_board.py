@@ -494,6 +494,30 @@ def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, label
     assert board.submit("late", csv(1 - labels)) == Refused(reason="This board is closed; its final scores are out.")
 
 
+def test_a_submission_that_waits_for_its_beat_is_not_released(begin: Begin, labels: np.ndarray) -> None:
+    """Its file may not be there, and its team was told nothing."""
+    board = begin(POLICIES["split"])
+    score(board, labels, "t0")
+    board.ledger.reserve("t1", "no file")
+    assert [row["team"] for row in board.release()] == ["t0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "fault"),
+    [
+        ("[final]\nscores = 3\nnoise = 0.01\n", "f1", "noise proves nothing for this metric"),
+        ("[public]\nshare = 1.0\n[final]\nscores = 3\n", "accuracy", "there are none"),
+        ("[target]\nperfect = 0.3\n", "accuracy", "below what the likeliest class scores"),
+    ],
+)
+def test_what_no_release_could_keep_is_refused_at_the_beginning(
+    tmp_path: Path, labels: np.ndarray, text: str, metric: str, fault: str
+) -> None:
+    write_labels(tmp_path, labels)
+    with pytest.raises(InputError, match=fault):
+        Board.init(write_board(tmp_path, text, metric=f'metric = "{metric}"'), clock=StepClock())
+
+
 def test_five_commands_from_a_csv_to_a_final_release(
     command: Callable[..., Result], tmp_path: Path, labels: np.ndarray
 ) -> None:

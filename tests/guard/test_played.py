@@ -85,6 +85,16 @@ def test_the_certificate_is_the_ceiling() -> None:
     assert GuardedBoard().ceilings(CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(),)))) == ()
 
 
+def test_a_game_leaves_no_labels_on_the_disk_while_it_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A game that is killed cannot clean up behind itself."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    threat = CHANNEL.threat(Setting(data=DATA, defences=(POLICIES[0],)))
+    playing = POLICIES[0].start(threat, np.random.default_rng(0))
+    playing._begun(LABELS)  # type: ignore[attr-defined]
+    assert list(tmp_path.rglob("ledger.sqlite"))
+    assert not list(tmp_path.rglob("labels.csv"))
+
+
 def test_nothing_stands_before_a_board() -> None:
     with pytest.raises(InputError, match="put nothing before it"):
         CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(), GuardedBoard())))
