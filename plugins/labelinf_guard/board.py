@@ -36,10 +36,10 @@ from labelinf_guard.release import Noise, Scale
 from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
-__all__ = ["Answer", "Board", "Refused"]
+__all__ = ["UNSCORED", "Answer", "Board", "Refused"]
 
 _TEAM = re.compile(r"[\w.@+-]{1,64}", re.ASCII)
-_UNSCORED = "could not be scored"
+UNSCORED = "could not be scored"  #: the answer to what has no score
 
 
 @attrs.frozen(kw_only=True)
@@ -164,6 +164,11 @@ class Board:
             words=words or SystemWords(),
         )
 
+    def another(self) -> Board:
+        """Return the same board with a ledger of its own, for another thread."""
+        state, chain = State.of(self._path), derived(self._key, "chain")
+        return attrs.evolve(self, ledger=Ledger.open(state.ledger, state.anchor, chain, self.ledger.clock))
+
     def close(self) -> None:
         """Close the ledger."""
         self.ledger.close()
@@ -199,7 +204,22 @@ class Board:
 
     def text(self, symbol: int) -> str:
         """Return an answer as it is told."""
-        return _UNSCORED if symbol == self._scale.answers else self._scale.text(symbol)
+        return UNSCORED if symbol == self._scale.answers else self._scale.text(symbol)
+
+    def standing(self) -> list[tuple[str, str]]:
+        """Return every team with the best answer it was told, best first; ties in the order of the answers."""
+        self.ledger.settle()
+        best: dict[str, int] = {}
+        better = min if self._metric.minimise else max
+        for entry in self.ledger.book.entries:
+            if entry.symbol is not None and entry.symbol != self._scale.answers:
+                best[entry.team] = better(best.get(entry.team, entry.symbol), entry.symbol)
+        order = sorted(best.items(), key=lambda item: item[1], reverse=not self._metric.minimise)
+        return [(team, self.text(symbol)) for team, symbol in order]
+
+    def token(self, team: str) -> str:
+        """Return what a team shows to be that team, where anybody may say so."""
+        return hmac.new(derived(self._key, "team"), team.encode(), hashlib.sha256).hexdigest()
 
     def release(self) -> list[dict[str, Any]]:
         """Release the sealed scores, once: the last answered submission of every team, in the order of the teams.

@@ -160,6 +160,41 @@ def release(board: Path, final: bool, as_json: bool) -> None:
 
 @guard.command()
 @_board
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where the public page is served.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True, help="Of the public page.")
+@click.option(
+    "--host-port", type=click.IntRange(1, 65535), default=8001, show_default=True, help="Of the host's, here only."
+)
+def serve(board: Path, address: str, port: int, host_port: int) -> None:
+    """Serve the board over HTTP; answers leave at beats. Give each team its token: labelinf guard token."""
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_guard.board import Board
+
+    try:
+        from labelinf_guard.service import run
+    except ImportError as error:
+        raise InputError("labelinf guard serve needs Starlette and uvicorn: pip install 'labelinf[serve]'.") from error
+    if port == host_port:
+        raise InputError(f"--port and --host-port are both {port}: the host's page must not be on the public port.")
+    opened = Board.open(board)
+    click.echo(f"public page http://{address}:{port}/\nhost's page http://127.0.0.1:{host_port}/")
+    run(opened, address=address, port=port, host_port=host_port)
+
+
+@guard.command()
+@_board
+@click.argument("team", metavar="NAME")
+def token(board: Path, team: str) -> None:
+    """Print the token that a team sends with its submissions to a board that is served. Give it to nobody else."""
+    from labelinf_guard.board import Board
+
+    opened = Board.open(board)
+    click.echo(opened.token(team))
+    opened.close()
+
+
+@guard.command()
+@_board
 @click.option(
     "--to",
     "platform",

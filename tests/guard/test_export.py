@@ -23,6 +23,7 @@ from labelinf_guard.export.write import PLATFORMS, export
 from labelinf_guard.metrics import METRICS, UnscorableError, metric_named
 from labelinf_guard.parse import Expected, Fault, ParseError, parse
 from labelinf_guard.release import Scale
+from labelinf_privacy.words import SeededWords
 
 N = 120
 BOARD = (
@@ -37,6 +38,12 @@ def board(folder: Path, more: str = "") -> Path:
     path = folder / "board.toml"
     path.write_text(BOARD.format(more=more))
     return path
+
+
+def exported(folder: Path, platform: str) -> Path:
+    """Return the folder of an exported scorer, whose split is the same whenever the test runs."""
+    words = SeededWords(np.random.default_rng(2))
+    return export(board(folder), platform, folder / "out", words=words).scorer.parent
 
 
 def csv(rows: Any) -> str:
@@ -166,7 +173,7 @@ def test_labels_are_scored_by_a_ledger_or_by_an_export_and_split_once(tmp_path: 
 def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) -> None:
     """Public scores are byte-identical under flipped private labels; every refusal is visible and constant."""
     pandas = pytest.importorskip("pandas")
-    folder = export(board(tmp_path), "kaggle", tmp_path / "out").scorer.parent
+    folder = exported(tmp_path, "kaggle")
     (folder / "run.txt").write_text(
         "import pandas as pd, traceback, metric, typing\n"
         "assert typing.get_type_hints(metric.score)['return'] is float\n"
@@ -194,7 +201,7 @@ def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) ->
 
 
 def test_hugging_face_runs_in_an_empty_interpreter(tmp_path: Path) -> None:
-    folder = export(board(tmp_path), "huggingface", tmp_path / "out").scorer.parent
+    folder = exported(tmp_path, "huggingface")
     (folder / "huggingface_hub.py").write_text(
         "def hf_hub_download(repo_id, filename, token, repo_type): return filename\n"
     )
@@ -239,7 +246,7 @@ def harness(platform: str, folder: Path, submission: str | None) -> tuple[int, b
 @pytest.mark.parametrize("platform", ["codabench", "grand-challenge"])
 def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) -> None:
     """Files, output and exit status are byte-identical under flipped private labels, scored or refused."""
-    folder = export(board(tmp_path), platform, tmp_path / "out").scorer.parent
+    folder = exported(tmp_path, platform)
     sent = [csv([1] * N), csv([7] * N), "\0", None]
     runs = []
     for usage in ("", "Private", "Public"):
@@ -258,7 +265,7 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
 
 def test_a_planted_leak_in_an_exported_file_is_caught(tmp_path: Path) -> None:
     """A score of all rows, and a line on standard error that counts labels, change what teams see."""
-    folder = export(board(tmp_path), "codabench", tmp_path / "out").scorer.parent
+    folder = exported(tmp_path, "codabench")
     path = folder / "score.py"
     original = path.read_text()
     plants = [

@@ -139,6 +139,11 @@ class Ledger:
         """Close the file."""
         self._connection.close()
 
+    @property
+    def clock(self) -> Clock:
+        """Where it gets its time."""
+        return self._clock
+
     def rule(self) -> Rule:
         """Return how answers are predicted."""
         rules = self.book.known()

@@ -1,0 +1,50 @@
+"""The pages of a board that is served: HTML without scripts, made of what was told and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+__all__ = ["STYLE", "host_page", "public_page"]
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+body { color: #222; background: #fff; }
+table { border-collapse: collapse; width: 100%; }
+td, th { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid #ccc; }
+td.n { font-variant-numeric: tabular-nums; }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818; } }
+"""  #: the style sheet of both pages
+
+
+def public_page(title: str, standing: Sequence[tuple[str, str]], certificate: Iterable[str], head: str) -> str:
+    """Return the page for everybody: best answers, the certificate, how to submit, and the chain head."""
+    rows = "".join(
+        f'<tr><td class="n">{place}</td><td>{escape(team)}</td><td class="n">{escape(score)}</td></tr>'
+        for place, (team, score) in enumerate(standing, 1)
+    )
+    said = "".join(f"<p>{escape(line)}</p>" for line in certificate)
+    return _page(
+        title,
+        f"<table><thead><tr><th scope=col>#</th><th scope=col>Team</th><th scope=col>Best answer</th></tr></thead>"
+        f"<tbody>{rows or '<tr><td colspan=3>No answer has been told yet.</td></tr>'}</tbody></table>"
+        f"<h2>What this board proves</h2>{said}"
+        "<h2>Submit</h2><pre>curl -u TEAM:TOKEN --data-binary @submission.csv ADDRESS/submissions</pre>"
+        "<p>The answer comes at the next beat. The host gives each team its token.</p>"
+        f"<h2>Chain head</h2><pre>{escape(head)}</pre>",
+    )
+
+
+def host_page(title: str, lines: Iterable[str]) -> str:
+    """Return the page for the host: the lines of ``labelinf guard status``."""
+    return _page(f"{title}: for the host", f"<pre>{escape(chr(10).join(lines))}</pre>")
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<title>{escape(title)}</title><link rel="stylesheet" href="/style.css"></head>'
+        f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>\n"
+    )

@@ -1,0 +1,188 @@
+"""A served board: what HTTP clients and EvalAI are told, and that nothing of it depends on sealed labels."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelinf_guard.board import Board
+from labelinf_guard.clock import StepClock
+from labelinf_guard.evalai import evaluate
+from labelinf_privacy.words import SeededWords
+
+N = 200
+TEXT = (
+    '[board]\ntitle = "<Eyes & ears>"\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\n'
+    'metric = "accuracy"\n[public]\nshare = 0.2\n[limits]\nbytes = 4000\n[target]\ngain = 0.2\naccept_void = true\n'
+)
+
+
+def write_labels(folder: Path, labels: np.ndarray) -> None:
+    (folder / "labels.csv").write_text("id,label\n" + "".join(f"r{at:03d},{y}\n" for at, y in enumerate(labels)))
+
+
+def csv(rows: Any) -> bytes:
+    return ("id,prediction\n" + "".join(f"r{at:03d},{row}\n" for at, row in enumerate(rows))).encode()
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A board, a copy whose sealed labels are all flipped, and one whose public labels are."""
+    first = tmp_path / "one"
+    first.mkdir()
+    labels = np.random.default_rng(5).integers(0, 2, N)
+    write_labels(first, labels)
+    (first / "board.toml").write_text(TEXT)
+    board = Board.init(first / "board.toml", clock=StepClock(), words=SeededWords(np.random.default_rng(2)))
+    public = board._public
+    board.close()
+    second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
+    write_labels(second, np.where(public, labels, 1 - labels))
+    write_labels(third, np.where(public, 1 - labels, labels))
+    return first, second, third
+
+
+def conversation(folder: Path) -> list[Any]:
+    """Everything that clients of both ports are sent: status, headers, bytes, and the time of the board."""
+    testing = pytest.importorskip("starlette.testclient")
+    pytest.importorskip("httpx")
+    from labelinf_guard.service import host_app, public_app
+
+    clock = StepClock()
+    board = Board.open(folder / "board.toml", clock=clock)
+    rng, told = np.random.default_rng(0), []
+    good = csv(rng.integers(0, 2, N))
+    sent = [("a", good), ("b", good), ("b", csv(rng.integers(0, 2, N))), ("a", csv([7] * N)), ("a", b"\0")]
+    sent += [("a", b"x" * 5000), ("a b", good), ("", good)]
+    with (
+        testing.TestClient(public_app(board), base_url="http://127.0.0.1") as public,
+        testing.TestClient(host_app(board), base_url="http://127.0.0.1") as host,
+    ):
+
+        def keep(answer: Any) -> None:
+            told.append((answer.status_code, sorted(answer.headers.items()), answer.content, clock.time))
+
+        for team, data in sent:
+            keep(public.post("/submissions", content=data, auth=(team, board.token(team))))
+        keep(public.post("/submissions", content=good, auth=("a", "guessed")))
+        keep(public.post("/submissions", content=good))
+        keep(public.post("/submissions", content=good, headers={"Authorization": "Basic é?".encode()}))
+        for path in ("/", "/board.json", "/style.css", "/submissions", "/status.json", "/none"):
+            keep(public.get(path))
+        for path in ("/", "/status.json", "/submissions"):
+            keep(host.get(path))
+        keep(host.get("/", headers={"Host": "evil.example"}))
+    board.close()
+    return told
+
+
+def test_sealed_labels_change_no_byte_of_what_clients_are_sent(twins: tuple[Path, Path, Path]) -> None:
+    """Status, headers, bodies and beats, of submissions and of both pages; public labels change the answers."""
+    first, second, third = (conversation(folder) for folder in twins)
+    assert first == second
+    assert first != third
+    posted, public, host = [200] * 3 + [422] * 5 + [401] * 3, [200] * 3 + [404] * 3, [200, 200, 404, 400]
+    assert [status for status, *_ in first] == [*posted, *public, *host]
+    scores = [json.loads(content).get("score") for _, _, content, _ in first[:3]]
+    assert scores[0] == scores[1] != scores[2]
+    for _, headers, _, _ in first[:-1]:
+        assert dict(headers)["content-security-policy"].startswith("default-src 'none'; style-src 'self';")
+        assert dict(headers)["cache-control"] == "no-store"
+    page = first[11][2].decode()
+    assert "<h1>&lt;Eyes &amp; ears&gt;</h1>" in page
+    assert "<script" not in page
+    assert all(
+        f'<td>{team}</td><td class="n">{score}</td>' in page for team, score in zip("ab", scores[1:], strict=True)
+    )
+    assert b"bits, reserved" in first[17][2]
+    assert "bits, reserved" not in page
+
+
+def _sealed(board: Board) -> int:
+    return int(board._labels.codes[~board._public][0])
+
+
+def _header(patch: pytest.MonkeyPatch) -> None:
+    from labelinf_guard import service
+
+    original = service._submitted
+
+    def told(board: Board, team: str, data: bytes) -> Any:
+        answer = original(board, team, data)
+        answer.headers["X-Debug"] = str(_sealed(board))
+        return answer
+
+    patch.setattr(service, "_submitted", told)
+
+
+def _order(patch: pytest.MonkeyPatch) -> None:
+    original = Board.standing
+    patch.setattr(Board, "standing", lambda self: original(self)[:: 1 - 2 * _sealed(self)])
+
+
+def _error(patch: pytest.MonkeyPatch) -> None:
+    def fail(self: Board, team: str, data: bytes) -> Any:
+        self.ledger._clock.wait(60_000 * _sealed(self))
+        raise RuntimeError(_sealed(self))
+
+    patch.setattr(Board, "submit", fail)
+
+
+@pytest.mark.parametrize("plant", [_header, _order, _error], ids=["a header", "the order of teams", "time"])
+def test_planted_leaks_of_the_service_are_caught(
+    plant: Callable[[pytest.MonkeyPatch], None], twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("starlette")
+    plant(monkeypatch)
+    assert conversation(twins[0]) != conversation(twins[1])
+
+
+def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes wrong inside is one constant sentence, and the next submission is answered."""
+    testing = pytest.importorskip("starlette.testclient")
+    from labelinf_guard.service import public_app
+
+    board = Board.open(twins[0] / "board.toml", clock=StepClock())
+    with testing.TestClient(public_app(board)) as client:
+
+        def post() -> Any:
+            return client.post("/submissions", content=csv([1] * N), auth=("a", board.token("a")))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Board, "submit", lambda self, team, data: (_ for _ in ()).throw(ValueError("label 1")))
+            told = post()
+        assert (told.status_code, told.json()) == (503, {"reason": "This board cannot answer now. Nothing was told."})
+        assert post().status_code == 200
+    board.close()
+
+
+def test_evalai_is_told_answers_and_constant_sentences(
+    twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The layout of EvalAI's ``evaluate``; sealed labels change nothing of it, and nothing is printed."""
+    runs = []
+    for folder in twins:
+        clock = StepClock()
+        monkeypatch.setattr("labelinf_guard.board.SystemClock", lambda clock=clock: clock)
+        (folder / "good.csv").write_bytes(csv(np.random.default_rng(0).integers(0, 2, N)))
+        (folder / "bad.csv").write_bytes(csv([7] * N))
+        runs.append(
+            [
+                evaluate(str(folder / board), str(folder / name), "test", submission_metadata={"participant_team": 7})
+                for board, name in [("board.toml", "good.csv"), ("board.toml", "bad.csv"), ("x.toml", "good.csv")]
+            ]
+            + [evaluate(str(folder / "board.toml"), str(folder / "good.csv"), "test")]
+        )
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]
+    assert list(runs[0][0]["result"][0]["test"]) == ["accuracy"]
+    assert [told["result"] for told in runs[0][1:]] == [[], [], []]
+    assert "A prediction must be a class" in runs[0][1]["submission_result"]
+    assert runs[0][2]["submission_result"] == "This board cannot answer now. Nothing was told."
+    assert capfd.readouterr() == ("", "")
