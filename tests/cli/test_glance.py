@@ -23,13 +23,14 @@ target = ".nowhere:grouped"
 
 
 def helped() -> str:
-    return CliRunner().invoke(main, ["--help"]).output
+    """What help prints, whatever the width of its columns."""
+    return " ".join(CliRunner().invoke(main, ["--help"]).output.split())
 
 
 def test_every_command_of_a_shipped_catalogue_is_listed_with_its_line() -> None:
     for command in Host.load().commands():
         if not command.group:
-            assert f"{command.name}  {command.summary[:20]}" in helped()
+            assert f"{command.name} {command.summary[:20]}" in helped()
 
 
 def test_an_outside_command_is_listed_and_a_blocked_plugins_is_not(
@@ -41,7 +42,7 @@ def test_an_outside_command_is_listed_and_a_blocked_plugins_is_not(
     (tmp_path / "sower-1.0.dist-info").mkdir()
     (tmp_path / "sower-1.0.dist-info" / "entry_points.txt").write_text("[labelinf]\nsower = sower.plugin\n")
     monkeypatch.syspath_prepend(tmp_path)
-    assert "sow    Sow something." in helped()
+    assert "sow Sow something." in helped()
     assert "grouped" not in helped()
     monkeypatch.setenv("LABELINF_BLOCK", "sower")
     assert "Sow something." not in helped()
