@@ -20,13 +20,13 @@ def read_arrays(path: str) -> dict[str, NDArray[Any]]:
         InputError: It is no such file, or cannot be read.
     """
     try:
-        loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return {"": loaded}
-        with loaded as arrays:
-            return {name: np.asarray(arrays[name]) for name in arrays}
+        with open(path, "rb") as file:
+            loaded = np.load(file, allow_pickle=False)
+            if isinstance(loaded, np.ndarray):
+                return {"": loaded}
+            return {name: np.asarray(loaded[name]) for name in loaded}
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (OSError, EOFError, ValueError, TypeError, AttributeError, zipfile.BadZipFile) as error:
-        kind = ".npy" if path.endswith(".npy") else ".npz"
-        raise InputError(f"{path} is not a NumPy {kind} file that can be read; numpy.savez writes .npz.") from error
+        written = "numpy.save writes .npy, numpy.savez .npz"
+        raise InputError(f"{path} is not a NumPy file of plain numbers or strings; {written}.") from error
