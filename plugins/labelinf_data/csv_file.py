@@ -17,7 +17,7 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_number, label_set
-from labelinf_data.table import Row, read_rows
+from labelinf_data.table import Row, listed, read_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,14 +82,13 @@ def _choose(path: str, header: list[str], column: str) -> int:
     wanted = [name for name in header if name == column] if column else _obvious(header)
     if len(wanted) == 1:
         return header.index(wanted[0])
-    listed = ", ".join(map(repr, header))
     if not column:
-        raise InputError(f"{path} has {len(header)} columns; name the one with the labels. Columns are {listed}.")
+        raise InputError(f"{path} has {len(header)} columns; name the one with the labels. {listed(header)}")
     if wanted:
         raise InputError(f"{path} has {len(wanted)} columns {column!r}. Rename all but one.")
     near = difflib.get_close_matches(column, header, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise InputError(f"{path} has no column {column!r}{hint} Columns are {listed}.")
+    raise InputError(f"{path} has no column {column!r}{hint} {listed(header)}")
 
 
 def _obvious(header: list[str]) -> list[str]:
@@ -106,8 +105,7 @@ def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> 
         chosen = [at for at in others if header[at] in names]
         if missing := names - {header[at] for at in chosen}:
             raise InputError(
-                f"{path} has no feature column {' or '.join(map(repr, sorted(missing)))}. Columns are "
-                f"{', '.join(map(repr, header))}."
+                f"{path} has no feature column {' or '.join(map(repr, sorted(missing)))}. {listed(header)}"
             )
     if not chosen:
         raise InputError(f"{path} has no column besides the labels; features need at least one.")
@@ -120,10 +118,10 @@ def _numbers(path: str, columns: dict[str, list[tuple[int, str]]]) -> NDArray[np
     for name, cells in columns.items():
         wrong = [(number, cell) for number, cell in cells if not is_number(cell)]
         if wrong:
-            number, cell = wrong[0]
+            place = _rows([number for number, _ in wrong])
             faults.append(
-                f"{path}: column {name!r} has {cell!r} in row {number}, and {len(wrong)} such in all. Features "
-                f"must be finite numbers; encode, fill or leave out the column."
+                f"{path}: column {name!r} has no finite number in {place}, as features must; encode, fill or leave out "
+                f"the column."
             )
     if faults:
         raise InputError(" ".join(faults))

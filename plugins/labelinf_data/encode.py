@@ -38,13 +38,12 @@ def label_set(
         names.sort(key=lambda name: (float(name), name))
     if len(names) < 2:
         raise InputError(
-            f"{place} has one class only ({names[0]!r} in all {len(values)} rows). "
-            f"Labels of at least two classes are needed."
+            f"{place} has one class only in all {len(values)} rows. Labels of at least two classes are needed."
         )
     if len(values) >= _MANY and len(names) > len(values) / 2:
         raise InputError(
-            f"{place} has {len(names)} different values in {len(values)} rows (such as {names[0]!r} and {names[1]!r}), "
-            f"too many for classes. Is it the column with the labels?"
+            f"{place} has {len(names)} different values in {len(values)} rows, too many for classes. Is it the column "
+            f"with the labels?"
         )
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(

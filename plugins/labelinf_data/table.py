@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labelinf_core.contracts.errors import InputError
 
-__all__ = ["Row", "columns_of", "read_rows"]
+__all__ = ["Row", "columns_of", "listed", "read_rows"]
 
 Row = tuple[int, list[str]]  #: its number in the file, its cells
 
@@ -58,13 +58,28 @@ def columns_of(path: str, needed: str, what: str) -> dict[str, list[str]]:
     if twice := [name for name in header if header.count(name) > 1]:
         raise InputError(f"{path}: its header names column {twice[0]!r} twice; every column needs a name of its own.")
     if needed and needed not in header:
-        raise InputError(f"{path} has no column {needed!r}. Columns are {', '.join(map(repr, header))}.")
+        raise InputError(f"{path} has no column {needed!r}. {listed(header)}")
     if not body:
         raise InputError(f"{path} has no rows. It needs one row per {what}.")
     for number, cells in body:
         if len(cells) != len(header):
             raise InputError(f"{path}: row {number} has {len(cells)} cells, the header has {len(header)}.")
     return {name: [cells[index] for _, cells in body] for index, name in enumerate(header)}
+
+
+def listed(header: list[str]) -> str:
+    """Say which columns a table has; a first row with a number in it is data, which no message quotes."""
+    if any(map(_is_number, header)):
+        return "Its first row holds numbers, so it seems to have no header; add one."
+    return f"Columns are {', '.join(map(repr, header))}."
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _text(path: str) -> str:

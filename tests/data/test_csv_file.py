@@ -117,9 +117,9 @@ def test_a_label_may_hold_a_line_break_inside_quotes(tmp_path: Path) -> None:
         (
             "label\na\na\n",
             "",
-            "y.csv: column 'label' has one class only ('a' in all 2 rows). Labels of at least two classes are needed.",
+            "y.csv: column 'label' has one class only in all 2 rows. Labels of at least two classes are needed.",
         ),
-        ("1\n1\n", "", "y.csv has one class only ('1' in all 2 rows). Labels of at least two classes are needed."),
+        ("1\n1\n", "", "y.csv has one class only in all 2 rows. Labels of at least two classes are needed."),
         (b"label\n\xff\n", "", "y.csv is not text in UTF-8 (byte 7). Save it as CSV in UTF-8."),
         (b"label\n\x00\n", "", "y.csv is not text (it contains zero bytes). Save it as CSV in UTF-8."),
         (
@@ -163,8 +163,8 @@ def test_no_features_unless_asked_for(tmp_path: Path) -> None:
     [
         ("c", "y.csv has no feature column 'c'. Columns are 'a', 'label', 'b'."),
         ("label", "no feature column 'label'"),
-        ("*", "column 'a' has 'x' in row 2, and 1 such in all. Features must be finite numbers"),
-        ("b", "column 'b' has '' in row 3, and 1 such in all"),
+        ("*", "column 'a' has no finite number in row 2, as features must"),
+        ("b", "column 'b' has no finite number in row 3"),
     ],
 )
 def test_faulty_features_are_one_sentence(tmp_path: Path, features: str, message: str) -> None:
@@ -185,5 +185,5 @@ def test_a_column_of_names_is_not_a_column_of_labels(tmp_path: Path) -> None:
 
     message = complaint(tmp_path, "id,outcome\n" + rows, "id")
 
-    assert "has 30 different values in 30 rows (such as '0' and '1'), too many for classes" in message
+    assert "has 30 different values in 30 rows, too many for classes" in message
     assert load(tmp_path, "id,outcome\n" + rows, "outcome").n_classes == 2

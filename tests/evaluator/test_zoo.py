@@ -137,13 +137,23 @@ def test_every_way_to_go_wrong_while_a_plugin_is_loaded(
     zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path
 ) -> None:
     assert len(zoo.EVERYTHING) + 3 * len(zoo.LOADING) >= 120
-    site = zoo.install(install_fake, (("run", "patches"),), zoo.LOADING)
+    site = zoo.install(install_fake, (("run", "patches"),), zoo.LOADING, kinds=("import", "hook"))
 
     check(*cells_of(tmp_path, site, [("run", "patches")], timeout=10, seconds=850, status=0), zoo, (), zoo.LOADING)
 
-    listed = labelinf(tmp_path, site, "theorems", seconds=120)
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_hook_that_is_asked_late_costs_what_it_would_have_said(
+    zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path
+) -> None:
+    loading = [way for way in zoo.LOADING if way != "hangs"]  # which is given two minutes
+    site = zoo.install(install_fake, (), loading, kinds=("late",))
+
+    listed = labelinf(tmp_path, site, "theorems", seconds=250)
+
     assert listed.returncode == 0
     assert "S16" in listed.stdout
     assert "bad-late-os-exit 1.0: labelinf_statements it ended its process with exit code 3" in listed.stderr
-    for way in zoo.LOADING:
+    for way in loading:
         assert f"bad-late-{way} 1.0: labelinf_statements" in listed.stderr

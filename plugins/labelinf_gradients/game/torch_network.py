@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.specs.own_code import own_function
 from labelinf_gradients.game.networks import Layer
 
@@ -61,7 +62,7 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
             made = make(n_inputs, n_classes)
         # The user's code may raise anything at all.
         except Exception as error:
-            raise InputError(f"network {target!r} cannot be made: {type(error).__name__}: {error}.") from error
+            raise InputError(f"network {target!r} cannot be made: {unquoted(error)}.") from error
     if not isinstance(made, torch.nn.Module):
         raise InputError(f"network {target!r} returned {type(made).__name__}, expected a torch.nn.Module.")
     network = TorchNetwork.wrap(made, target=target, n_inputs=n_inputs, precision=precision)
@@ -193,7 +194,7 @@ def _last_linear(module: Any, probes: Any, target: str) -> str:
     # The user's code may raise anything at all.
     except Exception as error:
         shape = tuple(probes.shape)
-        raise InputError(f"network {target!r} does not run on {shape}: {type(error).__name__}: {error}.") from error
+        raise InputError(f"network {target!r} does not run on {shape}: {unquoted(error)}.") from error
     finally:
         for handle in handles:
             handle.remove()

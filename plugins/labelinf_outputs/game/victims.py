@@ -58,12 +58,14 @@ class Victim:
         smooth = task.recipe.label_smoothing
         targets = (1 - smooth) * task.targets + smooth / task.n_classes
         try:
-            _fit(model, task.features, targets)
-        except InputError as error:
-            raise InputError(f"victim {self.target!r} {error}") from error
+            given = _given(model, task.features, targets)
+            if given is not None:
+                model.fit(*given[0], **given[1])
         # Somebody's model may raise anything at all, and what it says may hold the labels it is handed.
         except Exception as error:
             raise InputError(f"victim {self.target!r} raised {type(error).__name__} in fit.") from error
+        if given is None:
+            raise InputError(f"victim {self.target!r} takes hard labels only, and a defence gives it soft ones.")
         fitted = _Fitted(target=self.target, model=model, n_classes=task.n_classes)
         return Trained(model=fitted, targets=task.targets)
 
@@ -110,16 +112,16 @@ class _Fitted(Predictor):
         return whole
 
 
-def _fit(model: Any, features: Floats, targets: Floats) -> None:
+def _given(model: Any, features: Floats, targets: Floats) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Return what a model is fitted to; None when it cannot be fitted to such targets."""
     if getattr(model, "soft_targets", False):
-        model.fit(features, targets)
-    elif np.array_equal(targets, targets.astype(bool)):
-        model.fit(features, targets.argmax(axis=1))
-    elif "sample_weight" in (_parameters(model.fit) or ()):
+        return (features, targets), {}
+    if np.array_equal(targets, targets.astype(bool)):
+        return (features, targets.argmax(axis=1)), {}
+    if "sample_weight" in (_parameters(model.fit) or ()):
         rows, classes = np.nonzero(targets > 0)
-        model.fit(features[rows], classes, sample_weight=targets[rows, classes])
-    else:
-        raise InputError("takes hard labels only, and a defence gives it soft ones.")
+        return (features[rows], classes), {"sample_weight": targets[rows, classes]}
+    return None
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str] | None:

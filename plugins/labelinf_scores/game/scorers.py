@@ -186,7 +186,7 @@ class ImportedScorer:
             raise InputError(f"scorer {self.target!r} raised {type(error).__name__}.") from error
         try:
             value = float(answer)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # whatever was answered converts itself
             raise InputError(
                 f"scorer {self.target!r} returned {type(answer).__name__}, expected one number."
             ) from error
