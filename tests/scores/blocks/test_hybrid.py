@@ -210,6 +210,15 @@ def test_a_budget_that_ends_early_leaves_the_majority_guess() -> None:
     assert not promise_of(channel.threat(setting)).certified
 
 
+@pytest.mark.slow
+def test_the_widest_weight_is_shared_where_only_float64_stands_between() -> None:
+    """25 000 labels: powers of two stop at 44 a query; 32 queries that share the widest weight are proved for more."""
+    channel, setting = game(made(25_000))
+    group = next(next(ATTACK.planners(channel.threat(setting))).groups())
+    assert all(query.reading.is_certain for query in group.queries)
+    assert group.stop / len(group.queries) > 46
+
+
 def test_scores_too_coarse_for_one_label_are_refused() -> None:
     channel, setting = game(made(2201), Round(decimals=1))
     assert "not one label" in ATTACK.refusal(channel.threat(setting))
