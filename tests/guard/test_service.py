@@ -50,8 +50,8 @@ def twins(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 def conversation(folder: Path) -> list[Any]:
     """Everything that clients of both ports are sent: status, headers, bytes, and the time of the board."""
-    testing = pytest.importorskip("starlette.testclient")
     pytest.importorskip("httpx")
+    testing = pytest.importorskip("starlette.testclient")
     from labelinf_guard.service import host_app, public_app
 
     clock = StepClock()
@@ -145,6 +145,7 @@ def test_planted_leaks_of_the_service_are_caught(
 
 def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes wrong inside is one constant sentence, and the next submission is answered."""
+    pytest.importorskip("httpx")
     testing = pytest.importorskip("starlette.testclient")
     from labelinf_guard.service import public_app
 
