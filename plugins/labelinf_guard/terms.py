@@ -22,6 +22,8 @@ from labelinf_guard.scoring import Own
 
 __all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "sizes_of", "terms_of"]
 
+_MOST_ANSWERS = 5_000_000
+
 
 @attrs.frozen(kw_only=True)
 class Sizes:
@@ -78,8 +80,18 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
 
 
 def scale_of(policy: Policy, metric: Metric) -> Scale:
-    """Return the answers a board can give."""
-    return Scale(low=metric.low, high=metric.high, decimals=policy.release.decimals)
+    """Return the answers a board can give.
+
+    Raises:
+        InputError: They are too many for one to be predicted in time.
+    """
+    scale = Scale(low=metric.low, high=metric.high, decimals=policy.release.decimals)
+    if scale.answers > _MOST_ANSWERS:
+        raise InputError(
+            f"scores of this range and [release] decimals = {policy.release.decimals} can take {scale.answers} values; "
+            f"a board predicts {_MOST_ANSWERS} at most. Take fewer decimals, or a smaller range of low and high."
+        )
+    return scale
 
 
 def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> Noise | None:

@@ -518,6 +518,13 @@ def test_what_no_release_could_keep_is_refused_at_the_beginning(
         Board.init(write_board(tmp_path, text, metric=f'metric = "{metric}"'), clock=StepClock())
 
 
+def test_more_answers_than_can_be_predicted_are_refused_at_the_beginning(tmp_path: Path, labels: np.ndarray) -> None:
+    write_labels(tmp_path, labels)
+    metric = 'ours = "ours:score"\nhigh = 1e9'
+    with pytest.raises(InputError, match="Take fewer decimals"):
+        Board.init(write_board(tmp_path, "[release]\ndecimals = 6\n", metric=metric), clock=StepClock())
+
+
 def test_five_commands_from_a_csv_to_a_final_release(
     command: Callable[..., Result], tmp_path: Path, labels: np.ndarray
 ) -> None:
