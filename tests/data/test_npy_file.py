@@ -74,7 +74,7 @@ def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
     else:
         np.savez(name, y=bombs)
 
-    with pytest.raises(InputError, match=r"is not a NumPy \.np[yz] file that can be read"):
+    with pytest.raises(InputError, match="not a NumPy file of plain numbers or strings"):
         NpyFile(path=name).load()
 
     assert not Path("unpickled-by-mistake").exists()
@@ -83,7 +83,7 @@ def test_nothing_is_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n
 def test_a_bare_pickle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "y.npy").write_bytes(pickle.dumps([0, 1]))
 
-    with pytest.raises(InputError, match=r"is not a NumPy \.np[yz] file that can be read"):
+    with pytest.raises(InputError, match="not a NumPy file of plain numbers or strings"):
         NpyFile(path=str(tmp_path / "y.npy")).load()
 
 
@@ -108,7 +108,7 @@ def test_what_is_no_vector_of_labels_is_refused(tmp_path: Path, values: np.ndarr
 def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "y.npz").write_bytes(content)
 
-    with pytest.raises(InputError, match=r"y\.npz is not a NumPy \.npz file"):
+    with pytest.raises(InputError, match=r"y\.npz is not a NumPy file"):
         NpyFile(path=str(tmp_path / "y.npz")).load()
 
 
