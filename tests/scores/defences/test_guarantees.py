@@ -343,7 +343,7 @@ class OffByN(LaplaceDp):
     """Broken: tells the right scale and draws with one that is N times too small."""
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
-        right = self._model(threat)
+        right = self.model(threat)
         return ScoreNoise(model=GridLaplace(step=FINE, scale=right.scale / threat.n_records)).start(threat, rng)
 
 
