@@ -50,7 +50,7 @@ def test_it_speaks_json() -> None:
 
     assert len(report["tables"][0]["rows"]) == 84
     assert len(report["tables"][1]["rows"]) == 15
-    assert report["findings"][0] == {"says": "entries", "value": 84}
+    assert report["remarks"][0] == {"says": "entries", "value": 84}
 
 
 def test_an_unknown_name_is_one_sentence() -> None:
