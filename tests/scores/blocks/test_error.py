@@ -107,5 +107,7 @@ def test_unbounded_noise_is_infinite_and_assumed_to_be_four_deviations() -> None
 
 def test_an_arithmetic_nobody_knows_is_an_error() -> None:
     threat = attrs.evolve(threat_of("sklearn", 5), arithmetic="posit16")
-    with pytest.raises(ValueError, match=r"arithmetic='posit16' must be one of exact, float64, float32, bfloat16, float16, fpa:PHI"):
+    with pytest.raises(
+        ValueError, match=r"arithmetic='posit16' must be one of exact, float64, float32, bfloat16, float16, fpa:PHI"
+    ):
         arithmetic_error(threat, 1.0)
