@@ -54,14 +54,14 @@ class BlockAttack(ScoreAttack):
         if unfit := mismatch(threat) or self.unfit(threat):
             return unfit
         try:
-            first = next(self.planner(threat).blocks(), None)
+            _, plan = _plan(self, threat)
         except ValueError as error:
             return str(error)
-        return "" if first else "not one label per query stands out from the error of the score"
+        return "" if plan else "not one label per query stands out from the error of the score"
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when all blocks are certified and fit the budget."""
-        plan = _plan(self, threat)
+        _, plan = _plan(self, threat)
         return promise_of(
             threat,
             (block.reading for block in plan),
@@ -77,7 +77,7 @@ class BlockAttack(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the likeliest class for the rest."""
         threat = oracle.threat
-        planner, plan = self.planner(threat), _plan(self, threat)
+        planner, plan = _plan(self, threat)
         found = np.full(threat.n_records, -1, dtype=np.intp)
         ask = _ask_adaptively if self.adaptive else _ask
         for block, labels in ask(oracle, planner, plan):
@@ -125,12 +125,16 @@ def _ask_adaptively(
         yield block, labels
 
 
-@functools.lru_cache(maxsize=8)
-def _plan(attack: BlockAttack, threat: ScoreThreat) -> tuple[Block, ...]:
-    """Lay all blocks that the budget allows, and one more to tell; the same plan serves the promise and every trial."""
+@functools.lru_cache(maxsize=32)
+def _plan(attack: BlockAttack, threat: ScoreThreat) -> tuple[BlockPlanner, tuple[Block, ...]]:
+    """Lay all blocks that the budget allows, and one more to tell; refusal, promise and every trial share the plan.
+
+    So many are remembered because a run plays trial 0 of every cell before trial 1 of any.
+    """
+    planner = attack.planner(threat)
     laid = []
-    for block in attack.planner(threat).blocks():
+    for block in planner.blocks():
         laid.append(block)
         if not threat.allows(len(laid)):
             break
-    return tuple(laid)
+    return planner, tuple(laid)

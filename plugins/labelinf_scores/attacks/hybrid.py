@@ -103,7 +103,7 @@ class Hybrid(ScoreAttack):
 _Plan = tuple[tuple[HybridPlanner, tuple[Group, ...]], ...]
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=32)
 def _plan(attack: Hybrid, threat: ScoreThreat) -> _Plan:
     """Lay all groups; the same plan serves the promise and every trial."""
     return tuple((planner, tuple(planner.groups())) for planner in attack.planners(threat))
