@@ -54,11 +54,11 @@ class LinearWeights(MetricAttack):
 
     def play(self, board: Board) -> None:
         """Ask block after block, larger ones as known records leave less to be wrong about."""
-        threat, size = board.oracle.threat, 1
+        threat, size, limit = board.oracle.threat, 1, _MOST
         while board.unknown.size:
             left = _left(board)
             middle = _middle(left)
-            residual, most = _residual(left, middle), min(_MOST, max(1, board.unknown.size - 1))
+            residual, most = _residual(left, middle), min(limit, max(1, board.unknown.size - 1))
             size = min(size, most)
             while size < most and _scale(threat, residual, size + 1) is not None:
                 size += 1
@@ -66,7 +66,7 @@ class LinearWeights(MetricAttack):
             if scale is None or not _read(board, board.unknown[:size], middle, scale):
                 if size == 1:
                     return
-                size -= 1
+                size = limit = size - 1  # a block that was not read is not asked about again
 
 
 def _left(board: Board) -> tuple[int, ...]:

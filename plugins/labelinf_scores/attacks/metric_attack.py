@@ -3,7 +3,8 @@
 An answer is turned into an interval by the metric itself (:meth:`ScoredMetric.reading`), in exact arithmetic. Records
 that are not asked about are *neutral*: they share one coefficient, so that the class totals and what is known already
 leave an interval for the records that are asked about (statement M1; that they share it is checked in every reading,
-never assumed). Labels are written down only where one labelling alone fits; the others stay undecided.
+never assumed). Labels are written down only where one labelling alone fits; the others are guessed to be what most of
+them are, as the class totals tell: an attack that reads half of the labels does better than a blind guess.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.readings import Released, Rows
 from labelinf_scores.seen_through import unreadable
@@ -99,13 +100,16 @@ class Board:
         return np.flatnonzero(self.labels != ABSTAIN)
 
     def ask(self, predictions: NDArray[np.float64], asked: NDArray[np.intp]) -> Told | None:
-        """Ask one query about the records at ``asked``; None when it was not answered.
+        """Ask one query about the records at ``asked``; None when it was refused.
 
         Raises:
+            QueriesExhaustedError: The budget is spent.
             ValueError: The answer fits no labels, or a record that is not asked about has a coefficient of its own.
         """
         try:
             answer = self.oracle.query(predictions)
+        except QueriesExhaustedError:
+            raise
         except QueryRefusedError:
             return None
         threat = self.oracle.threat
@@ -140,14 +144,16 @@ class Board:
             self.labels[left] = value
 
     def guess(self, evidence: dict[str, Any]) -> Guess:
-        """Return what is known, and what it cost."""
+        """Return what is known, the likeliest class of what is left for all others, and what it cost."""
         decided = int((self.labels != ABSTAIN).sum())
         found: dict[str, Any] = {"labels decided": decided, **evidence}
         if self.contradicted:
             found["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
         if self.oracle.spent:
             found["labels per query"] = decided / self.oracle.spent
-        return Guess(labels=self.labels.copy(), evidence=found)
+        left = np.array(self.totals.counts) - np.bincount(self.labels[self.known], minlength=len(self.totals.counts))
+        labels = np.where(self.labels == ABSTAIN, left.argmax(), self.labels)
+        return Guess(labels=labels, evidence=found)
 
 
 def released(threat: ScoreThreat) -> Released:
@@ -195,6 +201,8 @@ class MetricAttack(ScoreAttack):
             self.play(board)
         except QueriesExhaustedError:
             pass
+        except InputError:  # the board cannot be played at all, which tells nothing of what holds there
+            raise
         except ValueError:
             board.contradicted = True
         promise = self.promise(oracle.threat)

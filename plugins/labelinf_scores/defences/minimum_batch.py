@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.defences.detection import label_gaps
+from labelinf_scores.defences.placing import need_costs
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Refusing, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
@@ -39,7 +40,12 @@ class MinimumBatch(ScoreDefence):
         return _Counting(self, threat)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
-        """A query may be declined for what it looks like."""
+        """A query may be declined for what it looks like.
+
+        Raises:
+            InputError: What is scored is no mean of costs.
+        """
+        need_costs(threat, "minimum-batch")
         return (Refusing(),)
 
 

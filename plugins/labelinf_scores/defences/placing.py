@@ -5,7 +5,17 @@ from __future__ import annotations
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["need_nothing_random_nearer", "need_probabilities"]
+__all__ = ["need_costs", "need_nothing_random_nearer", "need_probabilities"]
+
+
+def need_costs(threat: ScoreThreat, name: str) -> None:
+    """Refuse a metric that is no mean over the records.
+
+    Raises:
+        InputError: A row has no cost of its own.
+    """
+    if threat.metric is not None:
+        raise InputError(f"{name} weighs what every row costs, and {type(threat.metric).__name__} has no such costs.")
 
 
 def need_probabilities(threat: ScoreThreat, name: str) -> None:
