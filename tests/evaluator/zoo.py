@@ -199,7 +199,7 @@ EVERYTHING: Members = tuple(
     (place, way)
     for place in ("run", "promise", "made", "module", "start", "load", "evaluate")
     for way in WAYS
-    if (place, way) not in {("module", "closes")}
+    if (place, way) not in {("module", "closes"), *((place, "patches") for place in ("made", "module", "load"))}
 )
 
 
