@@ -35,7 +35,7 @@ def told(result: Result) -> str:
     [
         ("", "y.csv is empty"),
         ("label\n", "has a header (label) and no rows"),
-        ("label\na\na\n", "one class only ('a'"),
+        ("label\na\na\n", "one class only in all 2 rows"),
         ("label\na\n\nb\n", "empty cell"),
         ("x,z\n1,2\n3,4\n", "y.csv has 2 columns; name the one with the labels"),
     ],

@@ -44,7 +44,8 @@ def test_it_joins_the_shipped_suite_and_the_report_has_its_columns(labelinf: Lab
     played = labelinf("matrix", "quick", *only, "--trials", "2", "--workers", "0", "--out", "run")
 
     assert played.exit_code == 0, played.stderr
-    assert played.stdout.startswith("equality channel · 60 made labels")
+    assert played.stdout.startswith("equality channel, 60 made labels: a blind guess is right on ")
+    assert "equality channel · 60 made labels" in played.stdout
     assert re.search(r"^wrong answers +0 % +\d", played.stdout, re.MULTILINE)
     assert re.search(r"pairs\s*\n.* told %", played.stdout)
     assert "labelinf advise --channel equality --labels" in played.stdout

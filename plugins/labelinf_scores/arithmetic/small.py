@@ -72,7 +72,7 @@ class SmallFloat(GmpyFormat):
                 return np.asarray(_round(as_objects(given)))
             # Queries repeat a few rows many times. Bits, not values: the two zeros differ, and no NaN equals itself.
             bits, places = np.unique(given.view(np.int64), return_inverse=True)
-            return np.asarray(_round(as_objects(bits.view(np.float64)))[places].reshape(given.shape))
+            return np.asarray(_round(as_objects(bits.view(np.float64)))[places.ravel()].reshape(given.shape))
 
     def log(self, values: Any) -> Any:
         """Natural logarithm, rounded to nearest; there are few numbers, so each is computed once."""

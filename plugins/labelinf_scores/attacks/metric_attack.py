@@ -206,7 +206,7 @@ class MetricAttack(ScoreAttack):
         except ValueError:
             board.contradicted = True
         promise = self.promise(oracle.threat)
-        sure = promise is not None and promise.certified
+        sure = promise is not None and promise.certified and not board.contradicted
         return board.guess({"recovery": "certified" if sure else "decided where one labelling fits"})
 
     def play(self, board: Board) -> None:

@@ -19,6 +19,7 @@ from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.declared import answers_as_it_says
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
+from labelinf_scores.metrics.tried import stands
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +121,12 @@ class MetricScorer:
 
     @property
     def facts(self) -> ScorerFacts:
-        """What is public about it: doubles; the error of its arithmetic is a part of the metric."""
+        """What is public about it: doubles; the error of its arithmetic is a part of the metric.
+
+        A metric that is caught saying what is not so is unknown.
+        """
+        if not stands(self.metric):
+            return _assumed(type(self.metric).__name__)
         return ScorerFacts(arithmetic="float64", clip=0.0, summation="numpy", input_format="float64")
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:

@@ -34,11 +34,11 @@ def stages_of(pipeline: str | list[str]) -> list[str]:
     return [stage for stage in written if stage != "none"]
 
 
-def test_every_defence_of_the_score_channel_is_played() -> None:
+def test_every_defence_of_the_score_room_is_played() -> None:
     listed = {
         item.descriptor.name
         for item in BUILDER.host.catalogue(Kind.DEFENCE)
-        if item.descriptor.channel == "score" and item.plugin.distribution == "labelinf"
+        if item.descriptor.channel == "score" and item.plugin.name == "scores"
     }
     played = {stage.partition("(")[0] for pipeline in TABLE["defences"] for stage in stages_of(pipeline)}
     assert listed <= played

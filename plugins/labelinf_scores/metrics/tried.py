@@ -1,0 +1,112 @@
+"""What a metric says of its own scores, tried out: attacks are certain, and ceilings low, by what it says.
+
+A metric is anybody's code. So it is played on small games: the true labels must fit what an answer is read as, a link
+must be strictly monotone, and no more values may be seen than are counted. One that fails is unknown to the game.
+
+Example:
+    >>> from labelinf_scores.metrics.readings.counts import F1
+    >>> stands(F1())
+    True
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import warnings
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.counts import ConfusionMetric
+
+__all__ = ["asked", "crooked", "miscounted", "misread", "scored", "stands"]
+
+_SIZES = (7, 30, 129)
+_SMALL = 13
+_LABELLINGS = 32  # with the same totals; enough for two values to be told from three
+
+Game = tuple[NDArray[np.intp], NDArray[np.float64], Totals]  #: labels, predictions and totals
+
+
+def stands(metric: ScoredMetric) -> bool:
+    """Whether nothing that the metric says of its scores was found to be false."""
+    try:
+        return _kept(metric)
+    except TypeError:  # it cannot be hashed
+        return _stands(metric)
+
+
+def _stands(metric: ScoredMetric) -> bool:
+    try:
+        crossed = isinstance(metric, ConfusionMetric) and crooked(metric)
+        return not (crossed or misread(metric) or miscounted(metric))
+    except Exception:  # a stranger's code: what cannot be computed is not known
+        return False
+
+
+_kept = functools.lru_cache(maxsize=64)(_stands)
+
+
+def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:
+    """Yield small games of the rows that the metric takes."""
+    classes = 2 if metric.two_classes else 4
+    for n_records in _SIZES:
+        labels = np.concatenate([np.arange(classes), rng.integers(0, classes, n_records - classes)]).astype(np.intp)
+        totals = Totals(counts=tuple(np.bincount(labels, minlength=classes).tolist()))
+        for _ in range(3):
+            coarse = rng.integers(1, 8, n_records) / 8
+            predictions = np.where(rng.random(n_records) < 0.5, 0.0, 1.0) if metric.rows is Rows.COUNTS else coarse
+            yield labels, predictions, totals
+
+
+def scored(metric: ScoredMetric, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+    """Return the metric's score, its warnings silenced."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return float(metric.score(labels.copy(), predictions.copy()))
+
+
+def misread(metric: ScoredMetric) -> str:
+    """Say where the true labels do not fit what an answer is read as; empty where they always do."""
+    for labels, predictions, totals in asked(metric, np.random.default_rng(3)):
+        score = scored(metric, labels, predictions)
+        for decimals in (None, 4, 2):
+            printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
+            if not metric.reading(predictions, printed, totals, Released(decimals=decimals)).holds(labels):
+                where = "in full" if decimals is None else f"with {decimals} decimals"
+                return f"the true labels do not fit a score printed {where}"
+    return ""
+
+
+def miscounted(metric: ScoredMetric) -> str:
+    """Say where one query's answers took more values than the metric counts; empty where they never did."""
+    rng = np.random.default_rng(5)
+    for labels, predictions, totals in itertools.islice(asked(metric, rng), 0, 4, 3):
+        said = metric.values(totals)
+        if said < _LABELLINGS:
+            found = {scored(metric, rng.permutation(labels), predictions) for _ in range(_LABELLINGS)}
+            if len(found) > said:
+                return f"{len(labels)} records gave {len(found)} values of a score that is said to take {said:g}"
+    return ""
+
+
+def crooked(metric: ConfusionMetric) -> str:
+    """Say where a link is not strictly monotone, or its extreme steps not where it says; empty where all is so."""
+    for positive in range(1, _SMALL):
+        totals = Totals.binary(n_records=_SMALL, n_positive=positive)
+        for s in range(1, _SMALL):
+            counts = range(max(0, s - totals.n_negative), min(s, positive) + 1)
+            values = [metric.link(a, s, totals) for a in counts]
+            steps = [b - a for a, b in itertools.pairwise(values)]
+            where = f"{s} of {_SMALL} predicted positive, {positive} are"
+            if not (min(steps) > 0 or max(steps) < 0):
+                return f"its link is not strictly monotone: {where}"
+            last = sorted((abs(steps[0]), abs(steps[-1])))
+            apart = max(last[0] - min(map(abs, steps)), max(map(abs, steps)) - last[1])
+            if metric.steps_at_ends and apart > Fraction(1, 2**60):
+                return f"its extreme steps are not at its ends: {where}"
+    return ""
