@@ -79,7 +79,7 @@ class Target:
         if not 0 < gain < 1 - blind:
             raise InputError(
                 f"--gain {text}: expected points over the best blind guess ({blind:.1%}), above 0 and below "
-                f"{100 * (1 - blind):.1f}, such as 5%."
+                f"{100 * (1 - blind):.1f}, such as {min(5.0, 50 * (1 - blind)):.2g}%."
             )
         return cls(accuracy=blind + gain, blind=blind)
 

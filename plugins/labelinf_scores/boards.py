@@ -1,4 +1,4 @@
-"""``labelinf metrics``: what a board that publishes a metric gives away with every answer, and what stops it."""
+"""``labelinf metrics``: what a board that publishes a metric gives away with every answer, and through which noise."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Row:
 
     @property
     def stops(self) -> str:
-        """What stops it, in words."""
+        """Which noise a reading of every label survives, in words; fewer labels come out through more."""
         if math.isinf(self.survives):
-            return "no noise: clip predictions and round"
+            return "any noise, while predictions may be anything"
         if math.isinf(self.enough):
             return "unknown"
-        return f"worst-case noise of {self.enough:.2g}; below {self.survives:.2g} none"
+        return f"below {self.survives:.2g}; never from {self.enough:.2g}"
 
 
 @click.command(epilog="Labels a query are those of a plan, not of a game; rounding by itself stops none.")
@@ -79,7 +79,7 @@ def metrics(
             document["survives"] = document["survives"] if math.isfinite(document["survives"]) else None
         click.echo(json.dumps(documents, indent=1))
         return
-    click.echo(f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} what stops it")
+    click.echo(f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} all labels through noise")
     for row in found:
         shown = "full" if row.decimals is None else str(row.decimals)
         rate = f"{row.labels_per_query:.2f}" if row.labels_per_query else "-"

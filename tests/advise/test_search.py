@@ -293,6 +293,11 @@ def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: f
     assert "over the best blind guess (70.5%)" in str(target)
 
 
+def test_the_example_of_a_gain_is_one_that_can_be_had() -> None:
+    with pytest.raises(InputError, match=r"above 0 and below 1\.7, such as 0\.85%"):
+        Target.gaining("5%", 0.983)
+
+
 def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:
     shares = ["advise", "--records", "40", "--shares", ".7,.3", "--only", "decimals", "--certificates-only"]
 
