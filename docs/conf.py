@@ -24,5 +24,5 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # Every reference to something of ours is checked. What others define has no inventory here: nothing is fetched to build.
 _OTHERS = r"(np|numpy|scipy|collections|contextlib|fractions|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
-_ALIASES = r"(.*\.)?(NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|T|F)"
+_ALIASES = r"(.*\.)?(NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|A|T|F)"
 nitpick_ignore_regex = [("py:.*", _OTHERS), ("py:.*", _ALIASES)]

@@ -175,7 +175,7 @@ class Loss:
 
 
 class Metric:
-    """What a leaderboard scores. Refined by :class:`labelinf_scores.metrics.readings.ScoredMetric`."""
+    """What a leaderboard scores. Refined by :class:`labelinf_scores.metrics.readings.base.ScoredMetric`."""
 
 
 Weights = tuple[tuple[int, ...], ...]  #: row k: how many of the 2**64 words lead from label k to each answer

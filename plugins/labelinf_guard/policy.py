@@ -57,7 +57,18 @@ from cattrs.errors import ClassValidationError
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs.faults import faults, strict_converter
 
-__all__ = ["Policy", "exact", "read_policy"]
+__all__ = [
+    "BoardPart",
+    "BudgetPart",
+    "FinalPart",
+    "LimitsPart",
+    "Policy",
+    "PublicPart",
+    "ReleasePart",
+    "TargetPart",
+    "exact",
+    "read_policy",
+]
 
 _ge, _gt, _le = attrs.validators.ge, attrs.validators.gt, attrs.validators.le
 

@@ -72,6 +72,7 @@ class KeyedWords:
         message: What the words belong to.
 
     Example:
+        >>> from labelinf_privacy.words import KeyedWords
         >>> bool((KeyedWords(b"k" * 32, b"m").words(3) == KeyedWords(b"k" * 32, b"m").words(3)).all())
         True
     """

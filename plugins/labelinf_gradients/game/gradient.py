@@ -241,8 +241,8 @@ class ActiveDefence:
 class GradientDefence(Defence, ActiveDefence):
     """A defence of the gradient channel. Says in ``effects`` what it does (:mod:`labelinf_gradients.game.effects`).
 
-    Orders that the client obeys are effects alone; who changes numbers overrides :meth:`examples` or
-    :meth:`release` as well. The run itself watches lengths: who makes a clipped gradient longer, and does not say so,
+    Orders that the client obeys are effects alone; who changes numbers overrides ``examples`` or
+    ``release`` as well. The run itself watches lengths: who makes a clipped gradient longer, and does not say so,
     has failed.
     """
 

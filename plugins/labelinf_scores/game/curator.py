@@ -41,7 +41,7 @@ class ActiveDefence:
 
 
 class ScoreDefence(Defence, ActiveDefence):
-    """A defence of the score channel: overrides :meth:`answer`, and says in :meth:`does` what it does.
+    """A defence of the score channel: overrides ``answer``, and says in :meth:`does` what it does.
 
     Who says nothing is taken at the worst: behind it attacks still play, and nothing is promised or certified.
     """
