@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from labelinf_core.cli import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tutorial", "defences", "log", "outputs")))
+PAGES = ("README.md", *(f"docs/{name}.md" for name in ("tutorial", "defences", "guard", "log", "metrics", "outputs")))
 CHEAP = ("attack", "bounds", "theorems", "plugins", "plant")
 
 
