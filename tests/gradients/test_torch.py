@@ -357,7 +357,7 @@ def test_matching_says_what_it_lacks() -> None:
     [
         ("not_linear_at_the_end", "does not end in its linear layer '0'; its logits must"),
         ("without_linear", "has no linear layer; its last layer must be one"),
-        ("missing", "cannot be made: AttributeError"),
+        ("missing", "cannot be imported: it raised AttributeError"),
         ("digits_title", "returned str, expected a torch.nn.Module"),
         ("frozen", "is frozen: there is no gradient to attack"),
         ("one_output_short", "has 9 outputs for 10 classes"),
