@@ -136,8 +136,9 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
     status = int(Exit.INCOMPLETE)
     try:
         status = command()
-    except BaseException:  # our own fault: nothing of anybody else's passes the command
-        traceback.print_exc()
+    except BaseException as error:  # our own fault: nothing of anybody else's passes the command
+        traceback.print_tb(error.__traceback__)
+        print(f"{type(error).__name__}, whose text is left out: it could hold labels.", file=sys.stderr)
     finally:
         with contextlib.suppress(Exception):
             sys.stderr.flush()

@@ -64,3 +64,16 @@ def test_the_command_line_tells_it_in_one_sentence() -> None:
         2,
         "labelinf: LABELINF_MEMORY='lots' must be a number of gigabytes, at least 0.25.\n",
     )
+
+
+def test_a_fault_of_our_own_is_shown_without_its_text() -> None:
+    """The text of an exception may quote a label; where it was raised cannot."""
+    code = "from labelinf_core.cli.supervisor import supervised\ndef command(): raise KeyError('SECRET'[:6].lower())\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}raise SystemExit(supervised(command))"], capture_output=True, text=True
+    )
+
+    assert done.returncode == 4
+    assert "in command" in done.stderr
+    assert "KeyError, whose text is left out" in done.stderr
+    assert "secret" not in done.stderr
