@@ -14,6 +14,9 @@ import hmac
 import io
 import math
 import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -115,18 +118,18 @@ class Board:
         """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
         state, source = State.of(path), words or SystemWords()
         labels = read_labels(path, policy.board)
-        if state.ledger.exists():
-            raise InputError(f"{state.ledger} exists. A board is begun once; labelinf guard status shows it.")
+        if state.directory.exists():
+            raise InputError(f"{state.directory} exists. A board is begun once; labelinf guard status shows it.")
         public = draw_split(labels.groups, policy.public.share, source)
         metric = metric_of(policy, path.parent)
         certificate_of(policy, metric, sizes_of(labels, public))
         rules = _rules(policy, metric, sizes_of(labels, public))
-        state.directory.mkdir(mode=0o700, exist_ok=True)
-        key = new_key(state.key)
-        packed = io.BytesIO()
-        np.savez(packed, public=public, ids=_digest(labels.ids))
-        write_private(state.split, packed.getvalue())
-        Ledger.create(state.ledger, state.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
+        with _whole(state) as fresh:
+            key = new_key(fresh.key)
+            packed = io.BytesIO()
+            np.savez(packed, public=public, ids=_digest(labels.ids))
+            write_private(fresh.split, packed.getvalue())
+            Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
         return cls.resume(path, policy, clock=clock, words=words)
 
     @classmethod
@@ -301,6 +304,16 @@ class Board:
             symbol = self._scale.answers if released is None else self._scale.symbol(released)
             found.append({"team": team, "score": self.text(symbol), "rank": rank.get(at)})
         return found
+
+
+@contextmanager
+def _whole(state: State) -> Iterator[State]:
+    """Fill a directory aside, and put it in its place: killed at any moment, a board was begun or it was not."""
+    aside = State(directory=state.directory.with_suffix(".state-new"))
+    shutil.rmtree(aside.directory, ignore_errors=True)
+    aside.directory.mkdir(mode=0o700)
+    yield aside
+    aside.directory.rename(state.directory)
 
 
 def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:

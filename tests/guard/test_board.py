@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
@@ -110,12 +111,15 @@ def test_the_budget_closes_the_board(begin: Begin, labels: np.ndarray) -> None:
     assert board.ledger.book.spent <= 100 * 1024
 
 
-def test_what_cannot_be_scored_is_one_more_answer(begin: Begin, labels: np.ndarray, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seconds", "kinds"), [(60, (0, 1, 2, 4)), (1, (3,))])
+def test_what_cannot_be_scored_is_one_more_answer(
+    begin: Begin, labels: np.ndarray, tmp_path: Path, seconds: int, kinds: tuple[int, ...]
+) -> None:
     (tmp_path / "ours.py").write_text(
         "import os, sys, time\n"
         "def score(labels, rows):\n"
         "    print('label', labels[0], file=sys.stderr); print(labels); os.write(1, b'0.5')\n"
-        "    kind = int(rows[0, 1] * 4 + .5)\n"
+        "    kind = round(4 * rows[1, 1])\n"
         "    if kind == 1: raise ValueError(labels)\n"
         "    if kind == 2: return float('nan')\n"
         "    if kind == 3: time.sleep(60)\n"
@@ -123,14 +127,14 @@ def test_what_cannot_be_scored_is_one_more_answer(begin: Begin, labels: np.ndarr
         "    return 1 - abs(labels - rows[:, 1]).mean()\n"
     )
     board = begin(
-        "[public]\nshare = 1.0\n[budget]\nbits = 100\n[target]\ngain = 0.4\n[limits]\nseconds = 2.0\n",
+        f"[public]\nshare = 1.0\n[budget]\nbits = 100\n[target]\ngain = 0.4\n[limits]\nseconds = {seconds}\n",
         metric='ours = "ours:score"',
     )
-    rows = np.zeros((5, labels.size))
-    rows[:, 0] = np.arange(5) / 4
-    rows[:, 1] = np.arange(5) / 16
-    assert [score(board, row) for row in rows] == [f"{1 - labels.mean():.3f}", *(["could not be scored"] * 4)]
-    assert [entry.symbol for entry in board.ledger.book.entries[1:]] == [1001] * 4
+    for kind in kinds:
+        row = np.zeros(labels.size)
+        row[1] = kind / 4
+        assert score(board, row) == ("could not be scored" if kind else f"{1 - labels.mean():.3f}")
+        assert (board.ledger.book.entries[-1].symbol == 1001) == bool(kind)
 
 
 @pytest.mark.parametrize(
@@ -446,6 +450,30 @@ def test_a_board_that_proves_too_little_is_refused(tmp_path: Path, labels: np.nd
         clock=StepClock(),
     )
     assert "Gain. Void" in " ".join(board.certificate().sentences())
+
+
+@pytest.mark.parametrize(
+    "stage",
+    ["labelinf_guard.board.new_key", "labelinf_guard.board.write_private", "labelinf_guard.board.Ledger._append"],
+)
+def test_a_board_whose_beginning_was_killed_was_not_begun(
+    tmp_path: Path, labels: np.ndarray, stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_labels(tmp_path, labels)
+    path = write_board(tmp_path, PLAIN)
+    with monkeypatch.context() as patch:
+        patch.setattr(stage, _killed)
+        with pytest.raises(KeyboardInterrupt):
+            Board.init(path, clock=StepClock())
+    with pytest.raises(InputError):
+        Board.open(path, clock=StepClock())
+    with closing(Board.init(path, clock=StepClock())) as board:
+        assert isinstance(board.submit("a", csv(labels)), Answer)
+    assert {entry.name for entry in tmp_path.iterdir()} == {"board.toml", "labels.csv", "board.state"}
+
+
+def _killed(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_what_was_begun_cannot_be_changed(begin: Begin, tmp_path: Path) -> None:
