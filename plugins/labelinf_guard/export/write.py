@@ -29,10 +29,12 @@ __all__ = ["PLATFORMS", "Exported", "export"]
 
 _FUTURE = "from __future__ import annotations\n"
 _OURS = re.compile(r"^(?:from __future__|from labelinf_guard\.|__all__ = ).*\n", re.MULTILINE)
-_ENDS = (
-    "When the platform shows scores of the private rows, as {platform} does at the deadline, or scores a late "
-    "submission on them: from then on nothing is proved. Nothing is proved at all if these labels are scored elsewhere."
+_SHOWN = (
+    "When {title} shows scores of the private rows, as it does at the deadline, or scores a late submission on them: "
+    "from then on nothing is proved."
 )
+_UNSCORED = "When you let anything score the private rows, such as a later phase: this file never does."
+_ELSEWHERE = "Nothing is proved at all if these labels are scored elsewhere."
 
 
 @attrs.frozen(kw_only=True)
@@ -43,19 +45,25 @@ class Platform:
         title: Its name.
         file: What the scorer is called there.
         parts: Modules of which it is made.
+        ends: When what is proved there ends.
     """
 
     title: str
     file: str
     parts: tuple[str, ...]
+    ends: str
 
 
 PLATFORMS = {
-    "kaggle": Platform(title="Kaggle", file="metric.py", parts=("stateless", "kaggle")),
-    "huggingface": Platform(title="Hugging Face", file="metric.py", parts=("stateless", "tables", "huggingface")),
-    "codabench": Platform(title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench")),
+    "kaggle": Platform(title="Kaggle", file="metric.py", parts=("stateless", "kaggle"), ends=_SHOWN),
+    "huggingface": Platform(
+        title="Hugging Face", file="metric.py", parts=("stateless", "tables", "huggingface"), ends=_SHOWN
+    ),
+    "codabench": Platform(
+        title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench"), ends=_UNSCORED
+    ),
     "grand-challenge": Platform(
-        title="grand-challenge", file="evaluate.py", parts=("stateless", "tables", "grandchallenge")
+        title="grand-challenge", file="evaluate.py", parts=("stateless", "tables", "grandchallenge"), ends=_UNSCORED
     ),
 }  #: by the name on the command line
 
@@ -99,7 +107,7 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
         raise InputError(f"{there[0]} exists. A split is drawn once; export into another folder.")
     labels = read_labels(board, policy.board)
     public = draw_split(labels.groups, policy.public.share, words or SystemWords())
-    certificate = _certificate(policy, metric_of(policy, board.parent), labels, public, where.title)
+    certificate = _certificate(policy, metric_of(policy, board.parent), labels, public, where)
     said = [*certificate.sentences(), *_told(where.title)]
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, public).encode())
@@ -119,11 +127,13 @@ def _stateless(policy: Policy) -> None:
         )
 
 
-def _certificate(policy: Policy, metric: Metric, labels: Labels, public: NDArray[np.bool_], title: str) -> Certificate:
+def _certificate(
+    policy: Policy, metric: Metric, labels: Labels, public: NDArray[np.bool_], where: Platform
+) -> Certificate:
     """Return what the split proves, of any number of answers; refuse what proves too little."""
     sizes = sizes_of(labels, public)
     terms = terms_of(attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0)), metric, sizes, float("inf"))
-    found = certify(attrs.evolve(terms, ends=_ENDS.format(platform=title)))
+    found = certify(attrs.evolve(terms, ends=f"{where.ends.format(title=where.title)} {_ELSEWHERE}"))
     if (found.void or found.now > policy.target.gain + 1e-9) and not policy.target.accept_void:
         raise InputError(
             f"without a ledger this board proves {100 * found.now:.1f} points over a perfect model, the target is "
