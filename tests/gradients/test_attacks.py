@@ -187,7 +187,7 @@ def test_under_noise_what_is_known_decides() -> None:
         ({"effects": (Added(std=0.1),), "auxiliary": 50}, OwnSamples),
         ({"effects": (Added(std=0.1),)}, MatchedFilter),
         ({"effects": (Rounded(),), "auxiliary": 50}, MatchedFilter),
-        ({"effects": (Clipped(norm=1.0),)}, MatchedFilter),
+        ({"effects": (Clipped(norm=1.0),)}, ExactSolver),
         ({"effects": (Unknown(stage="mine"),), "auxiliary": 50}, MatchedFilter),
         ({"effects": (Added(std=0.1), SMOOTHED)}, Likelihood),
     ],

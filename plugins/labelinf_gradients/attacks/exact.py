@@ -12,6 +12,7 @@ from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat
 from labelinf_gradients.recovery.patterns import BY_FAMILY
 from labelinf_gradients.recovery.solver import recover
+from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["ExactSolver"]
 
@@ -19,6 +20,8 @@ __all__ = ["ExactSolver"]
 @attrs.frozen(kw_only=True)
 class ExactSolver(GradientAttack):
     """Enumerates every scale that solves a sample's gradient (labelinf theory, the exact solver).
+
+    Of a clipped gradient the factor is one more unknown; hard labels need three classes then, others four.
 
     Attributes:
         family: ``known`` (what the threat model says), ``auto``, ``one-hot``, ``smoothing``, ``mixup`` or
@@ -31,11 +34,12 @@ class ExactSolver(GradientAttack):
     )
 
     def lacks(self, threat: GradientThreat) -> str:
-        """It solves unaltered gradients of single samples, of families that leave something to recover."""
-        pattern = BY_FAMILY[threat.family]
-        if threat.batch == 1 and threat.clean and threat.n_classes <= pattern.continuum_classes:
+        """It solves gradients of single samples, whole or scaled, of families that leave something to recover."""
+        pattern, facts = BY_FAMILY[threat.family], threat.facts
+        few = threat.n_classes <= pattern.continuum_classes(scaled=not facts.clean)
+        if threat.batch == 1 and facts.proportional and few:
             return f"{threat.n_classes} classes leave a continuum of {pattern.name} labels"
-        return one_sample_each(threat) or ("" if threat.clean else "needs unaltered gradients")
+        return one_sample_each(threat) or ("" if facts.proportional else "needs unaltered gradients")
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release; a zero gradient gets the majority class."""
@@ -46,6 +50,8 @@ class ExactSolver(GradientAttack):
             family=threat.family.value if self.family == "known" else self.family,
             bias=oracle.network.classifier.bias,
             nonnegative=oracle.nonnegative,
+            precision=FORMATS[threat.precision],
+            scaled=not threat.clean,
         )
         return GradientGuess(
             labels=np.where(found.hard < 0, threat.majority, found.hard),

@@ -42,7 +42,7 @@ class Identifiability(Bound):
 def _what_is_left(threat: GradientThreat, pattern: Pattern) -> str:
     if threat.n_classes >= pattern.least_classes:
         return f"{pattern.name} labels: one answer for generic gradients that are not saturated"
-    if threat.n_classes <= pattern.continuum_classes:
+    if threat.n_classes <= pattern.continuum_classes():
         return f"{pattern.name} labels: with {threat.n_classes} classes a continuum of answers"
     if threat.n_classes == 2:
         return "two classes: always ambiguous unless the features' sign is known"

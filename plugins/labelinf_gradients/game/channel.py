@@ -44,6 +44,7 @@ from labelinf_gradients.game.gradient import (
     pipeline,
 )
 from labelinf_gradients.game.networks import Activation
+from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["GradientChannel", "cosine", "matched"]
 
@@ -89,7 +90,8 @@ class GradientChannel(Channel):
         members: Attack samples that the network was trained on, instead of held-out ones.
         features_public: The adversary knows the samples' features and guesses labels only.
         auxiliary: Labelled samples that the adversary holds.
-        precision: ``float32`` or ``float64``.
+        precision: Format of what is released: ``float32``, ``float64``, ``float16`` or ``bfloat16``. Networks compute
+            in the first two, in float32 for the halves.
     """
 
     default_labels: ClassVar[str] = "digits"
@@ -113,7 +115,7 @@ class GradientChannel(Channel):
     members: bool = False
     features_public: bool = False
     auxiliary: int = attrs.field(default=200, validator=_not_negative)
-    precision: str = attrs.field(default="float32", validator=attrs.validators.in_(("float32", "float64")))
+    precision: str = attrs.field(default="float32", validator=attrs.validators.in_(tuple(FORMATS)))
 
     @classmethod
     def strongest(cls, threat: ThreatModel | None = None) -> tuple[str, ...]:
@@ -227,7 +229,7 @@ class GradientChannel(Channel):
             activation=self.activation,
             bias=self.bias,
             epochs=self.epochs,
-            precision=self.precision,
+            precision="float64" if self.precision == "float64" else "float32",
             seed=seed,
         )
 

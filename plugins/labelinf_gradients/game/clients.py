@@ -17,6 +17,7 @@ from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_gradients.game.effects import GradientFacts, LabelFamily
 from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Shared, Stage
 from labelinf_gradients.game.networks import Activation, Network, Perceptron
+from labelinf_gradients.recovery.tensors import rounded_to
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -214,7 +215,7 @@ class Client:
         shapes = {name: self.network.shapes[name] for name in self._shared}
         flat = [self._release(*sample) for sample in enumerate(zip(samples.inputs, samples.labels, strict=True))]
         with np.errstate(over="ignore"):
-            sent = np.array(flat, dtype=self.threat.precision)
+            sent = rounded_to(np.array(flat), self.threat.precision)
         self._require_finite(sent)
         parts = zip(shapes.items(), _layout(shapes), strict=True)
         return {name: sent[:, place].reshape(-1, *shape) for (name, shape), place in parts}

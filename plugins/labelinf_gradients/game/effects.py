@@ -112,9 +112,14 @@ class GradientFacts:
         return math.hypot(*(noise.std / (self.batch if noise.of_sum else 1) for noise in self.noises))
 
     @property
+    def proportional(self) -> bool:
+        """Whether a release of one sample is its gradient, up to rounding, times a positive factor that clips."""
+        return not self.noises and not self.altered and self.steps == 1
+
+    @property
     def clean(self) -> bool:
         """Whether a release is exactly the gradient of its batch, up to rounding."""
-        return not self.noises and not self.altered and self.steps == 1 and math.isinf(self.clip)
+        return self.proportional and math.isinf(self.clip)
 
     @property
     def label_epsilon(self) -> float:

@@ -67,7 +67,7 @@ class GradientThreat(ThreatModel):
         has_bias: Whether the last layer has a bias; its value is public with the network.
         features_public: Whether the adversary knows the inputs of the samples and guesses labels only.
         auxiliary: Labelled samples of the same kind that the adversary holds.
-        precision: Number format of the gradients, ``"float32"`` or ``"float64"``.
+        precision: Number format of the gradients: ``"float32"``, ``"float64"``, ``"float16"`` or ``"bfloat16"``.
         effects: What the client does and what its defences do, from the client outward.
         facts: What is known behind all of them; the attributes that follow are read from it.
         bias_shared: Whether gradients of biases are released.

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["SAME_LABEL", "Answers", "distinct"]
+__all__ = ["Answers", "distinct", "listing", "widened"]
 
-SAME_LABEL = 1e-3  #: L1 distance up to which two labels are one
-_FIELDS = ("labels", "scales", "residual", "rival", "error", "lightest", "heaviest", "status", "families", "complete")
+_FIELDS = (
+    *("labels", "scales", "factors", "residual", "rival", "error", "lightest", "heaviest", "status", "families"),
+    "complete",
+)
 _DEFINITE = frozenset({RecoveryStatus.UNIQUE, RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
 _SAME_SCALE = 1e-3  # relative
 
@@ -26,11 +28,13 @@ _SAME_SCALE = 1e-3  # relative
 class Answers:
     """One answer per gradient; filled family by family.
 
-    The attributes are those of :class:`labelinf_gradients.recovery.results.Recovery`.
+    The attributes are those of :class:`labelinf_gradients.recovery.results.Recovery`; a candidate is a scale and a
+    factor, shape ``(n, m, 2)``.
     """
 
     labels: NDArray[np.float64]
     scales: NDArray[np.float64]
+    factors: NDArray[np.float64]
     residual: NDArray[np.float64]
     rival: NDArray[np.float64]
     error: NDArray[np.float64]
@@ -47,6 +51,7 @@ class Answers:
         return cls(
             labels=np.full((n, n_classes), np.nan),
             scales=np.full(n, np.nan),
+            factors=np.ones(n),
             residual=np.full(n, np.inf),
             rival=np.full(n, np.inf),
             error=np.full(n, np.inf),
@@ -55,7 +60,7 @@ class Answers:
             status=np.full(n, RecoveryStatus.NO_INFORMATION, dtype=object),
             families=np.full(n, None, dtype=object),
             complete=np.ones(n, dtype=bool),
-            candidates=np.full((n, 1), np.nan),
+            candidates=np.full((n, 1, 2), np.nan),
         )
 
     def of(self, rows: NDArray[np.intp]) -> Answers:
@@ -74,7 +79,7 @@ class Answers:
         label, whatever the family, so that the candidates of both are listed together, those of the better one first.
         """
         before = self.of(rows)
-        differs = ~(np.abs(before.labels - other.labels).sum(axis=1) <= SAME_LABEL)
+        differs = ~(np.abs(before.labels - other.labels).sum(axis=1) <= precision.same)
         for one, two in ((before, other), (other, before)):
             one.rival[differs] = np.minimum(one.rival, two.residual)[differs]
             unsure = differs & precision.comparable(one.rival, one.residual)
@@ -85,25 +90,51 @@ class Answers:
         better |= before.status == RecoveryStatus.NO_INFORMATION
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
-        self._list(rows, np.where(better[:, None], *_both(before.candidates, other.candidates)))
+        self._list(rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)))
 
-    def _list(self, rows: NDArray[np.intp], scales: NDArray[np.float64]) -> None:
-        """Set the candidates of ``rows`` to ``scales``, shape ``(len(rows), m)``, each once, NaN beyond the last."""
-        listed = [distinct(row[np.isfinite(row)].tolist()) for row in scales]
-        width = max([self.candidates.shape[1], *map(len, listed)])
-        self.candidates = np.pad(
-            self.candidates, ((0, 0), (0, width - self.candidates.shape[1])), constant_values=np.nan
-        )
-        self.candidates[rows] = [row + [np.nan] * (width - len(row)) for row in listed]
+    def doubt(self, *, scaled: bool) -> None:
+        """Take back what is said while labels of a family that was left out explain every gradient: too few classes.
+
+        The list of labels is never whole then. An answer stands where its own family leaves an equation to spare, which
+        a label of another family would solve by chance only.
+
+        Args:
+            scaled: The gradients are known up to a factor only.
+        """
+        self.complete[:] = False
+        n_classes = self.labels.shape[1]
+        spare = [family is not None and n_classes >= family.least_classes + scaled for family in self.families]
+        self.status[(self.status == RecoveryStatus.UNIQUE) & ~np.array(spare, dtype=bool)] = RecoveryStatus.AMBIGUOUS
+
+    def _list(self, rows: NDArray[np.intp], candidates: NDArray[np.float64]) -> None:
+        """Set the candidates of ``rows``, shape ``(len(rows), m, 2)``, each once, NaN beyond the last."""
+        known = np.isfinite(candidates[:, :, 0])
+        listed = listing([distinct(map(tuple, row[own].tolist())) for row, own in zip(candidates, known, strict=True)])
+        width = max(self.candidates.shape[1], listed.shape[1])
+        self.candidates = widened(self.candidates, width)
+        self.candidates[rows] = widened(listed, width)
 
 
-def distinct(scales: Iterable[float]) -> list[float]:
-    """Return the scales in order, those left out that are one with an earlier one."""
-    kept: list[float] = []
-    for scale in scales:
-        if all(abs(scale - other) > _SAME_SCALE * abs(other) for other in kept):
-            kept.append(scale)
+def distinct(candidates: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the candidates in order, those left out whose scale is one with an earlier one's."""
+    kept: list[tuple[float, ...]] = []
+    for one in candidates:
+        if all(abs(one[0] - other[0]) > _SAME_SCALE * abs(other[0]) for other in kept):
+            kept.append(one)
     return kept
+
+
+def listing(listed: list[list[tuple[float, ...]]]) -> NDArray[np.float64]:
+    """Return lists of candidates as one array, shape ``(n, m, 2)``, NaN beyond the last."""
+    width = max(map(len, listed), default=0)
+    nothing = (np.nan, np.nan)
+    return np.array([row + [nothing] * (width - len(row)) for row in listed]).reshape(len(listed), width, 2)
+
+
+def widened(candidates: NDArray[np.float64], width: int) -> NDArray[np.float64]:
+    """Return the same candidates, NaN beyond the last, shape ``(n, width, 2)``."""
+    missing = width - candidates.shape[1]
+    return np.pad(candidates, ((0, 0), (0, missing), (0, 0)), constant_values=np.nan)
 
 
 def _both(one: NDArray[np.float64], two: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelinf_gradients.recovery.answers import SAME_LABEL, Answers, distinct
+from labelinf_gradients.recovery.answers import Answers, distinct, listing
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -23,10 +23,17 @@ _UNIDENTIFIABLE = {
     False: RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,
     True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
 }
-_WIDEST_ERROR = 1e-3  # L1: beyond it the weight of a label is an interval, not a number
 
 
-def decide(problem: Problem, scored: Scored, pattern: Pattern, precision: Precision, *, positive: bool) -> Answers:
+def decide(
+    problem: Problem,
+    scored: Scored,
+    pattern: Pattern,
+    precision: Precision,
+    *,
+    positive: bool,
+    scaled: bool = False,
+) -> Answers:
     """Choose the best candidate of each gradient and say what its rivals and its rounding allow.
 
     Args:
@@ -35,6 +42,7 @@ def decide(problem: Problem, scored: Scored, pattern: Pattern, precision: Precis
         pattern: The family that the candidates follow.
         precision: How exactly the gradients are known.
         positive: Only scales ``t > 0`` are possible.
+        scaled: The gradients are known up to a factor only.
     """
     n = len(problem.column)
     answers = Answers.nothing(n, scored.labels.shape[1])
@@ -43,26 +51,31 @@ def decide(problem: Problem, scored: Scored, pattern: Pattern, precision: Precis
     rows, first = np.unique(scored.rows[order], return_index=True)
     best = order[first]
     answers.labels[rows] = scored.labels[best]
-    answers.scales[rows] = scored.scales[best]
+    answers.scales[rows], answers.factors[rows] = scored.scales[best], scored.factors[best]
     answers.residual[rows] = scored.residual[best]
     answers.error[rows] = scored.lever[best] * np.maximum(scored.residual[best], precision.rounding)
-    differs = np.abs(scored.labels - answers.labels[scored.rows]).sum(axis=1) > SAME_LABEL
+    differs = np.abs(scored.labels - answers.labels[scored.rows]).sum(axis=1) > precision.same
     np.minimum.at(answers.rival, scored.rows[differs], scored.residual[differs])
     answers.candidates = _distinct(scored, n, precision.tolerance)
     weight = answers.labels[rows].max(axis=1)
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
-    _set_status(problem, answers, pattern, precision, positive)
+    _set_status(problem, answers, pattern, precision, positive, scaled)
     return answers
 
 
-def _set_status(problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool) -> None:
+def _set_status(
+    problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool, scaled: bool
+) -> None:
     answers.status[:] = RecoveryStatus.UNIQUE
     answers.status[precision.comparable(answers.rival, answers.residual)] = RecoveryStatus.AMBIGUOUS
     if pattern.has_weight:
-        unsure = ~(answers.error <= _WIDEST_ERROR)
+        unsure = ~(answers.error <= precision.same)
         rows = np.flatnonzero(saturated(problem.column, pattern, precision))
-        if len(rows):
+        if scaled:  # whatever the weight, some factor goes with it
+            wide = np.flatnonzero(unsure | np.isin(np.arange(len(unsure)), rows))
+            answers.lightest[wide], answers.heaviest[wide] = 1 / problem.n_classes, 1.0
+        elif len(rows):
             settled = answers.of(rows)
             settle(problem.take(rows), pattern, settled, precision, positive=positive)
             answers.put(rows, settled)
@@ -73,12 +86,11 @@ def _set_status(problem: Problem, answers: Answers, pattern: Pattern, precision:
 
 
 def _distinct(scored: Scored, n: int, tolerance: float) -> NDArray[np.float64]:
-    """Return the accepted scales of every gradient, each once, best first, shape ``(n, m)``."""
+    """Return the accepted candidates of every gradient, each once, best first, shape ``(n, m, 2)``."""
     accepted = np.flatnonzero(scored.residual <= tolerance)
     accepted = accepted[np.lexsort((scored.residual[accepted], scored.rows[accepted]))]
-    found: list[list[float]] = [[] for _ in range(n)]
-    for row, scale in zip(scored.rows[accepted].tolist(), scored.scales[accepted].tolist(), strict=True):
-        found[row].append(scale)
-    listed = [distinct(scales) for scales in found]
-    width = max(map(len, listed), default=0)
-    return np.array([row + [np.nan] * (width - len(row)) for row in listed]).reshape(n, width)
+    found: list[list[tuple[float, ...]]] = [[] for _ in range(n)]
+    pairs = zip(scored.scales[accepted].tolist(), scored.factors[accepted].tolist(), strict=True)
+    for row, pair in zip(scored.rows[accepted].tolist(), pairs, strict=True):
+        found[row].append(pair)
+    return listing([distinct(pairs) for pairs in found])

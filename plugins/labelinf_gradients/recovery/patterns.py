@@ -34,18 +34,26 @@ class Pattern:
         """Fewest classes for which one label fits a generic gradient (labelinf theory, identifiability by counting)."""
         return self.excluded + (2 if self.zero else 3)
 
-    @property
-    def continuum_classes(self) -> int:
-        """Most classes for which *every* scale fits, so that nothing can be recovered."""
-        return self.excluded + (0 if self.zero else 1)
+    def continuum_classes(self, *, scaled: bool = False) -> int:
+        """Most classes for which *every* scale fits, so that nothing can be recovered.
+
+        Args:
+            scaled: The gradient is known up to a factor only: one more unknown.
+        """
+        return self.excluded + (0 if self.zero else 1) + scaled
 
 
 ONE_HOT = Pattern(name="one-hot", excluded=1, zero=True)
 SMOOTHING = Pattern(name="smoothing", excluded=1, zero=False)
 MIXUP = Pattern(name="mixup", excluded=2, zero=True)
-MIXUP_EQUAL = Pattern(name="mixup-equal", excluded=2, zero=False)  #: the paper's variance loss: the rest is only equal
+MIXUP_EQUAL = Pattern(name="mixup-equal", excluded=2, zero=False)  #: mixed and smoothed: the rest is only equal
 
-AUTO = (ONE_HOT, SMOOTHING, MIXUP)  #: families in the order in which they are tried when the family is not known
+AUTO = (
+    ONE_HOT,
+    SMOOTHING,
+    MIXUP,
+    MIXUP_EQUAL,
+)  #: families in the order in which they are tried when the family is not known
 BY_FAMILY = {LabelFamily.ONE_HOT: ONE_HOT, LabelFamily.SMOOTHING: SMOOTHING, LabelFamily.MIXUP: MIXUP}
 
 
@@ -57,7 +65,7 @@ def patterns_for(family: str | Pattern) -> tuple[Pattern, ...]:
     """
     if isinstance(family, Pattern):
         return (family,)
-    known = {pattern.name: (pattern,) for pattern in (*AUTO, MIXUP_EQUAL)} | {"auto": AUTO}
+    known = {pattern.name: (pattern,) for pattern in AUTO} | {"auto": AUTO}
     if family not in known:
         raise InputError(f"label family {family!r} is not known; choose one of {', '.join(known)}.")
     return known[family]

@@ -8,18 +8,17 @@ import attrs
 import numpy as np
 
 from labelinf_gradients.recovery.problem import Misfit, Problem
+from labelinf_gradients.recovery.results import FLOAT64, Precision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_gradients.recovery.patterns import Pattern
 
-__all__ = ["Scored", "polish"]
+__all__ = ["Scored", "is_label", "polish"]
 
 _STEPS = 3
 _HOPELESS = 0.03  # a candidate that leaves this share unexplained before polishing is another equation's accident
-_LEAST_ENTRY = -1e-3  # a label may be this negative from rounding,
-_SUM_ERROR = 1e-3  # and its sum this far from one; entries whose largest have cancelled do not sum to zero
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -29,6 +28,7 @@ class Scored:
     Attributes:
         rows: Which gradient each belongs to, shape ``(k,)``.
         scales: ``t``, shape ``(k,)``.
+        factors: What the gradient is multiplied by, shape ``(k,)``; ones where it is known as it is.
         residual: Unexplained share of ``a`` outside S, shape ``(k,)``; infinite where the label has negative entries or
             does not sum to one.
         labels: Pseudo labels, shape ``(k, C)``.
@@ -37,12 +37,15 @@ class Scored:
 
     rows: NDArray[np.intp]
     scales: NDArray[np.float64]
+    factors: NDArray[np.float64]
     residual: NDArray[np.float64]
     labels: NDArray[np.float64]
     lever: NDArray[np.float64]
 
 
-def polish(problem: Problem, pattern: Pattern, candidates: NDArray[np.float64]) -> Scored:
+def polish(
+    problem: Problem, pattern: Pattern, candidates: NDArray[np.float64], precision: Precision = FLOAT64
+) -> Scored:
     """Polish and score the candidates (shape ``(n, m)``, NaN where absent) of every gradient."""
     rows, slots = np.nonzero(np.isfinite(candidates) & (candidates != 0))
     scales = candidates[rows, slots]
@@ -57,15 +60,17 @@ def polish(problem: Problem, pattern: Pattern, candidates: NDArray[np.float64]) 
     return Scored(
         rows=rows,
         scales=scales,
-        residual=np.where(_is_label(misfit.labels), misfit.share, np.inf),
+        factors=np.ones_like(scales),
+        residual=np.where(is_label(misfit.labels, precision), misfit.share, np.inf),
         labels=misfit.labels,
         lever=_lever(part, scales, misfit),
     )
 
 
-def _is_label(labels: NDArray[np.float64]) -> NDArray[np.bool_]:
-    sums = np.abs(labels.sum(axis=1) - 1) <= _SUM_ERROR
-    return np.asarray(sums & (labels.min(axis=1) >= _LEAST_ENTRY))
+def is_label(labels: NDArray[np.float64], precision: Precision) -> NDArray[np.bool_]:
+    """Return which rows are labels up to rounding: no negative entries, a sum of one."""
+    sums = np.abs(labels.sum(axis=1) - 1) <= precision.slack
+    return np.asarray(sums & (labels.min(axis=1) >= -precision.slack))
 
 
 def _promising(rows: NDArray[np.intp], share: NDArray[np.float64], n: int) -> NDArray[np.bool_]:

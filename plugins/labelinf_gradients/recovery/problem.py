@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.recovery.patterns import Pattern
 
-__all__ = ["Misfit", "Problem"]
+__all__ = ["Misfit", "Problem", "outside"]
 
 _FLOOR = 1e-30  # entries below this share of the gradient are taken for zero
 _SUM = 16  # how many smallest numbers may be lost in one sum

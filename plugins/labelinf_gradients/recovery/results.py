@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_gradients.recovery.patterns import Pattern
+    from labelinf_gradients.recovery.problem import Problem
 
-__all__ = ["FLOAT32", "FLOAT64", "Precision", "Recovery", "RecoveryStatus"]
+__all__ = ["BFLOAT16", "FLOAT16", "FLOAT32", "FLOAT64", "Precision", "Recovery", "RecoveryStatus"]
 
 
 class RecoveryStatus(enum.Enum):
@@ -39,6 +40,7 @@ class RecoveryStatus(enum.Enum):
     """No label of the family explains it: it is noisy, defended, of a batch, or of another family."""
 
 
+_LEAST_SLACK = 1e-3  # entries whose largest have cancelled do not sum to zero
 _CLEARLY = 100  # a candidate that leaves this many times more unexplained than another is not its rival
 
 
@@ -62,6 +64,16 @@ class Precision:
         """
         return 16 * self.rounding
 
+    @property
+    def slack(self) -> float:
+        """How negative an entry of a label may be from rounding, and how far its sum from one."""
+        return max(_LEAST_SLACK, 4 * self.rounding)
+
+    @property
+    def same(self) -> float:
+        """L1 distance up to which two labels are one, and up to which a weight is a number and no interval."""
+        return max(_LEAST_SLACK, 16 * self.rounding)
+
     def comparable(self, other: NDArray[np.float64], best: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether the unexplained share ``other`` does not rule a candidate out beside a ``best`` one."""
         return (other <= self.tolerance) & (other <= np.maximum(self.convincing, _CLEARLY * best))
@@ -69,6 +81,8 @@ class Precision:
 
 FLOAT64 = Precision(rounding=4e-16, tolerance=1e-8)
 FLOAT32 = Precision(rounding=1.2e-7, tolerance=2e-5)
+FLOAT16 = Precision(rounding=4.9e-4, tolerance=2e-3)
+BFLOAT16 = Precision(rounding=3.9e-3, tolerance=1e-2)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -87,6 +101,10 @@ class Recovery:
         heaviest: Largest weight that it can have, shape ``(n,)``.
         families: The pattern that each label follows, shape ``(n,)``.
         candidates: All accepted scales, of every family that was tried, shape ``(n, m)``, NaN beyond the last.
+        factors: What the gradients were multiplied by, shape ``(n,)``; ones unless that was to be found.
+        candidate_factors: The same for every candidate, shape ``(n, m)``.
+        problem: What was solved.
+        scaled: Whether the gradients were taken to be known up to a factor only.
         complete: Whether the candidates are all there are, shape ``(n,)``: no family left an interval of weights.
     """
 
@@ -102,6 +120,33 @@ class Recovery:
     families: tuple[Pattern | None, ...]
     candidates: NDArray[np.float64]
     complete: NDArray[np.bool_]
+    factors: NDArray[np.float64]
+    candidate_factors: NDArray[np.float64]
+    problem: Problem = attrs.field(repr=False)
+    scaled: bool = False
+
+    def listed(self, row: int) -> NDArray[np.float64]:
+        """Return every label that explains one gradient, shape ``(k, C)``, the best first.
+
+        Args:
+            row: Which gradient.
+        """
+        scales = self.candidates[row]
+        known = np.isfinite(scales)
+        part = self.problem.take(np.full(int(known.sum()), row))
+        part = attrs.evolve(part, column=part.column / self.candidate_factors[row][known][:, None])
+        return part.labels(scales[known])
+
+    @property
+    def remark(self) -> str:
+        """What may be behind gradients that no label explains, as one sentence; empty where there is none."""
+        n, lost = len(self.status), sum(status is RecoveryStatus.UNEXPLAINED for status in self.status)
+        reasons = ["several samples behind one gradient", "noise, compression or another defence"]
+        if not self.scaled:
+            reasons.append("a factor (clipping, a rate, a loss scale: scaled=True solves for it)")
+        if self.problem.offsets is None:
+            reasons.insert(0, "a bias of the layer that was not given (bias=..., or pass the layer itself)")
+        return f"{lost} of {n} gradients are unexplained; it may be {', '.join(reasons)}." if lost else ""
 
     @property
     def hard(self) -> NDArray[np.intp]:

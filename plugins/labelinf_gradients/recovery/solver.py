@@ -24,14 +24,16 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_gradients.recovery.answers import Answers
+from labelinf_gradients.recovery.answers import Answers, widened
 from labelinf_gradients.recovery.candidates import candidate_scales
 from labelinf_gradients.recovery.decide import decide
 from labelinf_gradients.recovery.factor import factor
 from labelinf_gradients.recovery.patterns import Pattern, patterns_for
 from labelinf_gradients.recovery.polish import polish
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import FLOAT32, FLOAT64, Precision, Recovery, RecoveryStatus
+from labelinf_gradients.recovery.results import FLOAT64, Precision, Recovery, RecoveryStatus
+from labelinf_gradients.recovery.scaled import solve_scaled
+from labelinf_gradients.recovery.tensors import as_array, least_of, precision_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +42,7 @@ __all__ = ["recover", "solve"]
 
 _CHUNK = 1 << 15  # numbers per array: keeps the working set in the processor's cache
 _RANK_ONE = 1e-3
+_ENTRIES = 16  # roundings of one entry that a sum of many with random signs may show
 
 
 def recover(
@@ -50,6 +53,7 @@ def recover(
     bias: Any = None,
     nonnegative: bool = False,
     precision: Precision | None = None,
+    scaled: bool = False,
 ) -> Recovery:
     """Recover label and feature from every gradient of a last linear layer under softmax cross-entropy.
 
@@ -65,26 +69,36 @@ def recover(
         bias: The layer's known bias ``b``, shape ``(C,)``, when it has one whose gradient is not seen.
         nonnegative: The features are known to be non-negative (after ReLU, sigmoid, average pooling).
         precision: How exactly the gradients are known; taken from their type unless told.
+        scaled: Every gradient may be multiplied by a positive factor of its own that is not known: clipped, a rate or
+            a loss scale forgotten, one averaged step.
 
     Raises:
         InputError: Shapes do not fit, weights are not finite, or the family cannot be recovered from so few classes.
     """
     if hasattr(weights, "weight"):
         weights, bias = weights.weight, getattr(weights, "bias", None) if bias is None else bias
-    bias = None if bias is None else _array(bias)
-    gradients, weights = _checked(_array(gradients), _array(weights), bias)
+    bias = None if bias is None else as_array(bias)
+    if precision is None:
+        precision = precision_of(gradients)
+    least = least_of(gradients)
+    gradients, weights = _checked(as_array(gradients), as_array(weights), bias)
     broken = ~np.isfinite(gradients).all(axis=(1, 2))
     parts = factor(np.where(broken[:, None, None], 0, gradients), nonnegative=nonnegative)
-    broken |= parts.misfit > _RANK_ONE
+    broken |= parts.misfit > max(_RANK_ONE, _ENTRIES * precision.rounding)
     problem = Problem(
         column=np.where(broken[:, None], 0, parts.column),
         slopes=(parts.direction.astype(weights.dtype) @ weights.T).astype(np.float64),
         offsets=None if bias is None else np.asarray(bias, dtype=np.float64),
-        least=float(np.finfo(gradients.dtype).tiny),
+        least=least,
     )
-    if precision is None:
-        precision = FLOAT64 if gradients.dtype == np.float64 else FLOAT32
-    found = solve(problem, family=family, positive=nonnegative, precision=precision, directions=parts.direction)
+    found = solve(
+        problem,
+        family=family,
+        positive=nonnegative,
+        precision=precision,
+        directions=parts.direction,
+        scaled=scaled,
+    )
     told = zip(found.status, broken, strict=True)
     return attrs.evolve(found, status=tuple(RecoveryStatus.UNEXPLAINED if lost else status for status, lost in told))
 
@@ -96,6 +110,7 @@ def solve(
     positive: bool = False,
     precision: Precision = FLOAT64,
     directions: NDArray[np.float64] | None = None,
+    scaled: bool = False,
 ) -> Recovery:
     """Solve the scalar problem of every gradient.
 
@@ -105,20 +120,26 @@ def solve(
         positive: Only scales ``t > 0`` are possible.
         precision: How exactly ``problem`` is known.
         directions: ``v``, kept in the result so that it can return features.
+        scaled: As in :func:`recover`.
 
     Raises:
         InputError: The family cannot be recovered from so few classes.
     """
-    patterns = _recoverable(patterns_for(family), problem.n_classes)
+    asked = patterns_for(family)
+    patterns = _recoverable(asked, problem.n_classes, scaled=scaled)
     step = max(1, _CHUNK // problem.n_classes)
     pieces = [
-        _answers(problem.take(slice(start, start + step)), patterns, positive, precision)
-        for start in range(0, len(problem.column), step)
+        _answers(problem.take(slice(start, start + step)), patterns, positive, precision, scaled)
+        for start in range(0, max(1, len(problem.column)), step)
     ]
-    return _assembled(pieces, directions)
+    for piece in pieces if len(patterns) < len(asked) else ():
+        piece.doubt(scaled=scaled)
+    return _assembled(pieces, problem, directions, scaled)
 
 
-def _answers(problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision) -> Answers:
+def _answers(
+    problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision, scaled: bool
+) -> Answers:
     """Try every family, simplest first: near saturation several may explain the same gradient, which must be said."""
     answers = Answers.nothing(*problem.column.shape)
     rows = np.flatnonzero(problem.informative)
@@ -126,14 +147,20 @@ def _answers(problem: Problem, patterns: tuple[Pattern, ...], positive: bool, pr
     # Candidates can be as extreme as numbers get; what is not finite is no answer.
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         for pattern in patterns if len(rows) else ():
-            scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive))
-            answers.improve(rows, decide(part, scored, pattern, precision, positive=positive), precision)
+            if scaled:
+                scored = solve_scaled(part, pattern, precision, positive=positive)
+            else:
+                scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive), precision)
+            decided = decide(part, scored, pattern, precision, positive=positive, scaled=scaled)
+            answers.improve(rows, decided, precision)
     return answers
 
 
-def _assembled(pieces: list[Answers], directions: NDArray[np.float64] | None) -> Recovery:
+def _assembled(
+    pieces: list[Answers], problem: Problem, directions: NDArray[np.float64] | None, scaled: bool
+) -> Recovery:
     width = max(piece.candidates.shape[1] for piece in pieces)
-    wide = [np.pad(p.candidates, ((0, 0), (0, width - p.candidates.shape[1])), constant_values=np.nan) for p in pieces]
+    candidates = np.concatenate([widened(piece.candidates, width) for piece in pieces])
     return Recovery(
         labels=np.concatenate([piece.labels for piece in pieces]),
         scales=np.concatenate([piece.scales for piece in pieces]),
@@ -145,24 +172,23 @@ def _assembled(pieces: list[Answers], directions: NDArray[np.float64] | None) ->
         lightest=np.concatenate([piece.lightest for piece in pieces]),
         heaviest=np.concatenate([piece.heaviest for piece in pieces]),
         families=tuple(np.concatenate([piece.families for piece in pieces])),
-        candidates=np.concatenate(wide),
+        candidates=candidates[:, :, 0],
+        factors=np.concatenate([piece.factors for piece in pieces]),
+        candidate_factors=candidates[:, :, 1],
+        problem=problem,
+        scaled=scaled,
         complete=np.concatenate([piece.complete for piece in pieces]),
     )
 
 
-def _recoverable(patterns: tuple[Pattern, ...], n_classes: int) -> tuple[Pattern, ...]:
-    possible = tuple(pattern for pattern in patterns if n_classes > pattern.continuum_classes)
+def _recoverable(patterns: tuple[Pattern, ...], n_classes: int, *, scaled: bool) -> tuple[Pattern, ...]:
+    possible = tuple(pattern for pattern in patterns if n_classes > pattern.continuum_classes(scaled=scaled))
     if possible:
         return possible
     raise InputError(
         f"labels of the family {patterns[0].name!r} cannot be recovered from {n_classes} classes: every scale of the "
-        f"feature gives a valid label. It takes at least {patterns[0].least_classes} classes for one answer."
+        f"feature gives a valid label. It takes at least {patterns[0].least_classes + scaled} classes for one answer."
     )
-
-
-def _array(values: Any) -> NDArray[Any]:
-    """Return an array of what may be a tensor on some device."""
-    return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values)
 
 
 def _checked(

@@ -1,0 +1,57 @@
+"""Arrays, and tensors of PyTorch without importing it: what their numbers are and how exactly they are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, Precision
+
+__all__ = ["FORMATS", "as_array", "format_of", "least_of", "precision_of", "rounded_to"]
+
+FORMATS = {"float32": FLOAT32, "float64": FLOAT64, "float16": FLOAT16, "bfloat16": BFLOAT16}
+_LEAST = {"float16": 2.0**-14, "bfloat16": 2.0**-126}  # smallest numbers at full precision
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """Return an array of what may be a tensor on some device; halves become float32, which holds them exactly."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = (values.float() if format_of(values) == "bfloat16" else values).numpy()
+    array: NDArray[Any] = np.asarray(values)
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def format_of(values: Any) -> str:
+    """Return the name of the number format of an array or a tensor; ``float64`` for what is none."""
+    return str(getattr(values, "dtype", "float64")).removeprefix("torch.")
+
+
+def precision_of(values: Any) -> Precision:
+    """Return how exactly the entries of an array or a tensor are known, by its type."""
+    return FORMATS.get(format_of(values), FLOAT64)
+
+
+def least_of(values: Any) -> float:
+    """Return the smallest number that the type of an array or a tensor holds at full precision."""
+    name = format_of(values)
+    return _LEAST.get(name, float(np.finfo(np.float32 if name == "float32" else np.float64).tiny))
+
+
+def rounded_to(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return numbers rounded to the nearest that a format holds, ties to even; those of the halves as float32.
+
+    Args:
+        values: Of any format, shape ``(...)``.
+        name: One of :data:`FORMATS`.
+    """
+    if name != "bfloat16":
+        rounded = values.astype(name)
+        return rounded.astype(np.float32) if name == "float16" else rounded
+    single = np.ascontiguousarray(values, dtype=np.float32)
+    bits = single.view(np.uint32)
+    even = (bits >> np.uint32(16)) & np.uint32(1)
+    kept = ((bits + np.uint32(0x7FFF) + even) & np.uint32(0xFFFF0000)).view(np.float32)
+    return np.where(np.isfinite(single), kept, single)

@@ -1,0 +1,201 @@
+"""A factor that is not known, and half precision: one more unknown is solved for, and what is not unique is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.attacks.exact import ExactSolver
+from labelinf_gradients.defences.clipping import GradientClip
+from labelinf_gradients.game.channel import GradientChannel
+from labelinf_gradients.game.effects import LabelFamily
+from labelinf_gradients.game.networks import softmax
+from labelinf_gradients.recovery.results import RecoveryStatus
+from labelinf_gradients.recovery.scaled import affine_roots
+from labelinf_gradients.recovery.solver import recover
+from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
+
+FAMILIES = ("one-hot", "smoothing", "mixup", "mixup-equal")
+
+
+def labels_of(make_labels: Callable[..., Any], rng: np.random.Generator, n: int, n_classes: int, family: str) -> Any:
+    """Labels of a family; those mixed and smoothed follow timm's pattern."""
+    if family != "mixup-equal":
+        return make_labels(rng, n, n_classes, family)
+    factor = rng.uniform(0.02, 0.3, (n, 1))
+    return (1 - factor) * make_labels(rng, n, n_classes, "mixup") + factor / n_classes
+
+
+def gradients_of(rng: np.random.Generator, labels: Any, *, bias: Any = None, width: float = 1.0) -> Any:
+    weights = rng.uniform(-width, width, (labels.shape[1], 32)) / np.sqrt(32)
+    features = np.maximum(rng.normal(size=(len(labels), 32)), 0)
+    errors = softmax(features @ weights.T + (0 if bias is None else bias)) - labels
+    return weights, features, errors[:, :, None] * features[:, None, :]
+
+
+def certain(found: Any) -> Any:
+    return np.array([status is RecoveryStatus.UNIQUE for status in found.status])
+
+
+@pytest.mark.parametrize("with_bias", [False, True])
+@pytest.mark.parametrize("n_classes", [6, 10, 40])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_label_feature_and_factor_come_out_of_a_scaled_gradient(
+    make_labels: Callable[..., Any], family: str, n_classes: int, with_bias: bool
+) -> None:
+    rng = np.random.default_rng(n_classes)
+    labels = labels_of(make_labels, rng, 40, n_classes, family)
+    bias = rng.normal(size=n_classes) if with_bias else None
+    weights, features, gradients = gradients_of(rng, labels, bias=bias)
+    factors = np.exp(rng.uniform(-6, 6, 40))
+
+    found = recover(factors[:, None, None] * gradients, weights, family=family, bias=bias, scaled=True)
+
+    sure = certain(found)
+    assert sure.mean() > 0.9
+    assert np.abs(found.labels - labels).sum(axis=1)[sure].max() < 1e-5
+    assert found.factors[sure] == pytest.approx(factors[sure], rel=1e-5)
+    assert np.abs(found.features - features)[sure].max() < 1e-4
+    # What is not certain is listed.
+    for row in np.flatnonzero(~sure):
+        assert np.abs(found.listed(row) - labels[row]).sum(axis=1).min() < 1e-3
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_without_the_unknown_factor_a_scaled_gradient_is_unexplained(
+    make_labels: Callable[..., Any], family: str
+) -> None:
+    """The counterexample: half a gradient has no label of its family, and is not silently given another."""
+    rng = np.random.default_rng(1)
+    labels = labels_of(make_labels, rng, 30, 10, family)
+    weights, _, gradients = gradients_of(rng, labels)
+
+    found = recover(0.5 * gradients, weights, family=family, nonnegative=True)
+
+    assert set(found.status) == {RecoveryStatus.UNEXPLAINED}
+    assert "scaled=True" in found.remark
+    assert "a bias of the layer that was not given" in found.remark
+    assert not recover(gradients, weights, family=family, nonnegative=True).remark
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("n_classes", [3, 4, 5, 6, 12])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_auto_lists_the_truth_or_says_that_it_cannot(
+    make_labels: Callable[..., Any], family: str, n_classes: int, scaled: bool
+) -> None:
+    """Every family of labels, timm's mixed and smoothed ones too; too few classes leave continua, which are flagged."""
+    rng = np.random.default_rng(n_classes)
+    labels = labels_of(make_labels, rng, 40, n_classes, family)
+    weights, _, gradients = gradients_of(rng, labels, width=2.0)
+    factor = 3.7 if scaled else 1.0
+
+    found = recover(factor * gradients, weights, nonnegative=True, scaled=scaled)
+
+    right = np.abs(found.labels - labels).sum(axis=1) < 1e-3
+    assert right[certain(found)].all()
+    for row in np.flatnonzero(found.complete & ~right):
+        assert np.abs(found.listed(row) - labels[row]).sum(axis=1).min() < 1e-3
+    if n_classes == 12:
+        assert right.all()
+        assert found.complete.mean() > 0.9
+
+
+@pytest.mark.parametrize("family", ["mixup", "smoothing"])
+def test_a_saturated_head_leaves_an_interval_that_holds_the_truth(make_labels: Callable[..., Any], family: str) -> None:
+    rng = np.random.default_rng(3)
+    labels = make_labels(rng, 60, 10, family)
+    weights, _, gradients = gradients_of(rng, labels, width=2000.0)
+
+    found = recover(gradients, weights, nonnegative=True)
+
+    right = np.abs(found.labels - labels).sum(axis=1) < 1e-3
+    listed = np.array([np.abs(found.listed(row) - labels[row]).sum(axis=1).min(initial=9) < 1e-3 for row in range(60)])
+    assert right[certain(found)].all()
+    assert (listed | ~found.complete).all()
+    open_ = np.array([status.value.endswith("unidentifiable") for status in found.status])
+    heaviest = labels.max(axis=1)
+    assert ((found.lightest <= heaviest + 1e-6) & (heaviest <= found.heaviest + 1e-6))[open_].all()
+    assert (~found.complete).sum() > 5
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_all_roots_of_three_exponentials_are_found(seed: int) -> None:
+    """Signs of the sum on a fine grid count its roots; each is returned."""
+    rng = np.random.default_rng(seed)
+    lines, logs = np.sort(rng.normal(size=3)), rng.normal(size=3)
+    signs = rng.choice([-1.0, 1.0], size=3)
+    signs[rng.integers(3)] *= -1 if abs(signs.sum()) == 3 else 1
+    grid = np.linspace(-40, 40, 20001)
+    exponents = grid[:, None] * lines + logs
+    value = (signs * np.exp(exponents - exponents.max(axis=1, keepdims=True))).sum(axis=1)
+    crossed = np.flatnonzero(np.diff(np.sign(value)))
+
+    found = affine_roots(lines[None], logs[None], signs[None])[0]
+
+    for at in crossed:
+        assert np.nanmin(np.abs(found - grid[at])) < 0.01
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("family", FAMILIES[:3])
+def test_half_precision_costs_digits_and_no_labels(make_labels: Callable[..., Any], family: str, name: str) -> None:
+    rng = np.random.default_rng(0)
+    labels = make_labels(rng, 60, 10, family)
+    weights, _, gradients = gradients_of(rng, labels)
+
+    found = recover(rounded_to(gradients, name), weights, family=family, nonnegative=True, precision=FORMATS[name])
+
+    assert (found.hard == labels.argmax(axis=1))[certain(found)].all()
+    assert certain(found).mean() > 0.8
+    assert np.abs(found.labels - labels).sum(axis=1)[certain(found)].max() < 0.05
+    assert RecoveryStatus.UNEXPLAINED not in found.status
+
+
+def test_rounding_to_bfloat16_keeps_eight_bits_to_the_nearest_even() -> None:
+    values = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -3.14159, 0.0, np.inf])
+
+    assert rounded_to(values, "bfloat16").tolist() == [1.0, 1.0, 1 + 2**-6, 1 + 2**-7, -3.140625, 0.0, np.inf]
+
+
+@pytest.fixture(scope="module")
+def digits() -> LabelSet:
+    from labelinf_data.bunches import load_bunch
+
+    bunch = load_bunch("digits")
+    names = tuple("0123456789")
+    return LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
+
+
+@pytest.mark.parametrize(
+    ("settings_", "defences", "least"),
+    [
+        ({"targets": LabelFamily.ONE_HOT}, (GradientClip(norm=0.05),), 64),
+        ({"targets": LabelFamily.SMOOTHING}, (GradientClip(norm=0.05),), 55),
+        ({"targets": LabelFamily.MIXUP}, (GradientClip(norm=0.05),), 55),
+        ({"precision": "bfloat16"}, (), 64),
+        ({"precision": "float16", "targets": LabelFamily.MIXUP}, (), 60),
+    ],
+)
+def test_clipping_and_halves_do_not_protect_in_the_game(
+    digits: LabelSet, settings_: dict[str, Any], defences: tuple[Any, ...], least: int
+) -> None:
+    channel = GradientChannel(**settings_)
+    setting = Setting(data=digits, attack=ExactSolver(), defences=defences)
+
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+
+    assert outcome.n_correct >= least
+
+
+def test_too_few_classes_for_an_unknown_factor_are_refused(digits: LabelSet) -> None:
+    with pytest.raises(InputError, match=r"'smoothing' cannot be recovered from 3 classes.* at least 5 classes"):
+        recover(np.ones((1, 3, 4)), np.ones((3, 4)), family="smoothing", scaled=True)
