@@ -41,7 +41,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 def attack(attack: str, **chosen: Any) -> None:
     """Play ATTACK once against one line of defences, and show the labels it recovers.
 
-    ATTACK is a name or a call, for example 'powers-blocks(tau=0.01)'.
+    ATTACK is a name or a call, NAME(PARAMETER=VALUE); labelinf plugins lists them.
     """
     from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.play import Bench

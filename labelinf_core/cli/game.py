@@ -16,7 +16,6 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import homes
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import PluginStatus
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str
         if not (numbers_only and kind.needs_features):
             return name
     wanted = "can be played on a number of records alone; name labels with --labels" if numbers_only else "is loaded"
-    raise InputError(f"no channel {wanted}{_away(host)}.")
+    raise InputError(f"no channel {wanted}{host.left_out}.")
 
 
 def labels_spec(host: Host, labels: str, column: str = "", features: str = "") -> str | Spec:
@@ -141,13 +140,7 @@ def _reader(host: Host, suffix: str) -> str:
         found |= dict.fromkeys(kind.suffixes, source)
     if name := found.get(suffix.lower(), found.get("")):
         return name
-    raise InputError(f"no label source reads files that end in {suffix!r}{_away(host)}.")
-
-
-def _away(host: Host) -> str:
-    """Say which plugins are installed and not loaded; what is missing may be theirs."""
-    absent = [str(record) for record in host.records.values() if record.status is not PluginStatus.LOADED]
-    return f" (not loaded: {', '.join(absent)})" if absent else ""
+    raise InputError(f"no label source reads files that end in {suffix!r}{host.left_out}.")
 
 
 def _labels(builder: Builder, chosen: Mapping[str, Any], name: str, kind: type[Channel]) -> LabelSet:

@@ -32,6 +32,18 @@ class Offered(click.Group):
         brought = self._brought().get(cmd_name)
         return None if brought is None else _imported(brought)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; one that is missing may be that of a plugin which is not loaded."""
+        from labelinf_core.plugin.host import Host
+
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            error.message += Host.load().left_out
+            raise
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List every command with its line, importing none."""
         brought = self._brought()

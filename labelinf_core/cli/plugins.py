@@ -181,15 +181,12 @@ def _listing(host: Host) -> Iterator[str]:
 
 def _called(host: Host, name: str) -> list[Registered]:
     from labelinf_core.contracts.errors import UnknownNameError
+    from labelinf_core.plugin.host import suggested
 
     found = [item for item in host.catalogue() if item.descriptor.name == name]
     if not found:
-        import difflib
-
-        known = {item.descriptor.name for item in host.catalogue()}
-        near = difflib.get_close_matches(name, sorted(known), n=3)
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else "labelinf plugins lists them all."
-        raise UnknownNameError(f"no component is called {name!r}. {hint}")
+        hint = suggested(name, (item.descriptor.name for item in host.catalogue()), "labelinf plugins lists them all.")
+        raise UnknownNameError(f"no component is called {name!r}. {hint}{host.left_out}")
     return found
 
 

@@ -21,13 +21,16 @@ __all__ = ["reproduce"]
 @block_option
 def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
     """Compute a published table again. Without a NAME, list what can be."""
-    known = {item.name: item for item in load_host(blocks).reproductions()}
+    host = load_host(blocks)
+    known = {item.name: item for item in host.reproductions()}
     if name is None:
         for item in known.values():
             click.echo(f"{item.name:24} {item.summary} ({item.reference})")
         return
     if name not in known:
-        raise UnknownNameError(f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.")
+        raise UnknownNameError(
+            f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.{host.left_out}"
+        )
     found = known[name].run()
     if as_json:
         from labelinf_core.contracts.documents import json_text

@@ -50,7 +50,7 @@ def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[
         families = ", ".join(dict.fromkeys(f"{item.key[0]}…" for item in statements))
         raise UnknownNameError(
             f"no statement is called {text!r}. Keys read {families} and a number; labelinf theorems lists all "
-            f"{len(statements)}."
+            f"{len(statements)}.{host.left_out}"
         )
     return (
         tuple(item for item in best if isinstance(item, Statement)),

@@ -4,8 +4,7 @@ A component is a frozen, keyword-only attrs class. Its fields are its parameters
 wherever one makes sense and units in the docstring. Suites, the command line, ``labelinf plugins show`` and the run
 record all read them from the class.
 
-A channel refines :class:`Attack` and :class:`Defence` with what its adversary sees and what its curator does; see
-:mod:`labelinf_scores.game.curator`.
+A channel refines :class:`Attack` and :class:`Defence` with what its adversary sees and what its curator does.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class LabelSet:
         labels: Integers 0..K-1, shape ``(n_records,)``.
         class_names: The user's own name of every class, length K.
         title: What a report calls it.
-        provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or ``"made"``.
+        provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or that it is made up.
         features: Real features, shape ``(n_records, n_features)``, where there are any.
         public: Whether anybody may know these labels (made or bundled data). Unknown means private: the randomness of
             a run on private labels is keyed with a secret, and its results are published in coarse figures only.
@@ -152,7 +151,7 @@ class Outcome:
     Attributes:
         n_correct: Labels guessed correctly.
         n_records: Labels there were to guess.
-        queries: Queries spent (score channel), or releases observed.
+        queries: Queries spent, or releases observed.
         evidence: What the attack said for itself.
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
@@ -171,11 +170,11 @@ class Outcome:
 
 
 class Loss:
-    """What a curator's score adds up. Refined by :class:`labelinf_scores.metrics.additive.AdditiveLoss`."""
+    """What a curator's score adds up. Refined by the channel that plays on scores."""
 
 
 class Metric:
-    """What a leaderboard scores. Refined by :class:`labelinf_scores.metrics.readings.base.ScoredMetric`."""
+    """What a leaderboard scores. Refined by the channel that plays on scores."""
 
 
 Weights = tuple[tuple[int, ...], ...]  #: row k: how many of the 2**64 words lead from label k to each answer
@@ -260,7 +259,7 @@ class Knob:
     """One strength of a defence that can be turned, for ``labelinf advise``.
 
     Attributes:
-        title: What is turned, with its symbol and unit: ``"Gaussian noise, standard deviation s of the score"``.
+        title: What is turned, with its symbol and unit: ``"Gaussian noise, standard deviation s of an answer"``.
         template: The defence's spec with ``{}`` where the strength stands.
         weakest: A strength that hardly protects.
         strongest: A strength beyond which nobody would go; below ``weakest`` when less is stronger.

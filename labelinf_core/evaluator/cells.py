@@ -45,9 +45,9 @@ class Shown:
     """How a report names the parts of a cell: as the user wrote them, one point of every grid.
 
     Attributes:
-        attack: For example ``"powers-blocks(tau=0.01)"``.
+        attack: For example ``"my-attack(tau=0.01)"``.
         defences: From the curator outward.
-        channel: For example ``"score(loss=log-loss)"``.
+        channel: For example ``"my-channel(budget=10)"``.
         reference: The statement that the attack implements.
     """
 

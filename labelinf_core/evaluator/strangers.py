@@ -4,8 +4,8 @@ A scorer, a network, a model or a generator may be a program or a function of th
 the user has named it himself; named in a file, whoever wrote the file has, and what it runs is handed private labels.
 
 Example:
-    >>> list(code_in(["sklearn", {"scorer": "board:score"}, "bregman(generator='mine:phi', derivative='mine:dphi')"]))
-    ['board:score', 'mine:phi', 'mine:dphi']
+    >>> list(code_in(["sklearn", {"scorer": "board:rate"}, "one(generator='mine:phi', derivative='mine:dphi')"]))
+    ['board:rate', 'mine:phi', 'mine:dphi']
 """
 
 from __future__ import annotations

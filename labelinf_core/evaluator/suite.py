@@ -5,11 +5,10 @@
     seed = 0
 
     [[matrix]]
-    labels = "breast-cancer"
-    attacks = ["majority", "prime-blocks"]
-    defences = ["none", "round(decimals=[3, 4])", ["clip(epsilon=0.01)", "round(decimals=4)"]]
-    loss = "log-loss"
-    scorer = ["sklearn", "float32"]
+    labels = "my-labels"
+    attacks = ["my-attack", "another(tau=0.01)"]
+    defences = ["none", "my-defence(decimals=[3, 4])", ["first(epsilon=0.01)", "second(decimals=4)"]]
+    budget = [10, 20]
 
 ``attacks`` may be left out: ``"strongest"``, the default, plays for every line of defences the strongest attacks that
 fit, of all that are installed; ``"all"`` plays every one. A list of attacks is a restriction, and a report says so.
@@ -177,7 +176,7 @@ def _text_of_file(name: str, host: Host) -> str:
         return Path(name).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         known = ", ".join(shipped_suites(host)) or "none"
-        raise InputError(f"there is no suite file {name!r}; shipped suites are {known}.") from error
+        raise InputError(f"there is no suite file {name!r}; shipped suites are {known}.{host.left_out}") from error
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:

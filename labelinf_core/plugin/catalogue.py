@@ -3,14 +3,14 @@
 A plugin whose hook ``labelinf_catalogue`` returns a :class:`Catalogue` needs no other hook: the host calls the
 catalogue's own hooks as it would call the plugin's. The file lists components by kind and name::
 
-    default-channel = "score"              # of losses, metrics, attacks, defences and bounds that name none
+    default-channel = "my-channel"         # of losses, metrics, attacks, defences and bounds that name none
     statements = ["statements/icml.toml"]  # read when somebody asks for statements, not before
 
-    [attack.prime-blocks]
+    [attack.my-attack]
     summary = "a few labels per query in bounded precision, as the divisors of an integer"
     work = "Aggarwal et al., ICML 2021"
     statement = "Algorithm 1"
-    target = ".attacks.prime_blocks:PrimeBlocks"   # a leading dot stands for the package
+    target = ".attacks.mine:MyAttack"   # a leading dot stands for the package
 
     [suite.quick]
     file = ".suites:quick.toml"

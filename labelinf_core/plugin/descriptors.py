@@ -5,16 +5,16 @@ statement it implements. The component itself is a frozen, keyword-only attrs cl
 ``target`` when it is first used.
 
 Example:
-    >>> MAJORITY = Descriptor(
+    >>> described = Descriptor(
     ...     kind=Kind.ATTACK,
-    ...     name="majority",
-    ...     channel="score",
+    ...     name="my-attack",
+    ...     channel="my-channel",
     ...     summary="guesses the most frequent class for every record",
     ...     reference=Reference(work="folklore", statement="baseline"),
-    ...     target="labelinf_scores.attacks.majority:Majority",
+    ...     target="my_package.attack:MyAttack",
     ... )
-    >>> str(MAJORITY)
-    "attack 'majority'"
+    >>> str(described)
+    "attack 'my-attack'"
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ was written for and yields descriptors::
 
     @hookimpl
     def labelinf_defences():
-        yield Descriptor(kind=Kind.DEFENCE, name="my-defence", channel="score", ...)
+        yield Descriptor(kind=Kind.DEFENCE, name="my-defence", channel="my-channel", ...)
 
 Hooks must be cheap: yield descriptors, import nothing numerical. The order does not matter; the host sorts by name.
 A hook takes only the arguments it needs; the host may add arguments later without breaking a plugin, and never

@@ -33,9 +33,9 @@ from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.watch import watch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-__all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered"]
+__all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered", "suggested"]
 
 T = TypeVar("T")
 _LOG = logging.getLogger("labelinf")  # without a handler, warnings go to standard error as they stand
@@ -119,6 +119,18 @@ class Host:
     def absent(self) -> frozenset[str]:
         """Names of the plugins that are not used, and that a worker must not import either."""
         return self.blocked | {name for name, item in self.records.items() if item.status is PluginStatus.FAILED}
+
+    @property
+    def left_out(self) -> str:
+        """Say in brackets which installed plugins are not loaded, to whoever misses what may be theirs; or nothing."""
+        why = {PluginStatus.BLOCKED: "is blocked", PluginStatus.FAILED: "failed"}
+        told = (
+            f"{record} {why[record.status]}{': ' * bool(record.problem)}{record.problem}"
+            for record in self.records.values()
+            if record.status in why
+        )
+        text = "; ".join(told)
+        return f" ({text})" if text else ""
 
     @classmethod
     def load(cls, *, blocked: Collection[str] = (), strict: bool = False) -> Host:
@@ -295,18 +307,14 @@ class Host:
 
     def _explain_missing(self, kind: Kind, name: str) -> str:
         known = [item.descriptor.name for item in self.catalogue(kind)]
-        near = difflib.get_close_matches(name, known, n=3)
-        sentences = [f"no {kind.noun} is called {name!r}."]
-        if near:
-            sentences.append(f"Did you mean {' or '.join(map(repr, near))}?")
-        else:
-            sentences.append(f"Known {kind.plural}: {', '.join(known) or 'none'}.")
-        for record in self.records.values():
-            if record.status is PluginStatus.FAILED:
-                sentences.append(f"({record} failed: {record.problem})")
-            elif record.status is PluginStatus.BLOCKED:
-                sentences.append(f"({record} is blocked)")
-        return " ".join(sentences)
+        otherwise = f"Known {kind.plural}: {', '.join(known) or 'none'}."
+        return f"no {kind.noun} is called {name!r}. {suggested(name, known, otherwise)}{self.left_out}"
+
+
+def suggested(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return a sentence with the known names that are near to ``name``, or ``otherwise`` when none is."""
+    near = difflib.get_close_matches(name, sorted(set(known)), n=3)
+    return f"Did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
 def _blocked_by_environment() -> frozenset[str]:

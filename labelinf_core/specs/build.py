@@ -180,7 +180,9 @@ class Builder:
         for item in self.host.catalogue(kind):
             if item.descriptor.target == target:
                 return item.descriptor.name
-        raise InputError(f"no loaded plugin provides {target}, which is somebody's default {kind.noun}.")
+        raise InputError(
+            f"no loaded plugin provides {target}, which is somebody's default {kind.noun}.{self.host.left_out}"
+        )
 
 
 @attrs.frozen(kw_only=True)

@@ -40,7 +40,7 @@ class Spec:
 
     @property
     def compact(self) -> str:
-        """How a heading names it: ``round 4``, ``score-noise uniform 0.01``; for reading only."""
+        """How a heading names it: ``my-defence 4``, ``noisy even 0.01``; for reading only."""
         words = {key: _compact(value) for key, value in self.params.items()}
         only_one = len(words) == 1
         return " ".join([self.name, *(word if only_one else f"{key}={word}" for key, word in words.items())])
@@ -50,7 +50,7 @@ def parse(written: object, where: str) -> Spec:
     """Read a component from text or from a table.
 
     Args:
-        written: ``"round(decimals=4)"``, ``{"name": "round", "decimals": 4}`` or a :class:`Spec`.
+        written: ``"my-defence(decimals=4)"``, ``{"name": "my-defence", "decimals": 4}`` or a :class:`Spec`.
         where: Its place, for the message: ``"suite.toml: defences[2]"``.
 
     Raises:
