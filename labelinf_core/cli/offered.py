@@ -41,8 +41,7 @@ class Offered(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            error.message += Host.load().left_out
-            raise
+            raise click.UsageError(f"{error.message}{Host.load().left_out}", error.ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List every command with its line, importing none."""
