@@ -8,6 +8,9 @@ Usage::
     python benchmarks/outputs.py defences         # utility, strongest attack, epsilon and certificate of every defence
     python benchmarks/outputs.py learned          # the learned attack beside calibration and likelihood ratios
     python benchmarks/outputs.py coverage         # how often the bound is wrong, what it proves, with what power
+    python benchmarks/outputs.py gaussian         # the same for Gaussian DP and for delta > 0, K = 2 and 10
+    python benchmarks/outputs.py pooled           # one model, and several audited together
+    python benchmarks/outputs.py observational    # why there is no audit without canaries
     python benchmarks/outputs.py road             # whole audits with an attack that is chosen on references
     python benchmarks/outputs.py speed            # the epsilon bound; one cell of the quick suite
     python benchmarks/outputs.py                  # all of them: several minutes
@@ -36,6 +39,7 @@ from labelinf_outputs.attacks.learned import Learned
 from labelinf_outputs.attacks.lira import Lira
 from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.threshold import Level, Threshold
+from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.predictions import log_softmax
@@ -255,16 +259,14 @@ def coverage(audits: int = 4000) -> None:
 def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rng: np.random.Generator) -> None:
     true = effective_epsilon(nominal, n_classes) if resampled else nominal
     hits = rng.random((audits, m)) < epsilon_bounds.label_dp_ceiling(true, n_classes)
-    known = {"n_canaries": m, "n_classes": n_classes}
-    found = np.array(
-        [
-            (
-                epsilon_bounds.committed_epsilon(each, m, **known).epsilon,
-                epsilon_bounds.one_run_epsilon(each, **known).epsilon,
-            )
-            for each in hits
-        ]
-    )
+    counts = epsilon_bounds.guess_counts(m)
+    correct = np.stack([hits[:, :count].sum(axis=1) for count in counts], axis=1)
+    shared = epsilon_bounds.BETA / len(epsilon_bounds.GUESS_SHARES)
+    known = {"n_classes": n_classes}
+    committed = [epsilon_bounds.epsilon_lower_bound(c, m, **known) for c in range(m + 1)]
+    best = [[epsilon_bounds.epsilon_lower_bound(c, r, beta=shared, **known) for c in range(r + 1)] for r in counts]
+    of_four = np.max([np.array(each)[correct[:, i]] for i, each in enumerate(best)], axis=0)
+    found = np.column_stack([np.array(committed)[correct[:, 0]], of_four])
     mean, refuted, wrong = found.mean(axis=0), (found > nominal).mean(axis=0), (found > true).mean(axis=0)
     print(
         f"  K = {n_classes:2} m = {m:3} nominal {nominal:3.1f} true {true:4.2f}: {mean[0]:.2f} | {mean[1]:.2f}   "
@@ -291,13 +293,70 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
                 references=References(log_probabilities=logs[1:], planted=planted[1:], trained=planted[1:]),
             )
             found = audit_outputs(given, builder, attacks=["lia-threshold", "calibrated"], rng=rng)
-            wrong += found.epsilon > epsilon
-            proved.append(found.epsilon)
+            wrong += found.proved > epsilon
+            proved.append(found.proved)
             words[found.conclusion.value] += 1
         print(
             f"  randomised response, epsilon {epsilon:3}: proved {np.mean(proved):.2f} (largest {max(proved):.2f}), "
             f"above the truth in {interval(wrong, audits)}; {dict(words)}"
         )
+
+
+def gaussian(audits: int = 1000) -> None:
+    """Claims that allow disasters: what is proved of a mechanism that is mu-Gaussian, or tells all with probability delta."""
+    print(f"{audits} audits a row; of all guesses, the surest half, the surest quarter: mean proved (wrong)")
+    rng = np.random.default_rng(0)
+    for n_classes in (2, 10):
+        for mu in (1.0, 2.0, 3.0):
+            labels = rng.integers(0, n_classes, (audits, 300))
+            said = np.eye(n_classes)[labels] + np.sqrt(2) / mu * rng.standard_normal((audits, 300, n_classes))
+            top = np.sort(said, axis=2)
+            order = np.argsort(top[..., -2] - top[..., -1], axis=1)
+            hits = np.take_along_axis(said.argmax(axis=2) == labels, order, axis=1)
+            print(f"  K = {n_classes:2} m = 300 Gaussian DP, mu = {mu:g}: {_by_shares(hits, Claim(mu=mu), n_classes)}")
+        for epsilon, delta in ((1.0, 1e-5), (1.0, 1e-2), (2.0, 1e-3)):
+            keep = epsilon_bounds.label_dp_ceiling(epsilon, n_classes)
+            hits = (rng.random((audits, 300)) < keep) | (rng.random((audits, 1)) < delta)
+            claim = Claim(epsilon=epsilon, delta=delta)
+            print(f"  K = {n_classes:2} m = 300 {claim}: {_by_shares(hits, claim, n_classes)}")
+
+
+def _by_shares(hits: np.ndarray, claim: Claim, n_classes: int) -> str:
+    parts = []
+    for guesses in (300, 150, 75):
+        correct, places = np.unique(hits[:, :guesses].sum(axis=1), return_inverse=True)
+        known = {"n_classes": n_classes, "n_canaries": 300}
+        proved = np.array([claim.proved(int(c), guesses, **known) for c in correct])[places]
+        parts.append(f"{proved.mean():.2f} ({(proved > claim.level).mean():.2%})")
+    return ", ".join(parts)
+
+
+def pooled(audits: int = 1000) -> None:
+    """One model, and several audited together: randomised response on 100 canaries each."""
+    rng = np.random.default_rng(0)
+    for epsilon in (1.0, 4.0):
+        for models in (1, 4, 16):
+            drawn = rng.binomial(100 * models, epsilon_bounds.label_dp_ceiling(epsilon, 2), audits)
+            proved = np.array([epsilon_bounds.epsilon_lower_bound(int(c), 100 * models) for c in drawn])
+            wrong = interval(int((proved > epsilon).sum()), audits)
+            print(f"  epsilon {epsilon:g}, {models:2} models of 100 canaries: {proved.mean():.2f}, wrong {wrong}")
+
+
+def observational(audits: int = 1000, m: int = 1000, guesses: int = 100) -> None:
+    """Why no audit without canaries: a model that has seen no label of the records is accused.
+
+    The features tell 95 % of the labels, to a model trained on others; the proxy that is to stand in for nature tells
+    75 %. Where the label that is shown contradicts the model, the adversary says "drawn by the proxy".
+    """
+    rng = np.random.default_rng(0)
+    proved = []
+    for _ in range(audits):
+        real = rng.random(m) < 0.5
+        agrees = rng.random(m) < np.where(real, 0.95, 0.75)
+        said_proxy = np.flatnonzero(~agrees)[:guesses]
+        proved.append(epsilon_bounds.epsilon_lower_bound(int((~real[said_proxy]).sum()), said_proxy.size))
+    accused = interval(int((np.array(proved) > 0).sum()), audits)
+    print(f"  labels nobody has seen: epsilon >= {np.mean(proved):.2f} is 'proved', more than 0 in {accused}")
 
 
 def learned() -> None:
@@ -341,6 +400,9 @@ SECTIONS = {
     "defences": defences,
     "learned": learned,
     "coverage": coverage,
+    "gaussian": gaussian,
+    "pooled": pooled,
+    "observational": observational,
     "road": road,
     "speed": speed,
 }

@@ -10,8 +10,10 @@ An auditor plants labels drawn uniformly from K classes, lets somebody guess the
   smaller than a binomial with that probability: given the output and all other labels, the posterior odds of two
   classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
 * **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
-  and Jagielski, NeurIPS 2023, Theorems 5.1 and 5.2). The guesser may abstain: only the most confident guesses count,
-  for four shares fixed in advance, each at a quarter of the error probability.
+  and Jagielski, NeurIPS 2023, Theorems 5.1 and 5.2). For delta > 0, and for Gaussian DP, so does the trade-off function
+  (:mod:`~labelinf_privacy.one_run`), for any K; of two bounds of one probability the smaller holds. The guesser may
+  abstain: only the most confident guesses count, for a number of guesses committed to, or for four shares fixed in
+  advance, each at a quarter of the error probability.
 
 Example:
     >>> round(label_dp_ceiling(1.0, n_classes=2), 5)
@@ -31,16 +33,19 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.evaluator.statistics import p_value
+from labelinf_privacy.one_run import is_possible, tail_probability
+from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
 
 __all__ = [
     "BETA",
     "GUESS_SHARES",
     "EpsilonBound",
     "claim_p_value",
-    "committed_epsilon",
     "epsilon_lower_bound",
     "guess_counts",
     "label_dp_ceiling",
+    "mu_lower_bound",
+    "mu_p_value",
     "one_run_epsilon",
     "provable_epsilon",
 ]
@@ -69,32 +74,32 @@ def claim_p_value(
     """Return a p-value of the claim of (eps, delta)-label-DP: small when so many correct guesses refute it.
 
     For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
-    mechanism may reveal everything with probability delta), so it is the upper bound of Steinke, Nasr and Jagielski's
-    Theorem 5.2.
+    mechanism may reveal everything with probability delta), so it is an upper bound: that of
+    :mod:`~labelinf_privacy.one_run`, for two classes the smaller of it and Steinke, Nasr and Jagielski's Theorem 5.2.
 
     Args:
         correct: Correct guesses.
-        guesses: Guesses made; canaries on which the guesser abstained do not count.
+        guesses: Guesses made; canaries on which the guesser abstained do not count. For delta > 0 a number fixed
+            beforehand.
         epsilon: What is claimed; infinity claims nothing.
-        n_classes: K, which must be 2 for delta > 0.
+        n_classes: K.
         delta: The delta that goes with it.
         n_canaries: As of :func:`epsilon_lower_bound`.
-
-    Raises:
-        ValueError: As :func:`epsilon_lower_bound`.
 
     Guarantees:
         At most alpha with probability at most alpha (``tests/privacy/test_epsilon_bounds.py``, simulated).
 
     Example:
         >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
-        0.1937
+        0.05
     """
     if delta == 0 or math.isinf(epsilon):
         return p_value(correct, guesses, label_dp_ceiling(epsilon, n_classes))
-    if n_classes > 2:
-        raise ValueError(f"delta={delta} must be 0 for n_classes={n_classes}: the bound is proved for two classes.")
-    return min(_p_value_delta(correct, guesses, epsilon, delta, n_canaries), 1.0) if correct else 1.0
+    if not correct:
+        return 1.0
+    privacy = ApproximateProfile(epsilon, delta)
+    counts = tail_probability(correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
+    return counts if n_classes > 2 else min(counts, _p_value_delta(correct, guesses, epsilon, delta, n_canaries))
 
 
 def epsilon_lower_bound(
@@ -106,14 +111,11 @@ def epsilon_lower_bound(
 
     Args:
         correct: Correct guesses.
-        guesses: Guesses made; canaries on which the guesser abstained do not count.
-        n_classes: K. The bound for delta > 0 is proved for K = 2 only.
+        guesses: As of :func:`claim_p_value`.
+        n_classes: K.
         beta: Error probability.
         delta: The delta of the (eps, delta) that is refuted.
         n_canaries: All canaries, abstentions included; needed for delta > 0 only.
-
-    Raises:
-        ValueError: ``delta`` is given with K > 2.
 
     Guarantees:
         Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``).
@@ -121,11 +123,28 @@ def epsilon_lower_bound(
     if guesses == 0 or correct == 0:
         return 0.0
     if delta > 0:
-        if n_classes > 2:
-            raise ValueError(f"delta={delta} must be 0 for n_classes={n_classes}: the bound is proved for two classes.")
-        return _refuted(lambda epsilon: _p_value_delta(correct, guesses, epsilon, delta, n_canaries), beta)
+        known = {"n_classes": n_classes, "n_canaries": n_canaries}
+        return _largest(
+            lambda epsilon: (
+                not is_possible(beta, correct, guesses, ApproximateProfile(epsilon, delta), **known)
+                or (n_classes == 2 and _p_value_delta(correct, guesses, epsilon, delta, n_canaries) <= beta)
+            )
+        )
     share = float(special.betaincinv(correct, guesses - correct + 1, beta))
     return max(math.log(share * (n_classes - 1) / (1 - share)), 0.0)
+
+
+def mu_p_value(correct: int, guesses: int, mu: float, *, n_classes: int = 2, n_canaries: int) -> float:
+    """Return a p-value of the claim of mu-Gaussian label-DP; arguments as of :func:`claim_p_value`."""
+    return tail_probability(correct, guesses, GaussianProfile(mu), n_classes=n_classes, n_canaries=n_canaries)
+
+
+def mu_lower_bound(correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, n_canaries: int) -> float:
+    """Return the mu of Gaussian label-DP that so many correct guesses prove; as :func:`epsilon_lower_bound`."""
+    if correct == 0:
+        return 0.0
+    known = {"n_classes": n_classes, "n_canaries": n_canaries}
+    return _largest(lambda mu: not is_possible(beta, correct, guesses, GaussianProfile(mu), **known))
 
 
 def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, n_canaries: int) -> float:
@@ -139,14 +158,14 @@ def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, n_c
     return float(tail) + alpha * n_canaries * delta
 
 
-def _refuted(p: Callable[[float], float], beta: float) -> float:
-    """Return the largest epsilon with ``p(epsilon) <= beta``, by bisection from below."""
+def _largest(refuted: Callable[[float], bool]) -> float:
+    """Return the largest level that is refuted, by bisection from below; 0 where none is."""
     low, high = 0.0, _LARGEST_EPSILON
-    if p(low) > beta:
+    if not refuted(low):
         return 0.0
     while high - low > _TOLERANCE:
         middle = (low + high) / 2
-        low, high = (middle, high) if p(middle) <= beta else (low, middle)
+        low, high = (middle, high) if refuted(middle) else (low, middle)
     return low
 
 
@@ -192,40 +211,6 @@ class EpsilonBound:
     beta: float
 
 
-def committed_epsilon(
-    ranked: NDArray[np.bool_],
-    guesses: int,
-    *,
-    n_canaries: int,
-    n_classes: int = 2,
-    beta: float = BETA,
-    delta: float = 0.0,
-) -> EpsilonBound:
-    """Return the epsilon that one run proves by a number of guesses that was fixed before the run: nothing to correct.
-
-    Args:
-        ranked: Whether each guess is correct, most confident first, abstentions left out.
-        guesses: How many of them count.
-        n_canaries: All canaries, abstentions included.
-        n_classes: K.
-        beta: Error probability.
-        delta: See :func:`epsilon_lower_bound`.
-
-    Guarantees:
-        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``).
-    """
-    made = min(guesses, ranked.size)
-    correct = int(ranked[:made].sum())
-    known = {"n_classes": n_classes, "beta": beta, "delta": delta, "n_canaries": n_canaries}
-    return EpsilonBound(
-        epsilon=epsilon_lower_bound(correct, made, **known),  # type: ignore[arg-type]
-        guesses=made,
-        correct=correct,
-        provable=epsilon_lower_bound(guesses, guesses, **known),  # type: ignore[arg-type]
-        beta=beta,
-    )
-
-
 def one_run_epsilon(
     ranked: NDArray[np.bool_], *, n_canaries: int, n_classes: int = 2, beta: float = BETA, delta: float = 0.0
 ) -> EpsilonBound:
@@ -240,7 +225,7 @@ def one_run_epsilon(
     """
     found = []
     for count in guess_counts(n_canaries):
-        guesses = min(count, ranked.size)
+        guesses = count if delta else min(count, ranked.size)
         correct = int(ranked[:guesses].sum())
         epsilon = epsilon_lower_bound(
             correct,

@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.channel import ranked
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
@@ -42,19 +43,19 @@ class Commitment:
     why: str
 
 
-def commit(attacks: Mapping[str, OutputAttack], planted: Planted, threat: OutputThreat, delta: float) -> Commitment:
+def commit(attacks: Mapping[str, OutputAttack], planted: Planted, threat: OutputThreat, claim: Claim) -> Commitment:
     """Choose among ``attacks``, looking at the references and at nothing of the victim.
 
     Args:
         attacks: What can be played, by spec; at least one.
         planted: What is known. Only the references are looked at.
         threat: What is public.
-        delta: Of the claim.
+        claim: What is to be tested.
     """
     proved = {
         (spec, guesses): score
         for spec, attack in attacks.items()
-        for guesses, score in _rehearsed(attack, planted.references, threat, delta).items()
+        for guesses, score in _rehearsed(attack, planted.references, threat, claim).items()
     }
     if not proved or max(proved.values()) == 0:
         spec = _DEFAULT if _DEFAULT in attacks else next(iter(attacks))
@@ -68,14 +69,13 @@ def _players(references: References | None) -> int:
 
 
 def _rehearsed(
-    attack: OutputAttack, references: References | None, threat: OutputThreat, delta: float
+    attack: OutputAttack, references: References | None, threat: OutputThreat, claim: Claim
 ) -> Mapping[int, float]:
-    """Return the mean epsilon that an attack proves of references, for every number of guesses."""
+    """Return what an attack would prove by its average of right guesses of a reference, for every number of guesses."""
     if references is None or len(references.planted) < 2:
         return {}
     view = attrs.evolve(threat.declared, loss=LossOracle.NONE, references=len(references.planted) - 1)
     public = attrs.evolve(threat, declared=view)
-    known = {"n_canaries": threat.n_records, "n_classes": threat.n_classes, "delta": delta}
     try:
         if attack.refusal(public):
             return {}
@@ -83,7 +83,12 @@ def _rehearsed(
     except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
         return {}
     return {
-        guesses: float(np.mean([epsilon_bounds.committed_epsilon(item, guesses, **known).epsilon for item in hits]))  # type: ignore[arg-type]
+        guesses: claim.proved(
+            round(np.mean([item[:guesses].sum() for item in hits])),
+            guesses,
+            n_classes=threat.n_classes,
+            n_canaries=threat.n_records,
+        )
         for guesses in epsilon_bounds.guess_counts(threat.n_records)
     }
 

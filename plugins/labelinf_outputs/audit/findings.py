@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Sequence
 
 import attrs
@@ -13,13 +12,12 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.placebo import LEVEL
 from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
+from labelinf_outputs.audit.claim import Claim, Proof
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.game.view import View
-from labelinf_privacy import epsilon_bounds
-from labelinf_privacy.epsilon_bounds import EpsilonBound
 
-__all__ = ["Audit", "Bout", "Claim", "Conclusion", "Finding", "Word", "findings_of"]
+__all__ = ["Audit", "Bout", "Conclusion", "Finding", "Ranking", "Word", "findings_of"]
 
 
 class Word(enum.Enum):
@@ -65,24 +63,6 @@ class Conclusion(enum.Enum):
 
 
 @attrs.frozen(kw_only=True)
-class Claim:
-    """The label-DP that is claimed.
-
-    Attributes:
-        epsilon: Infinity without a claim.
-        delta: The delta that goes with it.
-    """
-
-    epsilon: float = math.inf
-    delta: float = 0.0
-
-    @property
-    def made(self) -> bool:
-        """Whether anything is claimed."""
-        return math.isfinite(self.epsilon)
-
-
-@attrs.frozen(kw_only=True)
 class Finding:
     """What one attack found.
 
@@ -99,9 +79,7 @@ class Finding:
         placebo_share: Share of the guesses of the redrawn labels that are correct, with its interval.
         memorised: Share of the guesses that are the label the model was trained on, where that is known. No label-DP
             mechanism is meant to lower it.
-        epsilon: What the committed guesses prove at error probability ``epsilon_bounds.BETA``; None of other attacks.
-        p_claim: p-value of the claim by the committed guesses; exact for delta = 0, an upper bound for delta > 0
-            (:func:`labelinf_privacy.epsilon_bounds.claim_p_value`). 1 without a claim, and of other attacks.
+        proof: What the committed guesses prove; None of other attacks.
     """
 
     attack: str
@@ -115,8 +93,20 @@ class Finding:
     p_placebo: float = 1.0
     placebo_share: Interval | None = None
     memorised: Interval | None = None
-    epsilon: EpsilonBound | None = None
-    p_claim: float = 1.0
+    proof: Proof | None = None
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Ranking:
+    """The guesses of one model, surest first, abstentions left out.
+
+    Attributes:
+        canaries: Which planted label each is about.
+        right: Whether it is that label.
+    """
+
+    canaries: NDArray[np.intp]
+    right: NDArray[np.bool_]
 
 
 _VOID = (Word.LEAKY, Word.VIEW_REVEALS)
@@ -136,6 +126,8 @@ class Audit:
         voids: Why this is no audit; empty when it is one.
         signal: Whether labels that were trained on openly come out; None when there are none.
         sealed: Whether ``labelinf plant`` drew the labels.
+        n_models: Audited models; ``n_canaries`` counts the planted labels of all.
+        first: What the committed attack guessed of the first model; None where it was not played to its end.
     """
 
     n_canaries: int
@@ -147,6 +139,8 @@ class Audit:
     voids: tuple[str, ...]
     signal: bool | None
     sealed: bool
+    n_models: int = 1
+    first: Ranking | None = attrs.field(default=None, repr=False, eq=False)
 
     @property
     def counted(self) -> Finding:
@@ -154,15 +148,15 @@ class Audit:
         return next(finding for finding in self.findings if finding.attack == self.committed.attack)
 
     @property
-    def epsilon(self) -> float:
-        """The epsilon that is proved; 0 where the committed attack is void."""
-        bound = self.counted.epsilon
-        return 0.0 if bound is None or self.counted.word in _VOID else bound.epsilon
+    def proved(self) -> float:
+        """The epsilon (or mu, where that is claimed) that is proved; 0 where the committed attack is void."""
+        proof = self.counted.proof
+        return 0.0 if proof is None or self.counted.word in _VOID else proof.level
 
     @property
     def provable(self) -> float:
         """The most that so many committed guesses could have proved."""
-        return 0.0 if self.counted.epsilon is None else self.counted.epsilon.provable
+        return 0.0 if self.counted.proof is None else self.counted.proof.provable
 
     @property
     def leaks(self) -> bool:
@@ -194,18 +188,23 @@ class Bout:
 
     Attributes:
         attack: Its spec.
-        ranked: Whether each guess is the planted label, most confident first, abstentions left out.
+        ranked: Whether each guess is the planted label, most confident first, abstentions left out; of several models
+            in turns, so that the first of them are the surest of each.
         placebo: The same of the guesses on the placebo.
         trained: Whether each guess is the label the model was trained on, or None where that is not known.
+        first: The guesses of the first model alone.
     """
 
     attack: str
     ranked: NDArray[np.bool_]
     placebo: NDArray[np.bool_]
     trained: NDArray[np.bool_] | None
+    first: Ranking
 
 
-def findings_of(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: Commitment) -> list[Finding]:
+def findings_of(
+    bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, committed: Commitment, n_canaries: int
+) -> list[Finding]:
     """Count every bout; the committed one against the claim, all against chance.
 
     Args:
@@ -213,14 +212,17 @@ def findings_of(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, commi
         threat: What is public.
         claim: What is tested.
         committed: What counts.
+        n_canaries: Planted labels of all audited models.
     """
     chances, shams = (_chances(which, threat) for which in ([b.ranked for b in bouts], [b.placebo for b in bouts]))
     findings = []
     for bout, p_chance, p_placebo in zip(bouts, chances, shams, strict=True):
-        bound, p_claim = _counted(bout, threat, claim, committed)
+        proof = None
+        if bout.attack == committed.attack:
+            proof = claim.proof(bout.ranked, committed.guesses, n_classes=threat.n_classes, n_canaries=n_canaries)
         finding = Finding(
             attack=bout.attack,
-            word=_word(threat.view, p_placebo, p_chance, bound, claim),
+            word=_word(threat.view, p_placebo, p_chance, proof, claim),
             correct=int(bout.ranked.sum()),
             guesses=bout.ranked.size,
             accuracy=_share(bout.ranked),
@@ -229,26 +231,10 @@ def findings_of(bouts: Sequence[Bout], threat: OutputThreat, claim: Claim, commi
             p_placebo=p_placebo,
             placebo_share=_share(bout.placebo),
             memorised=_share(bout.trained) if bout.trained is not None else None,
-            epsilon=bound,
-            p_claim=p_claim,
+            proof=proof,
         )
         findings.append(finding)
     return findings
-
-
-def _counted(
-    bout: Bout, threat: OutputThreat, claim: Claim, committed: Commitment
-) -> tuple[EpsilonBound | None, float]:
-    if bout.attack != committed.attack:
-        return None, 1.0
-    n_canaries, n_classes, delta = threat.n_records, threat.n_classes, claim.delta
-    bound = epsilon_bounds.committed_epsilon(
-        bout.ranked, committed.guesses, n_canaries=n_canaries, n_classes=n_classes, delta=delta
-    )
-    p_claim = epsilon_bounds.claim_p_value(
-        bound.correct, bound.guesses, claim.epsilon, n_classes=n_classes, delta=delta, n_canaries=n_canaries
-    )
-    return bound, p_claim
 
 
 def _chances(which: Sequence[NDArray[np.bool_]], threat: OutputThreat) -> tuple[float, ...]:
@@ -260,10 +246,10 @@ def _share(correct: NDArray[np.bool_]) -> Interval | None:
     return clopper_pearson(int(correct.sum()), correct.size) if correct.size else None
 
 
-def _word(view: View, p_placebo: float, p_chance: float, bound: EpsilonBound | None, claim: Claim) -> Word:
+def _word(view: View, p_placebo: float, p_chance: float, proof: Proof | None, claim: Claim) -> Word:
     if p_placebo <= LEVEL:
         return Word.VIEW_REVEALS if view.reveals_label else Word.LEAKY
-    if bound is not None and bound.epsilon > claim.epsilon:
+    if proof is not None and proof.level > claim.level:
         return Word.REFUTES
     if p_chance > LEVEL:
         return Word.NOTHING

@@ -4,6 +4,10 @@ One attack is committed to before the model is looked at, and what it proves is 
 that its guesses could have proved. All others that the declared view allows are played too, and counted against chance.
 Every attack is played again on the placebo: planted labels redrawn, losses recomputed. What shows that the labels were
 no planted ones, or that the files do not belong together, makes the audit void.
+
+**Several models** of one mechanism, trained independently, each with planted labels of its own, are one run of one
+mechanism on all their labels: every label enters one of the models only, so whatever holds of a run's m canaries holds
+of all T m of them, guessed from all the models together. Nothing is paid for pooling.
 """
 
 from __future__ import annotations
@@ -19,13 +23,13 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
+from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import commit
-from labelinf_outputs.audit.findings import Audit, Bout, Claim, Finding, Word, findings_of
+from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Word, findings_of
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.validity import carries_signal, voids
-from labelinf_outputs.game.channel import ranked
+from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
-from labelinf_privacy import epsilon_bounds
 
 __all__ = ["audit_outputs", "output_attacks"]
 
@@ -52,16 +56,13 @@ def audit_outputs(
         planted: What is known.
         builder: Builds the attacks.
         attacks: Their specs; all of this channel when empty.
-        claim: The label-DP that is to be tested; a delta above 0 for two classes only.
+        claim: The label-DP that is to be tested.
         rng: For the redrawn labels, and for the attacks.
 
     Raises:
-        InputError: There is no such attack, none of them can be played, or a delta is claimed for more than two
-            classes.
+        InputError: There is no such attack, or none of them can be played.
     """
     n_classes = len(planted.class_names)
-    if claim.delta > 0 and n_classes > 2:
-        raise InputError(f"delta={claim.delta:g} must be 0 for {n_classes} classes: the bound is proved for two.")
     threat = OutputThreat(
         n_records=planted.labels.size,
         n_classes=n_classes,
@@ -73,24 +74,28 @@ def audit_outputs(
     playable = {spec: attack for spec, attack in built.items() if refused[spec] is None}
     if not playable:
         raise _nothing_played([item for item in refused.values() if item])
-    committed = commit(playable, planted, threat, claim.delta)
+    committed = commit(playable, planted, threat, claim)
+    committed = attrs.evolve(committed, guesses=committed.guesses * len(planted.models))
     # Streams of their own: the labels may have been planted with the very generator that is passed in.
     streams = dict(zip(playable, rng.spawn(len(playable)), strict=True))
     tried = [refused[spec] or _try(spec, built[spec], streams[spec], planted, threat) for spec in built]
-    bouts = [item for item in tried if isinstance(item, Bout)]
+    bouts = {item.attack: item for item in tried if isinstance(item, Bout)}
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
-    found_by = {item.attack: item for item in findings_of(bouts, threat, claim, committed)}
+    n_canaries = threat.n_records * len(planted.models)
+    found_by = {item.attack: item for item in findings_of([*bouts.values()], threat, claim, committed, n_canaries)}
     return Audit(
-        n_canaries=threat.n_records,
+        n_canaries=n_canaries,
         n_classes=n_classes,
         claim=claim,
-        ceiling=epsilon_bounds.label_dp_ceiling(claim.epsilon, n_classes, claim.delta),
+        ceiling=claim.ceiling(n_classes),
         committed=committed,
         findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
-        voids=voids(planted),
+        voids=tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model))),
         signal=None if planted.control is None else carries_signal(planted),
         sealed=planted.sealed,
+        n_models=len(planted.models),
+        first=bouts[committed.attack].first if committed.attack in bouts else None,
     )
 
 
@@ -126,17 +131,35 @@ def _try(
 
 
 def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:
+    played = [_one(attack, model, threat, rng) for model in planted.models]
+    guess, *_ = played[0]
+    return Bout(
+        attack=spec,
+        ranked=_in_turns(
+            [ranked(guess, model.labels) for (guess, *_), model in zip(played, planted.models, strict=True)]
+        ),
+        trained=None if planted.trained is None else ranked(guess, planted.trained),
+        placebo=_in_turns([ranked(sham, redrawn) for _, sham, redrawn in played]),
+        first=Ranking(canaries=surest(guess), right=ranked(guess, planted.labels)),
+    )
+
+
+def _one(
+    attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator
+) -> tuple[OutputGuess, OutputGuess, Labels]:
+    """Return what is guessed of one model, what on its placebo, and the labels redrawn for that."""
     redrawn = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
     sham = planted.release
     if sham.losses is not None:
         sham = attrs.evolve(sham, losses=-sham.log_probabilities[np.arange(redrawn.size), redrawn])
     guess = _guess(attack, planted.release, planted.references, threat, rng)
-    return Bout(
-        attack=spec,
-        ranked=ranked(guess, planted.labels),
-        trained=None if planted.trained is None else ranked(guess, planted.trained),
-        placebo=ranked(_guess(attack, sham, planted.references, threat, rng), redrawn),
-    )
+    return guess, _guess(attack, sham, planted.references, threat, rng), redrawn
+
+
+def _in_turns(rankings: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Merge rankings: the surest of each, the second of each, and so on."""
+    places = np.concatenate([np.arange(item.size) for item in rankings])
+    return np.asarray(np.concatenate(rankings)[np.argsort(places, kind="stable")])
 
 
 def _guess(

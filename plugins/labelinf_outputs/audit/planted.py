@@ -53,6 +53,9 @@ class Planted:
         control: What the model predicts of the records that were trained on openly, and their labels; None without
             any.
         sealed: Whether the labels were drawn by ``labelinf plant`` and are what it drew.
+        records: The ids of the canaries, where they have any.
+        pooled: Further models of the same mechanism that are audited with this one, each with planted labels of its
+            own; their views, references and classes are this one's.
     """
 
     release: Release
@@ -63,6 +66,13 @@ class Planted:
     trained: Labels | None = None
     control: tuple[Labels, Labels] | None = None
     sealed: bool = False
+    records: tuple[str, ...] = ()
+    pooled: tuple[Planted, ...] = ()
+
+    @property
+    def models(self) -> tuple[Planted, ...]:
+        """All that are audited."""
+        return (self, *self.pooled)
 
 
 def read_planted(
@@ -103,11 +113,12 @@ def read_planted(
         class_names=names,
         view=view,
         references=known,
+        records=tuple(columns.get("record", map(str, range(n_canaries)))),
         trained=_classes(canaries, "trained", columns["trained"], names) if "trained" in columns else None,
     )
 
 
-def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *, view: View) -> Planted:
+def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *, view: View, pool: int = 0) -> Planted:
     """Read and check an audit's files, of labels that ``labelinf plant`` planted.
 
     Args:
@@ -115,43 +126,56 @@ def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *,
         seal: What was planted.
         references: Files of predictions of the models of reference sets 1, 2, ..., with record ids.
         view: Which outputs the predictions are, and how they are rounded.
+        pool: How many of the models of ``references``, the last ones, are audited too. They are no references then:
+            their planted labels are what is guessed.
 
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
     """
     if len(references) > len(seal.references):
         raise InputError(f"{len(references)} reference files are too many: {len(seal.references)} sets were planted.")
-    files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
-    for path, said in zip((predictions, *references), files, strict=True):
-        if sorted(_named(said, seal)) != sorted(seal.classes):
-            raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
-    rows = [joined(path, said, seal.records) for path, said in zip((predictions, *references), files, strict=True)]
-    orders = [np.array([_named(said, seal).index(name) for name in seal.classes]) for said in files]
-    victim, *others = files
-    control = joined(predictions, victim, seal.control) if seal.control else None
-    shown = [said.log_probabilities[row][:, order] for said, row, order in zip(files, rows, orders, strict=True)]
+    if pool > len(references):
+        raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
+    victim = _sealed_one(predictions, seal, view, seal.control)
+    others = [_sealed_one(path, seal, view)[0] for path in references]
+    kept = len(others) - pool
+    drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
-        log_probabilities=np.array(shown[1:]),
-        planted=np.array(seal.references[: len(others)], dtype=np.intp),
-        trained=np.array(seal.references[: len(others)], dtype=np.intp),
+        log_probabilities=np.array([said.log_probabilities for said in others[:kept]]),
+        planted=drawn[:kept],
+        trained=drawn[:kept],
     )
-    return Planted(
-        release=Release(
-            probabilities=victim.probabilities[rows[0]][:, orders[0]],
-            log_probabilities=shown[0],
-        ),
+    first = Planted(
+        release=victim[0],
         labels=np.array(seal.labels, dtype=np.intp),
         class_names=seal.classes,
-        view=attrs.evolve(view, references=len(others)),
-        references=known if others else None,
-        control=None
-        if control is None
-        else (
-            np.asarray(victim.log_probabilities[control][:, orders[0]].argmax(axis=1)),
-            np.array(seal.control_labels, dtype=np.intp),
-        ),
+        view=attrs.evolve(view, references=kept),
+        references=known if kept else None,
+        control=None if victim[1] is None else (victim[1], np.array(seal.control_labels, dtype=np.intp)),
         sealed=True,
+        records=seal.records,
     )
+    pooled = (
+        attrs.evolve(first, release=said, labels=labels, control=None)
+        for said, labels in zip(others[kept:], drawn[kept:], strict=False)
+    )
+    return attrs.evolve(first, pooled=tuple(pooled))
+
+
+def _sealed_one(path: str, seal: Seal, view: View, openly: Sequence[str] = ()) -> tuple[Release, Labels | None]:
+    """Return what a model shows of the canaries, and what it predicts of the control, in the plan's order."""
+    said = read_predictions(path, view, seal.classes)
+    names = _named(said, seal)
+    if sorted(names) != sorted(seal.classes):
+        raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
+    rows, order = joined(path, said, seal.records), [names.index(name) for name in seal.classes]
+    release = Release(
+        probabilities=said.probabilities[rows][:, order], log_probabilities=said.log_probabilities[rows][:, order]
+    )
+    if not openly:
+        return release, None
+    control = said.log_probabilities[joined(path, said, openly)][:, order]
+    return release, np.asarray(control.argmax(axis=1))
 
 
 def _named(said: Predictions, seal: Seal) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def _accuracy(threat: OutputThreat) -> BoundValue:
 
 
 def _provable(threat: OutputThreat) -> BoundValue:
-    delta = threat.label_delta if threat.n_classes == 2 else 0.0  # the bound for delta > 0 is proved for two classes
+    delta = threat.label_delta
     pure = "ln((K - 1) q / (1 - q)), q = (beta / 4)^(1/r)"
     return BoundValue(
         title=f"epsilon that {threat.n_records} canaries can prove",
@@ -79,5 +79,7 @@ def _provable(threat: OutputThreat) -> BoundValue:
         value=epsilon_bounds.provable_epsilon(threat.n_records, threat.n_classes, delta=delta),
         formula="by bisection: p-value = beta / 4" if delta else pure,
         conditions=f"one model, every guess right, error probability {epsilon_bounds.BETA:g}, delta = {delta:.4g}",
-        statement=f"Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem {'5.2' if delta else '5.1'}",
+        statement="Mahloujifar, Melis and Chaudhuri, 2024, and Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.2"
+        if delta
+        else "Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.1",
     )

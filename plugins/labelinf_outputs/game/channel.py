@@ -32,7 +32,7 @@ from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
 from labelinf_privacy import epsilon_bounds
 
-__all__ = ["OutputChannel", "ranked"]
+__all__ = ["OutputChannel", "ranked", "surest"]
 
 _TRIED = 64  # records that a victim is tried on before anything is played
 _VICTIMS = 3  # whose accuracy is averaged
@@ -173,11 +173,16 @@ class OutputChannel(Channel):
         )
 
 
+def surest(guess: OutputGuess) -> NDArray[np.intp]:
+    """Return which canaries were guessed, most confident guess first, abstentions left out."""
+    confidence = np.zeros(guess.labels.size) if guess.confidence is None else guess.confidence
+    order = np.argsort(-confidence, kind="stable")
+    return np.asarray(order[guess.labels[order] != ABSTAIN], dtype=np.intp)
+
+
 def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
     """Return whether each guess is correct, most confident first, abstentions left out."""
-    confidence = np.zeros(truth.size) if guess.confidence is None else guess.confidence
-    order = np.argsort(-confidence, kind="stable")
-    made = order[guess.labels[order] != ABSTAIN]
+    made = surest(guess)
     correct: NDArray[np.bool_] = guess.labels[made] == truth[made]
     return correct
 
@@ -185,47 +190,44 @@ def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
 def _audited(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Audited:
     """Set the certificate against the guesses, the most confident ones first, for the shares fixed beforehand."""
     found, delta = ranked(guess, victim.planted), threat.label_delta
-    provable = delta == 0 or threat.n_classes == 2  # for more classes it is not proved for delta > 0
     sizes = epsilon_bounds.guess_counts(victim.planted.size)
     each = [
         epsilon_bounds.claim_p_value(
             int(found[:size].sum()),
-            min(size, found.size),
+            size if delta else min(size, found.size),
             threat.label_epsilon,
             n_classes=threat.n_classes,
             delta=delta,
             n_canaries=victim.planted.size,
         )
         for size in sizes
-        if provable and found.size
+        if found.size
     ]
     return Audited(
         at_least=_proved(found, victim, threat).epsilon,
-        delta=delta if provable else 0.0,
+        delta=delta,
         certified=threat.label_epsilon,
         p_value=min(1.0, len(sizes) * min(each, default=1.0)),
     )
 
 
 def _proved(found: NDArray[np.bool_], victim: Member, threat: OutputThreat) -> epsilon_bounds.EpsilonBound:
-    delta = threat.label_delta if threat.n_classes == 2 else 0.0
     return epsilon_bounds.one_run_epsilon(
-        found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=delta
+        found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=threat.label_delta
     )
 
 
 def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
     """Say what a trial shows beside the share of correct guesses.
 
-    Against an (epsilon, delta) certificate the bound is of that form, for two classes; it is not proved for more.
+    Against an (epsilon, delta) certificate the bound is of that form.
     """
-    delta = threat.label_delta if threat.n_classes == 2 else 0.0
     bound = _proved(ranked(guess, victim.planted), victim, threat)
     trained = victim.trained != ABSTAIN
     memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
     return {
         "epsilon_at_least": bound.epsilon,
-        "epsilon_at_delta": delta,
+        "epsilon_at_delta": threat.label_delta,
         "epsilon_provable": bound.provable,
         "training_label_accuracy": memorised,
         "test_accuracy": victim.test_accuracy,

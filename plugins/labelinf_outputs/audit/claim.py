@@ -1,0 +1,124 @@
+"""The label-DP that is claimed of a model, and what committed guesses prove against it."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_privacy import epsilon_bounds
+from labelinf_privacy.profiles import GaussianProfile
+
+__all__ = ["Claim", "Proof"]
+
+
+@attrs.frozen(kw_only=True)
+class Proof:
+    """What one run proves by guesses that were committed to.
+
+    Attributes:
+        level: Lower bound of what is claimed (epsilon, or the mu of Gaussian DP) at error probability ``BETA``.
+        guesses: Guesses that count.
+        correct: How many of them are right.
+        provable: What so many guesses would have proved, had all been right.
+        p_claim: p-value of the claim; 1 without one.
+    """
+
+    level: float
+    guesses: int
+    correct: int
+    provable: float
+    p_claim: float
+
+
+@attrs.frozen(kw_only=True)
+class Claim:
+    """The label-DP that is claimed: (epsilon, delta), or mu-Gaussian.
+
+    Attributes:
+        epsilon: Infinity without a claim.
+        delta: The delta that goes with it.
+        mu: Of Gaussian DP (Dong, Roth and Su, JRSS B 2022), instead of epsilon; infinity otherwise.
+    """
+
+    epsilon: float = math.inf
+    delta: float = 0.0
+    mu: float = math.inf
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is a claim of Gaussian DP."""
+        return math.isfinite(self.mu)
+
+    @property
+    def made(self) -> bool:
+        """Whether anything is claimed."""
+        return math.isfinite(self.level)
+
+    @property
+    def symbol(self) -> str:
+        """What is claimed and proved: ``epsilon`` or ``mu``."""
+        return "mu" if self.gaussian else "epsilon"
+
+    @property
+    def level(self) -> float:
+        """Its value."""
+        return self.mu if self.gaussian else self.epsilon
+
+    @property
+    def exact(self) -> bool:
+        """Whether the number of right guesses is binomial at worst: pure DP. Otherwise rare disasters are allowed."""
+        return self.delta == 0 and not self.gaussian
+
+    def __str__(self) -> str:
+        return f"{self.symbol} = {self.level:g}" + (f", delta = {self.delta:g}" if self.delta else "")
+
+    def ceiling(self, n_classes: int) -> float:
+        """Return the largest share of uniform labels that any attack can expect to guess."""
+        if not self.gaussian:
+            return epsilon_bounds.label_dp_ceiling(self.epsilon, n_classes, self.delta)
+        low, high, privacy = 0.0, 1.0, GaussianProfile(self.mu)
+        for _ in range(60):
+            middle = (low + high) / 2
+            allowed = (n_classes - 1) * privacy.least(middle) <= 1 - middle
+            low, high = (middle, high) if allowed else (low, middle)
+        return high
+
+    def p_value(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
+        """Return a p-value of the claim; see :func:`labelinf_privacy.epsilon_bounds.claim_p_value`."""
+        if self.gaussian:
+            return epsilon_bounds.mu_p_value(correct, guesses, self.mu, n_classes=n_classes, n_canaries=n_canaries)
+        return epsilon_bounds.claim_p_value(
+            correct, guesses, self.epsilon, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
+        )
+
+    def proved(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
+        """Return the epsilon or mu that so many right guesses prove."""
+        if self.gaussian:
+            return epsilon_bounds.mu_lower_bound(correct, guesses, n_classes=n_classes, n_canaries=n_canaries)
+        return epsilon_bounds.epsilon_lower_bound(
+            correct, guesses, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
+        )
+
+    def proof(self, ranked: NDArray[np.bool_], guesses: int, *, n_classes: int, n_canaries: int) -> Proof:
+        """Return what the surest guesses of a run prove; how many is fixed beforehand, so that nothing is corrected.
+
+        Args:
+            ranked: Whether each guess is right, surest first, abstentions left out.
+            guesses: How many count. Against a claim that allows disasters, abstentions among them count as wrong: how
+                many guesses are made may be what a disaster tells.
+            n_classes: K.
+            n_canaries: All canaries.
+        """
+        made = min(guesses, ranked.size) if self.exact else guesses
+        correct = int(ranked[:guesses].sum())
+        known = {"n_classes": n_classes, "n_canaries": n_canaries}
+        return Proof(
+            level=self.proved(correct, made, **known),
+            guesses=made,
+            correct=correct,
+            provable=self.proved(guesses, guesses, **known),
+            p_claim=self.p_value(correct, made, **known) if self.made else 1.0,
+        )
