@@ -303,7 +303,7 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
 
 
 def gaussian(audits: int = 1000) -> None:
-    """Claims that allow disasters: what is proved of a mechanism that is mu-Gaussian, or tells all with probability delta."""
+    """Claims that allow disasters: what is proved of Gaussian noise, and of who tells all with probability delta."""
     print(f"{audits} audits a row; of all guesses, the surest half, the surest quarter: mean proved (wrong)")
     rng = np.random.default_rng(0)
     for n_classes in (2, 10):
