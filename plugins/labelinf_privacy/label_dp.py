@@ -3,8 +3,8 @@
 Label-DP compares label vectors that differ in one record. Records are independent, with the class shares as prior; the
 adversary may know every other label, and ask as it likes. What it must not know is how many records of each class there
 are: then no label vector of those that remain differs in one record. Two records of different classes, told apart by
-one answer of mu-Gaussian DP, are guessed with ``Phi(mu)``, not ``Phi(mu / 2)``. With N records that is worth about
-``0.2 / N`` (by simulation: 0.034 for N = 4, 0.009 for N = 8, at mu = 1).
+one answer of mu-Gaussian DP, are guessed with ``Phi(mu)``, not ``Phi(mu / 2)``. With N records that is worth less:
+``tests/scores/bounds/test_known_counts.py`` computes how much, at most.
 
 *A ceiling from any privacy profile.* Let ``x_j`` be the probability of guessing right when the label is j, and A the
 sum of ``p_j x_j``. Compared with label j, guessing k has ``P_k(k) <= e**eps P_j(k) + delta(eps)``. With ``eps`` such

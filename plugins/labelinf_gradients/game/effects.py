@@ -195,8 +195,8 @@ class LaplaceNoise(Proof):
 
     @property
     def scale(self) -> float:
-        """Of the noise on the sum."""
-        return 2 * self.norm / self.privacy
+        """Of the noise on the sum, rounded up: noise one rounding smaller would prove one rounding less."""
+        return math.nextafter(2 * self.norm / self.privacy, math.inf)
 
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return ``min(h / K, 1 - (1 - 1/K) / h)``, ``h = e^(epsilon / 2)``, for equal shares."""

@@ -201,7 +201,7 @@ def test_known_class_counts_are_allowed_for(make_threat: Threat) -> None:
     assert reached > ceiling.accuracy + 0.1
     assert reached == pytest.approx(ceiling.accuracy + ceiling.allowance)
     assert not ceiling.denies(reached - 1e-9, 0.0)
-    assert "exact class counts would be worth a little more" in ceiling.conditions
+    assert "exactly known class counts are worth more" in ceiling.conditions
 
 
 @pytest.mark.parametrize("n", [4, 8])
@@ -233,7 +233,7 @@ def test_the_allowance_vanishes_with_many_records(make_threat: Threat) -> None:
     (ceiling,) = ceilings(
         make_threat(n_records=1000, query_budget=9, defences=(noise(GridGaussian(step=FINE, scale=0.01)),))
     )
-    assert 0 < ceiling.allowance <= 0.001
+    assert 0 < ceiling.allowance <= 0.008
     (pure,) = LabelDp().ceilings(budgeted(1000, (0.5, 0.5), 0.0))
     (approximate,) = LabelDp().ceilings(budgeted(3, (1 / 3, 2 / 3), 0.01))
     assert 0 < pure.allowance <= 0.001

@@ -1,0 +1,146 @@
+"""What exactly known class counts are worth to the best attack: linear programs over all mechanisms there are.
+
+Labels are a random order with known counts. Whatever a mechanism releases, it may as well release the best guess. So
+the largest expected share of right guesses is the value of a linear program over the laws of a guess given the labels,
+under the privacy of every pair that differs in one label. Laws may be averaged over the orders of the records: a law
+depends on how many labels of each class are guessed how, and that is few numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse, stats
+from scipy.optimize import linprog
+
+from labelinf_privacy.composition import PureProduct
+from labelinf_privacy.label_dp import accuracy
+from labelinf_privacy.laplace_product import LaplaceProduct
+from labelinf_privacy.profiles import GaussianProfile, Profile
+from labelinf_scores.bounds.common import counts_allowance
+
+GRID = np.linspace(-4, 4, 17)  # epsilons at which a profile is asked: fewer conditions allow mechanisms more
+
+
+class Program:
+    """Two classes: ``p[a, b, c]`` is the law of one guess that names a of a + b ones and c of the zeros ones."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        orbits = [(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]
+        self.index = {orbit: place for place, orbit in enumerate(orbits)}
+        self.width = len(orbits)
+        self.rows: list[dict[int, float]] = []
+        self.limits: list[float] = []
+
+    def at_most(self, limit: float, terms: dict[int, float]) -> None:
+        self.rows.append(terms)
+        self.limits.append(limit)
+
+    def private(self, ones: int, epsilon: float, delta: float) -> None:
+        """Between labels with so many ones and those with one of them less, either way."""
+        rest = [(g, a, c) for g in (0, 1) for a in range(ones) for c in range(self.n - ones + 1)]
+        for turned in (False, True):
+            total: dict[int, float] = {}
+            for guess, a, c in rest:
+                one = self.index[a + guess, ones - a - guess, c]
+                less = self.index[a, ones - 1 - a, c + guess]
+                pair = (less, one) if turned else (one, less)
+                beyond, self.width = self.width, self.width + 1
+                self.at_most(0, {pair[0]: 1, pair[1]: -math.exp(epsilon), beyond: -1})
+                total[beyond] = math.comb(ones - 1, a) * math.comb(self.n - ones, c)
+            self.at_most(delta, total)
+
+    def most(self, ones: int) -> float:
+        """The largest expected share of right guesses of labels with so many ones."""
+        gain = np.zeros(self.width)
+        laws: list[dict[int, float]] = [{} for _ in range(self.n + 1)]
+        for (a, b, c), place in self.index.items():
+            laws[a + b][place] = weight = math.comb(a + b, a) * math.comb(self.n - a - b, c)
+            if a + b == ones:
+                gain[place] = -weight * (a + self.n - ones - c) / self.n
+        found = linprog(
+            gain,
+            A_ub=self._matrix(self.rows),
+            b_ub=self.limits,
+            A_eq=self._matrix(laws),
+            b_eq=np.ones(self.n + 1),
+            method="highs",
+        )
+        return -float(found.fun)
+
+    def _matrix(self, rows: list[dict[int, float]]) -> sparse.csr_array:
+        found = [(place, column, value) for place, row in enumerate(rows) for column, value in row.items()]
+        places, columns, values = zip(*found, strict=True)
+        return sparse.csr_array((values, (places, columns)), shape=(len(rows), self.width))
+
+
+def worth(profile: Profile, grid: NDArray[np.float64], n: int, ones: int) -> tuple[float, float]:
+    """Return what counts are worth at most, over the ceiling for independent labels; and the ceiling."""
+    program = Program(n)
+    for ones_now, epsilon in itertools.product(range(1, n + 1), grid):
+        program.private(ones_now, epsilon, profile.delta(epsilon))
+    ceiling = accuracy(profile, (1 - ones / n, ones / n))
+    return program.most(ones) - ceiling, ceiling
+
+
+def _of(epsilon: float) -> tuple[Profile, NDArray[np.float64]]:
+    return PureProduct(epsilon=epsilon, queries=1), np.array([epsilon])
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
+@pytest.mark.parametrize(("n", "ones"), [(2, 1), (3, 1), (4, 2), (6, 2), (8, 4)])
+def test_no_pure_mechanism_gains_more_from_known_counts_than_the_alarm_allows(
+    n: int, ones: int, epsilon: float
+) -> None:
+    profile, grid = _of(epsilon)
+    excess, single = worth(profile, grid, n, ones)
+    double = accuracy(_of(2 * epsilon)[0], (1 - ones / n, ones / n))
+    allowed = counts_allowance(single, double, n, 2)
+    assert -1e-9 < excess <= allowed + 1e-9
+    assert excess < double - single  # proved of all: orders of the same labels differ in two records at least
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "ones"), [(12, 6), (16, 8), (16, 4), (18, 6)])
+def test_that_stays_so_of_more_labels(n: int, ones: int) -> None:
+    """Most is gained where randomised response begins to be worth more than the majority guess."""
+    for epsilon in (0.3, 1.0, 2.0, math.log((n - ones) / ones)):
+        assert worth(*_of(epsilon), n, ones)[0] <= 0.25 / math.sqrt(n)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", [GaussianProfile(0.5), GaussianProfile(1.0), LaplaceProduct(epsilon=0.3, queries=6)])
+@pytest.mark.parametrize(("n", "ones"), [(4, 2), (6, 2), (6, 3)])
+def test_nor_does_any_mechanism_with_the_profile_of_noise(law: Profile, n: int, ones: int) -> None:
+    """The program knows the profile at a few epsilons only, so that the true worth is less still."""
+    assert worth(law, GRID, n, ones)[0] <= 0.25 / math.sqrt(n)
+
+
+def test_more_labels_are_worth_less() -> None:
+    """Whoever is told all labels but those of a few, with the same shares, plays among few: a ceiling there holds."""
+    found = [worth(*_of(1.0), n, n // 2)[0] for n in (2, 4, 6, 8)]
+    assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_randomised_response_gains_more_than_a_share_of_one_label_and_less_than_is_allowed(n: int) -> None:
+    """A quarter are ones, epsilon = ln 3: a noisy one is as likely a zero, until it is counted how many there are."""
+    ones, kept = n // 4, 0.75
+    single, double = 0.75, accuracy(_of(2 * math.log(3))[0], (0.75, 0.25))
+    right = stats.binom.pmf(np.arange(ones + 1), ones, kept)
+    wrong = stats.binom.pmf(np.arange(n - ones + 1), n - ones, 1 - kept)
+    both = right[:, None] * wrong
+    counted = np.add.outer(np.arange(ones + 1), np.arange(n - ones + 1))
+    more = np.subtract.outer(
+        np.arange(ones + 1), np.arange(n - ones + 1)
+    )  # right less wrong, if ones are guessed there
+    gained = np.maximum(np.bincount(counted.ravel(), (both * more).ravel()), 0).sum() / n
+
+    assert gained > 0.08 / math.sqrt(n)
+    assert gained > 1 / n or n == 100
+    assert gained < counts_allowance(single, double, n, 2)
