@@ -17,8 +17,8 @@ from labelinf_privacy.noise.gaussian import Gaussian
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
 
 _HIDDEN_FEATURES = (
-    "one sample per release, features private, labels drawn independently from the class shares; an adversary who holds "
-    "other samples of the same finite data set knows these shares a little better"
+    "one sample per release, features private, labels drawn independently from the class shares; an adversary who "
+    "holds other samples of the same finite data set knows these shares a little better"
 )
 
 
