@@ -20,7 +20,7 @@ from labelinf_gradients.recovery.factor import factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["from_hidden_bias", "from_last_bias", "hidden_bias_misfit"]
+__all__ = ["from_hidden_bias", "from_last_bias", "hidden_bias_misfit", "last_bias_misfit"]
 
 
 def from_last_bias(
@@ -66,6 +66,22 @@ def from_hidden_bias(
         scales = np.einsum("ni,ni->n", q, q) / np.einsum("ni,ni->n", q, hidden_bias_gradients.astype(np.float64))
         features = scales[:, None] * parts.direction
         return softmax(classifier(features)) - parts.column / scales[:, None], features
+
+
+def last_bias_misfit(gradients: NDArray[Any], bias_gradients: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the share of a gradient that :func:`from_last_bias` does not explain, shape ``(n,)``.
+
+    Rounding where it is of one sample and of a layer of its own; of the order of one of a batch, or a tied head.
+
+    Args:
+        gradients: As there.
+        bias_gradients: As there.
+    """
+    whole, g = gradients.astype(np.float64), bias_gradients.astype(np.float64)
+    tiny = np.finfo(float).tiny
+    features = np.einsum("nci,nc->ni", whole, g) / np.maximum(np.einsum("nc,nc->n", g, g), tiny)[:, None]
+    left = np.linalg.norm(whole - g[:, :, None] * features[:, None, :], axis=(1, 2))
+    return np.asarray(left / np.maximum(np.linalg.norm(whole, axis=(1, 2)), tiny))
 
 
 def hidden_bias_misfit(

@@ -162,7 +162,7 @@ def test_a_hidden_bias_needs_a_hidden_layer() -> None:
     releases = network.gradients(np.ones((N, 8)), np.eye(K)[np.zeros(N, dtype=int)])
     oracle = GradientOracle(attrs.evolve(THREAT, has_bias=True, shared=Shared.ALL), network, releases)
 
-    with pytest.raises(ValueError, match="needs a network with a hidden layer; give the channel 'hidden'"):
+    with pytest.raises(ValueError, match="needs a hidden layer with a bias"):
         HiddenBias().run(oracle, np.random.default_rng(0))
 
 

@@ -232,7 +232,7 @@ def test_frozen_and_unused_parameters_are_no_obstacle(digits: LabelSet) -> None:
 
     gradients = network.gradients(digits.features[:2], np.eye(10)[[1, 2]])  # type: ignore[index]
 
-    assert network.last == "head"
+    assert network.head.weight == "head.weight"
     assert network.nonnegative
     assert set(gradients) == set(network.shapes) == {"spare", "head.weight", "head.bias", "body.bias"}
     assert not gradients["spare"].any()
@@ -355,8 +355,8 @@ def test_matching_says_what_it_lacks() -> None:
 @pytest.mark.parametrize(
     ("network", "message"),
     [
-        ("not_linear_at_the_end", "does not end in its linear layer '0'; its logits must"),
-        ("without_linear", "has no linear layer; its last layer must be one"),
+        ("not_linear_at_the_end", "are linear in none of its parameters: it must end in a linear layer"),
+        ("without_linear", "are linear in none of its parameters"),
         ("missing", "cannot be imported: it raised AttributeError"),
         ("digits_title", "returned str, expected a torch.nn.Module"),
         ("frozen", "is frozen: there is no gradient to attack"),
@@ -376,7 +376,7 @@ def test_a_network_that_is_not_named_is_one_sentence(digits: LabelSet, network: 
 
 
 def test_a_bias_that_is_not_there_cannot_be_shared(digits: LabelSet) -> None:
-    with pytest.raises(InputError, match=r"bias=true, but the last layer of network .* has none"):
+    with pytest.raises(InputError, match=r"bias=true, but network .* has no bias"):
         play(digits, "without_bias", ExactSolver(), bias=True)
 
 

@@ -8,12 +8,14 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError
 from labelinf_gradients.attacks.common import one_sample_each
-from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit
+from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit, last_bias_misfit
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
+from labelinf_gradients.recovery.tensors import FORMATS
 
 __all__ = ["HiddenBias", "LastBias"]
 
 _MISFIT = 1e-3  # share of a gradient; float32 leaves 1e-5
+_HALVES = 8  # roundings of a half that such a share may hold
 
 
 @attrs.frozen(kw_only=True)
@@ -30,32 +32,49 @@ class LastBias(GradientAttack):
         if gradients is None:
             raise ValueError(_no_bias(oracle.threat))
         labels, _ = from_last_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
-        return _guess(labels, oracle)
+        unfit = last_bias_misfit(oracle.weight_gradients, gradients) > _misfit(oracle)
+        plain = np.eye(labels.shape[1])[gradients.argmin(axis=1)]  # p - y is negative for a hard label alone
+        return _said(_guess(np.where(unfit[:, None], plain, labels), oracle), unfit)
 
 
 @attrs.frozen(kw_only=True)
 class HiddenBias(GradientAttack):
     """Takes the scale of the feature from the last hidden bias's gradient (labelinf theory, closed forms).
 
-    Exact behind a ReLU. Elsewhere (another activation, normalisation, a tied head, noise) its labels are wrong in their
-    weights; each gradient shows by itself whether the form holds, and the evidence counts those where it does not.
+    Exact behind a ReLU, whether the last layer has a bias or not. Elsewhere (another activation, normalisation, a tied
+    head, noise) its labels are wrong in their weights; each gradient shows by itself whether the form holds, and the
+    evidence counts those where it does not.
     """
 
     def lacks(self, threat: GradientThreat) -> str:
         """It needs gradients of all layers of a network with biases."""
         layers = "needs the gradients of all layers" if threat.shared is Shared.LAST else ""
-        return one_sample_each(threat) or layers or _no_bias(threat)
+        return one_sample_each(threat) or layers or ("" if threat.biases_shared else "needs gradients of biases")
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Solve every release."""
-        biases = [name for name in oracle.releases if name.endswith("bias")]
-        if len(biases) < 2:
-            raise InputError("the hidden-bias attack needs a network with a hidden layer; give the channel 'hidden'.")
-        gradients = oracle.releases[biases[-2]]
-        labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, oracle.network.classifier)
-        misfit = hidden_bias_misfit(oracle.weight_gradients, gradients, oracle.network.classifier)
-        guess, unfit = _guess(labels, oracle), int((misfit > _MISFIT).sum())
-        return attrs.evolve(guess, evidence={"closed form does not hold": unfit}) if unfit else guess
+        own, classifier = oracle.network.classifier_names, oracle.network.classifier
+        width = oracle.weight_gradients.shape[2:]
+        others = [part for name, part in oracle.releases.items() if name.endswith("bias") and name not in own]
+        tried = [
+            (hidden_bias_misfit(oracle.weight_gradients, part, classifier), part)
+            for part in others
+            if part.shape[1:] == width
+        ]
+        if not tried:
+            raise InputError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
+        misfit, gradients = min(tried, key=lambda pair: float(np.median(pair[0])))
+        labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, classifier)
+        return _said(_guess(labels, oracle), misfit > _misfit(oracle))
+
+
+def _misfit(oracle: GradientOracle) -> float:
+    return max(_MISFIT, _HALVES * FORMATS[oracle.threat.precision].rounding)
+
+
+def _said(guess: Guess, unfit: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Guess:
+    """Return the guess, which says of how many gradients the closed form is wrong."""
+    return attrs.evolve(guess, evidence={"closed form does not hold": int(unfit.sum())}) if unfit.any() else guess
 
 
 def _no_bias(threat: GradientThreat) -> str:

@@ -57,6 +57,7 @@ class ExactSolver(GradientAttack):
             labels=np.where(found.hard < 0, threat.majority, found.hard),
             soft=np.nan_to_num(found.labels, nan=1 / threat.n_classes),
             evidence={
+                **({"note": found.remark} if found.remark else {}),
                 **Counter(status.value for status in found.status),
                 "median confidence": float(np.median(found.confidence)),
             },

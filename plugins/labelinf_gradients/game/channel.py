@@ -160,6 +160,7 @@ class GradientChannel(Channel):
             prior=data.prior,
             shared=self.shared,
             has_bias=self.bias,
+            head_bias=self._head_bias(data),
             features_public=self.features_public,
             auxiliary=self.auxiliary,
             precision=self.precision,
@@ -169,6 +170,12 @@ class GradientChannel(Channel):
         if threat.batch > self.samples:
             raise InputError(f"samples={self.samples} must be >= the batch of {threat.batch}.")
         return attrs.evolve(threat, n_records=self.samples - self.samples % threat.batch), stages
+
+    def _head_bias(self, data: LabelSet) -> bool:
+        """Whether the last layer has a bias: a module's may stand without on layers that have them."""
+        if self.network == "mlp" or not self.bias or data.features is None:
+            return True
+        return len(self._federation(data, 0).network.classifier_names) > 1
 
     @property
     def _labelling(self) -> tuple[Effect[GradientFacts], ...]:
@@ -204,9 +211,9 @@ class GradientChannel(Channel):
         """
         scaled(data)
         if self.network != "mlp":
-            names = self._federation(data, 0).network.classifier_names
-            if self.bias and len(names) == 1:
-                raise InputError(f"bias=true, but the last layer of network {self.network!r} has none.")
+            shapes = self._federation(data, 0).network.shapes
+            if self.bias and not any(name.endswith("bias") for name in shapes):
+                raise InputError(f"bias=true, but network {self.network!r} has no bias.")
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what the defences leave of a gradient: the mean cosine of what is released with what was computed.

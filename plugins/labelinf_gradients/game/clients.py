@@ -228,7 +228,7 @@ class Client:
     def _shared(self) -> tuple[str, ...]:
         last = self.network.classifier_names
         names = last if self.threat.shared is Shared.LAST else tuple(self.network.shapes)
-        return names if self.threat.bias_shared else tuple(name for name in names if not name.endswith("bias"))
+        return names if self.threat.biases_shared else tuple(name for name in names if not name.endswith("bias"))
 
     def _require_finite(self, rows: NDArray[Any], first: int = 0) -> None:
         if not np.isfinite(rows).all():

@@ -64,17 +64,19 @@ class GradientThreat(ThreatModel):
 
     Attributes:
         shared: Which layers are released.
-        has_bias: Whether the last layer has a bias; its value is public with the network.
+        has_bias: Whether the network has biases; their values are public with it.
+        head_bias: Whether its last layer has one of them.
         features_public: Whether the adversary knows the inputs of the samples and guesses labels only.
         auxiliary: Labelled samples of the same kind that the adversary holds.
         precision: Number format of the gradients: ``"float32"``, ``"float64"``, ``"float16"`` or ``"bfloat16"``.
         effects: What the client does and what its defences do, from the client outward.
         facts: What is known behind all of them; the attributes that follow are read from it.
-        bias_shared: Whether gradients of biases are released.
+        bias_shared: Whether the gradient of the last layer's bias is released.
     """
 
     shared: Shared = Shared.LAST
     has_bias: bool = False
+    head_bias: bool = True
     features_public: bool = False
     auxiliary: int = 0
     precision: str = "float32"
@@ -98,6 +100,11 @@ class GradientThreat(ThreatModel):
 
     @bias_shared.default
     def _has_one_and_releases_it(self) -> bool:
+        return self.has_bias and self.head_bias and self.facts.biases
+
+    @property
+    def biases_shared(self) -> bool:
+        """Whether gradients of any biases are released."""
         return self.has_bias and self.facts.biases
 
     @property

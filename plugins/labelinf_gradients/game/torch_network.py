@@ -6,6 +6,7 @@ runs in evaluation mode: batch normalisation with batch statistics and dropout a
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 from collections.abc import Mapping
@@ -19,6 +20,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.specs.own_code import own_function
 from labelinf_gradients.game.networks import Layer
+from labelinf_gradients.game.torch_head import Head, feature_of, find_head, logits_of, products
+from labelinf_gradients.recovery.tensors import as_array
 
 __all__ = ["TorchNetwork", "import_torch", "load"]
 
@@ -73,78 +76,92 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
 
 @attrs.frozen(kw_only=True, eq=False)
 class TorchNetwork:
-    """A PyTorch module whose last layer is linear. Frozen parameters have no gradient and are not released.
+    """A PyTorch module whose logits are linear in a parameter. Frozen parameters have no gradient and are not released.
 
     Attributes:
         module: The module, in evaluation mode.
-        last: Name of its last linear layer.
-        nonnegative: Whether that layer's inputs were never negative on random inputs: after a ReLU, a sigmoid or an
-            average of those they cannot be.
+        head: Its last layer.
+        nonnegative: Whether what enters that layer was never negative on random inputs: after a ReLU, a sigmoid or an
+            average of those it cannot be.
+        vocabulary: How many tokens there are, for a module that takes tokens; 0 for one that takes numbers.
     """
 
     module: Any
-    last: str
+    head: Head
     nonnegative: bool
+    vocabulary: int = 0
 
     @classmethod
     def wrap(cls, module: Any, *, target: str, n_inputs: int, precision: str) -> TorchNetwork:
-        """Find the linear layer of ``module`` that runs last and check that the logits are its outputs.
+        """Find the last layer of ``module`` and check that the logits are its outputs.
 
         Args:
-            module: A ``torch.nn.Module`` of flat inputs.
+            module: A ``torch.nn.Module`` of flat inputs: numbers, or else tokens.
             target: How messages call it.
             n_inputs: Width of an input.
             precision: ``"float32"`` or ``"float64"``; the module is converted to it, in place.
 
         Raises:
-            InputError: It does not run on such inputs, has no linear layer, something follows the last one, or that
-                one is frozen.
+            InputError: It does not run on such inputs, its logits are linear in none of its parameters, or those are
+                frozen.
         """
         torch = import_torch(f"network {target!r}")
         module = module.to(getattr(torch, precision)).eval()
         probes = np.random.default_rng(0).normal(size=(_PROBES, n_inputs))
-        last = _last_linear(module, torch.as_tensor(probes, dtype=getattr(torch, precision)), target)
-        found = cls(module=module, last=last, nonnegative=False)
-        features, logits = found._run(probes)
-        fits = torch.is_tensor(logits) and logits.shape == (_PROBES, found._linear.out_features)
-        if not fits or not torch.allclose(found._linear(features), logits, rtol=1e-3, atol=1e-5):
-            raise InputError(f"network {target!r} does not end in its linear layer {last!r}; its logits must.")
-        if not found._linear.weight.requires_grad:
+        vocabulary = _vocabulary(torch, module, torch.as_tensor(probes, dtype=getattr(torch, precision)), target)
+        probes = np.abs(np.tanh(probes)) if vocabulary else probes
+        found = cls(module=module, head=Head(weight=""), nonnegative=False, vocabulary=vocabulary)
+        inputs = found.inputs(probes, getattr(torch, precision))
+        logits = logits_of(module(inputs))
+        flat = torch.is_tensor(logits) and logits.ndim == 2 and len(logits) == _PROBES
+        head = find_head(torch, module, inputs, logits.shape[1]) if flat else None
+        if head is None:
+            raise InputError(
+                f"the logits of network {target!r} are linear in none of its parameters: it must end in a linear layer "
+                f"(torch.nn.Linear, a product with a parameter, or a convolution of size 1), with nothing behind it."
+            )
+        if not found._parameters[head.weight].requires_grad:
             raise InputError(f"the last layer of network {target!r} is frozen: there is no gradient to attack.")
-        return attrs.evolve(found, nonnegative=bool((features >= 0).all()))
+        whole = attrs.evolve(found, head=head)
+        return attrs.evolve(whole, nonnegative=bool((whole.features(probes) >= 0).all()))
 
     @property
     def classifier(self) -> Layer:
         """The last layer."""
-        layer = self._linear
-        bias = None if layer.bias is None else layer.bias.detach().numpy()
-        return Layer(weights=layer.weight.detach().numpy(), bias=bias)
+        bias = self._parameters[self.head.bias].detach().numpy() if self.head.bias else None
+        return Layer(weights=self.head.rows(self._parameters[self.head.weight].detach().numpy()), bias=bias)
 
     @property
     def classifier_names(self) -> tuple[str, ...]:
         """Names of the last layer's parameters."""
-        prefix = f"{self.last}." if self.last else ""
-        return tuple(name for name in (f"{prefix}weight", f"{prefix}bias") if name in self._trainable)
+        return tuple(name for name in (self.head.weight, self.head.bias) if name in self._trainable)
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
-        """Shape of every parameter."""
-        return {name: tuple(value.shape) for name, value in self._trainable.items()}
+        """Shape of every parameter; the last layer's weights have a row for every class."""
+        found = {name: tuple(value.shape) for name, value in self._trainable.items()}
+        return {**found, self.head.weight: self.classifier.weights.shape}
 
     def features(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return the last layer's inputs, shape ``(n, I)``."""
-        return np.asarray(self._run(x)[0].detach().numpy())
+        """Return what enters the last layer, shape ``(n, I)``."""
+        torch, inputs = import_torch("this network"), self.inputs(x)
+        weight = self._parameters[self.head.weight]
+        for used, _, entered, _ in reversed(products(torch, self.module, inputs)):
+            if used is weight and entered.ndim == 2:
+                return as_array(entered)
+        return np.stack([feature_of(torch, self.module, row, self.head) for row in inputs])
 
     def gradients(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
         """Return every sample's own gradient, one backward pass each."""
         torch = import_torch("this network")
         parameters = self._trainable
         found: dict[str, list[NDArray[Any]]] = {name: [] for name in parameters}
-        for row, label in zip(self._tensor(x), self._tensor(labels), strict=True):
-            loss = torch.nn.functional.cross_entropy(self.module(row[None]), label[None])
+        for row, label in zip(self.inputs(x), self._tensor(labels), strict=True):
+            loss = torch.nn.functional.cross_entropy(logits_of(self.module(row[None])), label[None])
             parts = torch.autograd.grad(loss, list(parameters.values()), allow_unused=True)
             for (name, parameter), part in zip(parameters.items(), parts, strict=True):
-                found[name].append((torch.zeros_like(parameter) if part is None else part).detach().numpy())
+                value = (torch.zeros_like(parameter) if part is None else part).detach().numpy()
+                found[name].append(self.head.rows(value) if name == self.head.weight else value)
         return {name: np.stack(parts) for name, parts in found.items()}
 
     def moved(self, step: Mapping[str, NDArray[Any]]) -> TorchNetwork:
@@ -154,50 +171,44 @@ class TorchNetwork:
         with torch.no_grad():
             for name, value in module.named_parameters():
                 if name in step:
-                    value += self._tensor(step[name])
+                    own = self.head.columns(step[name], tuple(value.shape)) if name == self.head.weight else step[name]
+                    value += self._tensor(own)
         return attrs.evolve(self, module=module)
+
+    def inputs(self, x: NDArray[Any], dtype: Any = None) -> Any:
+        """Return inputs as the module takes them: numbers, or the tokens that numbers in [0, 1] stand for."""
+        torch = import_torch("this network")
+        if self.vocabulary:
+            tokens = np.rint(np.clip(x, 0, 1) * (self.vocabulary - 1))
+            return torch.as_tensor(tokens, dtype=torch.long)
+        return self._tensor(x) if dtype is None else torch.as_tensor(np.array(x), dtype=dtype)
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return dict(self.module.named_parameters())
 
     @property
     def _trainable(self) -> dict[str, Any]:
-        return {name: value for name, value in self.module.named_parameters() if value.requires_grad}
-
-    @property
-    def _linear(self) -> Any:
-        return self.module.get_submodule(self.last)
-
-    def _run(self, x: NDArray[Any]) -> tuple[Any, Any]:
-        """Return what enters the last layer, and the module's outputs."""
-        entered: list[Any] = []
-        handle = self._linear.register_forward_pre_hook(lambda _, inputs: entered.append(inputs[0]))
-        try:
-            logits = self.module(self._tensor(x))
-        finally:
-            handle.remove()
-        return entered[-1], logits
+        return {name: value for name, value in self._parameters.items() if value.requires_grad}
 
     def _tensor(self, values: NDArray[Any]) -> Any:
         torch = import_torch("this network")
-        return torch.as_tensor(np.array(values), dtype=self._linear.weight.dtype)
+        return torch.as_tensor(np.array(values), dtype=self._parameters[self.head.weight].dtype)
 
 
-def _last_linear(module: Any, probes: Any, target: str) -> str:
-    """Return the name of the linear layer that runs last, whatever the order in which layers were declared."""
-    linear = import_torch(f"network {target!r}").nn.Linear
-    ran: list[str] = []
-    handles = [
-        part.register_forward_hook(lambda _module, _inputs, _output, name=name: ran.append(name))
-        for name, part in module.named_modules()
-        if isinstance(part, linear)
-    ]
+def _vocabulary(torch: Any, module: Any, probes: Any, target: str) -> int:
+    """Return how many tokens a module takes, 0 where it takes numbers."""
+    tables = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+    sizes = [part.num_embeddings for part in module.modules() if isinstance(part, tables)]
     try:
-        module(probes)
+        with torch.no_grad():
+            module(probes)
     # The user's code may raise anything at all.
     except Exception as error:
+        for size in sorted(set(sizes), reverse=True):
+            with contextlib.suppress(Exception), torch.no_grad():
+                module((probes.abs().tanh() * (size - 1)).round().long())
+                return int(size)
         shape = tuple(probes.shape)
         raise InputError(f"network {target!r} does not run on {shape}: {unquoted(error)}.") from error
-    finally:
-        for handle in handles:
-            handle.remove()
-    if not ran:
-        raise InputError(f"network {target!r} has no linear layer; its last layer must be one (torch.nn.Linear).")
-    return ran[-1]
+    return 0

@@ -145,10 +145,15 @@ class _Task:
     ) -> None:
         self._torch, self._matching, self._network = torch, matching, network
         self._parameters = {name: value for name, value in network.module.named_parameters() if name in released}
-        self._wanted = {name: self.tensor(released[name]) for name in self._parameters}
+        self._wanted = {
+            name: self.tensor(released[name]).reshape(part.shape) for name, part in self._parameters.items()
+        }
+        if network.head.transposed and network.head.weight in self._wanted:
+            own = network.head.columns(released[network.head.weight], ())
+            self._wanted[network.head.weight] = self.tensor(own)
         self._feature = None if feature is None else self.tensor(feature[None])
         self._entered: list[Any] = []
-        layer = network.module.get_submodule(network.last)
+        layer = network.module.get_submodule(network.head.weight.rpartition(".")[0])
         self.handle = layer.register_forward_pre_hook(lambda _, inputs: self._entered.append(inputs[0]))
 
     def tensor(self, values: NDArray[Any]) -> Any:
