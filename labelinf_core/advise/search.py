@@ -18,9 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import attrs
 import numpy as np
 
-from labelinf_core.advise.siege import Siege, Stand
-from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import Bound, Channel, Defence, Knob, LabelSet, Setting
+from labelinf_core.advise.siege import Asked, Siege, Stand
+from labelinf_core.contracts.components import Bound, Defence, Knob, Setting
 from labelinf_core.contracts.errors import LabelinfError, PluginError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
@@ -28,7 +27,6 @@ from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.play import said
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Registered
-from labelinf_core.specs import Builder
 
 __all__ = ["Advice", "Advisor", "smallest"]
 
@@ -82,32 +80,8 @@ class Advice:
 
 
 @attrs.frozen(kw_only=True)
-class Advisor:
-    """Answers for one setting of a channel.
-
-    Attributes:
-        builder: Builds components.
-        name: What the channel is called.
-        channel: The game.
-        data: A label set of the size in question.
-        base: Defences that stand already, nearest to the curator.
-        target: What is to be reached.
-        attacks: Specs of the attacks to withstand in any case.
-        strongest: Whether those are to be withstood too that may be the strongest, of all that are installed.
-        trials: Most games per attack and strength; fewer where the first ones leave no doubt.
-        seed: Of the games.
-    """
-
-    builder: Builder
-    name: str
-    channel: Channel
-    data: LabelSet
-    base: tuple[Defence, ...]
-    target: Target
-    attacks: Sequence[str]
-    trials: int = 16
-    seed: int = 0
-    strongest: bool = False
+class Advisor(Asked):
+    """Answers for one setting of a channel."""
 
     def knobs(self) -> list[Knob]:
         """Return every knob of every defence of the channel.
@@ -132,7 +106,7 @@ class Advisor:
         notes: dict[str, str] = {}
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
-        siege = self._siege()
+        siege = Siege(self)
         played = (self.attacks or self.strongest) and self.target.epsilon is None  # no play shows an epsilon
         tried: dict[str, float] = {}
 
@@ -192,20 +166,6 @@ class Advisor:
         for item in self.builder.host.catalogue(kind):
             if item.descriptor.channel in (None, self.name):
                 yield item
-
-    def _siege(self) -> Siege:
-        return Siege(
-            builder=self.builder,
-            name=self.name,
-            channel=self.channel,
-            data=self.data,
-            base=self.base,
-            target=self.target,
-            attacks=self.attacks,
-            strongest=self.strongest,
-            trials=self.trials,
-            seed=self.seed,
-        )
 
     def _cost(self, knob: Knob, strength: float | None, notes: dict[str, str]) -> Mapping[str, float]:
         """Return what a strength costs honest participants, with the same draws for every knob."""

@@ -17,6 +17,8 @@ import attrs
 
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.labels import LabelSet, LabelSource
+from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
 from labelinf_core.plugin.descriptors import Kind
 
 if TYPE_CHECKING:
@@ -57,44 +59,6 @@ T = TypeVar("T")
 Rule = tuple[str, Callable[[Any], None]]  #: a name, and what raises AssertionError when a component breaks the rule
 
 ABSTAIN = -1  #: a guess that declines to name a label
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class LabelSet:
-    """Private labels and where they come from.
-
-    Attributes:
-        labels: Integers 0..K-1, shape ``(n_records,)``.
-        class_names: The user's own name of every class, length K.
-        title: What a report calls it.
-        provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or that it is made up.
-        features: Real features, shape ``(n_records, n_features)``, where there are any.
-        public: Whether anybody may know these labels (made or bundled data). Unknown means private: the randomness of
-            a run on private labels is keyed with a secret, and its results are published in coarse figures only.
-    """
-
-    labels: NDArray[np.intp]
-    class_names: tuple[str, ...]
-    title: str
-    provenance: str
-    features: NDArray[np.float64] | None = None
-    public: bool = False
-
-    @property
-    def n_records(self) -> int:
-        """N, the number of labels."""
-        return int(self.labels.size)
-
-    @property
-    def n_classes(self) -> int:
-        """K, the number of classes."""
-        return len(self.class_names)
-
-    @property
-    def prior(self) -> tuple[float, ...]:
-        """Share of every class, length K."""
-        counts = [int((self.labels == k).sum()) for k in range(self.n_classes)]
-        return tuple(count / self.n_records for count in counts)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -175,65 +139,6 @@ class Loss:
 
 class Metric:
     """What a leaderboard scores. Refined by the channel that plays on scores."""
-
-
-Weights = tuple[tuple[int, ...], ...]  #: row k: how many of the 2**64 words lead from label k to each answer
-
-
-class Noise:
-    """Randomness between private labels and what is released: :class:`NoiseModel`, or :class:`LabelNoise`."""
-
-
-class LabelNoise(Noise, abc.ABC):
-    """Noise on labels: an answer for every label, by a public law."""
-
-    @abc.abstractmethod
-    def weights(self, n_classes: int) -> Weights:
-        """Return the law, exactly: K rows of K whole numbers, each row summing to ``2**64``.
-
-        Raises:
-            InputError: The parameters are not for K classes.
-        """
-
-    @abc.abstractmethod
-    def label_epsilon(self, n_classes: int) -> float:
-        """Return the epsilon of pure label-DP that it has, no less than what :meth:`weights` shows; infinity: none."""
-
-    @abc.abstractmethod
-    def sample(self, labels: NDArray[np.intp], n_classes: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return an answer for every label in 0..K-1, shape ``(n,)``, drawn by the law."""
-
-
-class NoiseModel(Noise, abc.ABC):
-    """A distribution of noise, with what the adversary may know of it.
-
-    Additive by default. A multiplicative model (``multiplicative = True``) draws factors instead of terms.
-    """
-
-    multiplicative: bool = False
-
-    @property
-    def grid(self) -> float:
-        """Step of the grid that value and noise are put on together; 0: none, and then nothing is certified."""
-        return 0.0
-
-    @abc.abstractmethod
-    def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
-        """Draw ``size`` independent values, shape ``(size,)``."""
-
-    @property
-    @abc.abstractmethod
-    def bound(self) -> float:
-        """Largest absolute value (of the factor minus one, when multiplicative); infinity when unbounded."""
-
-    @property
-    @abc.abstractmethod
-    def std(self) -> float:
-        """Standard deviation; infinity when it does not exist."""
-
-    @abc.abstractmethod
-    def tail(self, delta: float) -> float:
-        """A tau with P(abs(noise) > tau) <= ``delta``, for 0 < ``delta`` < 1 (ICML 2021, Definition 6)."""
 
 
 class Attack:
@@ -323,25 +228,6 @@ class Bound(abc.ABC):
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """Return what this statement denies to every attack under ``threat``."""
         return ()
-
-
-class LabelSource(abc.ABC):
-    """Where private labels come from.
-
-    Attributes:
-        suffixes: Endings of the files it reads (``".csv"``), empty text for any that no other source reads; such a
-            source has the parameters ``path``, ``column`` and ``features``.
-    """
-
-    suffixes: ClassVar[tuple[str, ...]] = ()
-
-    @abc.abstractmethod
-    def load(self) -> LabelSet:
-        """Return the labels.
-
-        Raises:
-            InputError: A user's file cannot be used as it is.
-        """
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import socket
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
@@ -26,13 +24,13 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
 __all__ = ["RECORD", "Store", "find_run", "key_of", "newest_run"]
 
 RECORD = "run.sqlite"  #: name of the record in a run's directory
-_LOCK = "run.lock"
 _SCHEMA = 2
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID;
@@ -79,7 +77,7 @@ class Store:
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            lock = _locked(directory)
+            lock = locked(directory)
             try:
                 return cls._opened(directory, plan, lock)
             except BaseException:
@@ -338,40 +336,6 @@ def _damaged(path: Path, how: str) -> InputError:
 
 def _reason(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error)
-
-
-def _locked(directory: Path) -> IO[str]:
-    """Take the lock of a run; the system gives it back when the process ends, however it ends.
-
-    Raises:
-        InputError: Another process has it.
-    """
-    file = (directory / _LOCK).open("a+", encoding="utf-8")
-    try:
-        _take(file)
-    except OSError:
-        file.seek(0)
-        owner = file.read().strip() or "another process"
-        file.close()
-        raise InputError(
-            f"--out {directory} is being written by {owner}; labelinf report {directory} shows how far it is."
-        ) from None
-    file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}")
-    file.flush()
-    return file
-
-
-def _take(file: IO[str]) -> None:
-    if os.name == "nt":
-        import msvcrt
-
-        file.seek(1 << 20)  # beside the text, which others may read
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        return
-    import fcntl
-
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager

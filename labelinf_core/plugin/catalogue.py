@@ -46,7 +46,7 @@ from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement, StatementStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Catalogue"]
 
@@ -95,46 +95,6 @@ class Catalogue:
         for name, where, entry in self._entries(kind.value):
             entry = {"channel": name if kind is Kind.CHANNEL else shared, **entry}
             yield self._made(Descriptor, where, entry, kind=kind, name=name, reference=_reference(where, entry))
-
-    @hookimpl
-    def labelinf_losses(self) -> Iterator[Descriptor]:
-        """Yield the losses."""
-        return self.descriptors(Kind.LOSS)
-
-    @hookimpl
-    def labelinf_metrics(self) -> Iterator[Descriptor]:
-        """Yield the metrics."""
-        return self.descriptors(Kind.METRIC)
-
-    @hookimpl
-    def labelinf_attacks(self) -> Iterator[Descriptor]:
-        """Yield the attacks."""
-        return self.descriptors(Kind.ATTACK)
-
-    @hookimpl
-    def labelinf_noise_models(self) -> Iterator[Descriptor]:
-        """Yield the noise models."""
-        return self.descriptors(Kind.NOISE)
-
-    @hookimpl
-    def labelinf_defences(self) -> Iterator[Descriptor]:
-        """Yield the defences."""
-        return self.descriptors(Kind.DEFENCE)
-
-    @hookimpl
-    def labelinf_bounds(self) -> Iterator[Descriptor]:
-        """Yield the bounds."""
-        return self.descriptors(Kind.BOUND)
-
-    @hookimpl
-    def labelinf_label_sources(self) -> Iterator[Descriptor]:
-        """Yield the label sources."""
-        return self.descriptors(Kind.LABELS)
-
-    @hookimpl
-    def labelinf_channels(self) -> Iterator[Descriptor]:
-        """Yield the channels."""
-        return self.descriptors(Kind.CHANNEL)
 
     @hookimpl
     def labelinf_statements(self) -> Iterator[Statement]:
@@ -208,6 +168,19 @@ class Catalogue:
 
     def _absolute(self, text: str) -> str:
         return f"{self.package}{text}" if text.startswith(".") and ":" in text and " " not in text else text
+
+
+def _hook(kind: Kind) -> Callable[[Catalogue], Iterator[Descriptor]]:
+    """Return the hook that yields the components of one kind."""
+
+    def described(self: Catalogue) -> Iterator[Descriptor]:
+        return self.descriptors(kind)
+
+    return hookimpl(described)
+
+
+for _kind in Kind:
+    setattr(Catalogue, _kind.hook, _hook(_kind))
 
 
 def _reference(where: str, entry: dict[str, Any]) -> Reference:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
+from labelinf_core.contracts.documents import json_text
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -44,9 +44,7 @@ def plan(**asked: Any) -> None:
     as_json = asked.pop("as_json")
     rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked))
     if as_json:
-        import attrs
-
-        click.echo(json.dumps([attrs.asdict(row) for row in rows], indent=1))
+        click.echo(json_text(rows))
     else:
         from labelinf_guard.plan import lines
 
@@ -106,7 +104,7 @@ def status(board: Path, as_json: bool) -> None:
         found = status_of(opened)
     finally:
         opened.close()
-    click.echo(json.dumps(found, indent=1) if as_json else "\n".join(shown(found)))
+    click.echo(json_text(found) if as_json else "\n".join(shown(found)))
 
 
 @guard.command()
@@ -152,7 +150,7 @@ def release(board: Path, final: bool, as_json: bool) -> None:
     finally:
         opened.close()
     if as_json:
-        click.echo(json.dumps(found, indent=1))
+        click.echo(json_text(found))
         return
     for row in sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"])):
         click.echo(f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import attrs
 import click
 
 from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.contracts.documents import json_text
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
@@ -74,10 +74,10 @@ def metrics(
     printed: list[int | None] = [*decimals] or [None, 4, 3]
     found = list(rows(load_host(blocks), records or (569, 5000), share, printed, names))
     if as_json:
-        documents = [attrs.asdict(row) | {"enough": row.enough if math.isfinite(row.enough) else None} for row in found]
-        for document in documents:
-            document["survives"] = document["survives"] if math.isfinite(document["survives"]) else None
-        click.echo(json.dumps(documents, indent=1))
+        documents = (attrs.asdict(row).items() for row in found)
+        click.echo(
+            json_text([{name: None if value == math.inf else value for name, value in row} for row in documents])
+        )
         return
     click.echo(f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} all labels through noise")
     for row in found:

@@ -6,9 +6,7 @@ private rows, however many there are. That ends when the platform shows private 
 
 from __future__ import annotations
 
-import csv
 import importlib.util
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.files import Labels, State, draw_split, read_labels, write_private
@@ -151,12 +150,11 @@ def _told(title: str) -> list[str]:
 
 
 def _solution(policy: Policy, labels: Labels, public: NDArray[np.bool_]) -> str:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow((policy.board.id, policy.board.label, "Usage"))
-    for name, code, scored in zip(labels.ids, labels.codes, public, strict=True):
-        table.writerow((name, policy.board.classes[code], "Public" if scored else "Private"))
-    return text.getvalue()
+    rows = (
+        (name, policy.board.classes[code], "Public" if scored else "Private")
+        for name, code, scored in zip(labels.ids, labels.codes, public, strict=True)
+    )
+    return csv_text((policy.board.id, policy.board.label, "Usage"), rows)
 
 
 def _text(policy: Policy, where: Platform, said: Sequence[str]) -> str:

@@ -1,0 +1,71 @@
+"""Private labels, and the contract of whatever they come from."""
+
+from __future__ import annotations
+
+import abc
+from typing import TYPE_CHECKING, ClassVar
+
+import attrs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LabelSet", "LabelSource"]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class LabelSet:
+    """Private labels and where they come from.
+
+    Attributes:
+        labels: Integers 0..K-1, shape ``(n_records,)``.
+        class_names: The user's own name of every class, length K.
+        title: What a report calls it.
+        provenance: ``"real"``, ``"published label counts, random order"``, ``"user's file"`` or that it is made up.
+        features: Real features, shape ``(n_records, n_features)``, where there are any.
+        public: Whether anybody may know these labels (made or bundled data). Unknown means private: the randomness of
+            a run on private labels is keyed with a secret, and its results are published in coarse figures only.
+    """
+
+    labels: NDArray[np.intp]
+    class_names: tuple[str, ...]
+    title: str
+    provenance: str
+    features: NDArray[np.float64] | None = None
+    public: bool = False
+
+    @property
+    def n_records(self) -> int:
+        """N, the number of labels."""
+        return int(self.labels.size)
+
+    @property
+    def n_classes(self) -> int:
+        """K, the number of classes."""
+        return len(self.class_names)
+
+    @property
+    def prior(self) -> tuple[float, ...]:
+        """Share of every class, length K."""
+        counts = [int((self.labels == k).sum()) for k in range(self.n_classes)]
+        return tuple(count / self.n_records for count in counts)
+
+
+class LabelSource(abc.ABC):
+    """Where private labels come from.
+
+    Attributes:
+        suffixes: Endings of the files it reads (``".csv"``), empty text for any that no other source reads; such a
+            source has the parameters ``path``, ``column`` and ``features``.
+    """
+
+    suffixes: ClassVar[tuple[str, ...]] = ()
+
+    @abc.abstractmethod
+    def load(self) -> LabelSet:
+        """Return the labels.
+
+        Raises:
+            InputError: A user's file cannot be used as it is.
+        """
