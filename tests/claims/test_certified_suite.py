@@ -20,7 +20,7 @@ HOST = Host.load()
 CERTIFYING = {
     *("score-noise", "laplace-dp", "gaussian-dp", "randomised-response", "privacy-budget", "ladder", "subset"),
     *("clipped-laplace", "clipped-gaussian"),
-    *("label-rr", "rr-with-prior", "resampling-rr", "alibi", "lp-2st", "pate"),
+    *("label-rr", "rr-with-prior", "resampling-rr", "alibi", "lp-2st", "lp-mst", "pate", "pate-fm"),
 }
 LOW_BITS = {"ulp-grid", "zero-mask", "lia-threshold"}  # the last reads a model that forgets nothing, to the last bit
 

@@ -22,6 +22,8 @@ from labelinf_outputs.attacks.delta_margin import DeltaMargin
 from labelinf_outputs.attacks.learned import Learned, evidence, fit
 from labelinf_outputs.attacks.lira import Lira, log_odds
 from labelinf_outputs.attacks.loss_inversion import LossInversion
+from labelinf_outputs.attacks.quantile import Quantile, conditional_quantile
+from labelinf_outputs.attacks.rmia import Rmia
 from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
 from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle, View
@@ -114,12 +116,12 @@ def test_calibration_sees_what_a_threshold_does_not(n_classes: int) -> None:
 
     shares = {
         attack: float((run(attack, victim, references).labels == truth).mean())
-        for attack in (Threshold(), Calibrated(balanced=False), Calibrated(), Lira())
+        for attack in (Threshold(), Calibrated(balanced=False), Calibrated(), Lira(), Rmia())
     }
 
-    published, plain, balanced, lira = shares.values()
+    published, plain, balanced, lira, rmia = shares.values()
     assert published < 1 / n_classes + 0.25
-    assert min(plain, balanced, lira) > 0.85
+    assert min(plain, balanced, lira, rmia) > 0.85
     assert balanced >= plain - 0.01
 
 
@@ -259,3 +261,46 @@ def test_the_variance_of_few_references_leans_halfway_towards_that_of_all() -> N
     pooled = 4 / 6
     assert calm == pytest.approx(pooled / 2)
     assert wide == pytest.approx((4 / 3 + pooled) / 2)
+
+
+def test_rmia_is_the_share_of_the_population_that_is_beaten() -> None:
+    """Against a naive count over all pairs; the guess is the class of the largest ratio."""
+    said, _, references = memorising(40, 3, 4, np.random.default_rng(2), shift=1.0, noise=0.2)
+    found = run(Rmia(gamma=2.0), said, references)
+    own = references.trained[:, :, None] == np.arange(3)
+    heard = np.exp(references.log_probabilities)
+    ratios = np.empty_like(said)
+    for i, k in np.ndindex(*said.shape):
+        groups = [heard[own[:, i, k], i, k], heard[~own[:, i, k], i, k]]
+        means = [group.mean() for group in groups] if all(map(len, groups)) else [heard[:, i, k].mean()]
+        ratios[i, k] = said[i, k] / np.mean(means)
+    beaten = np.array([[(ratio / ratios >= 2.0).mean() for ratio in row] for row in ratios])
+
+    assert np.array_equal(found.labels, ratios.argmax(axis=1))
+    confidence = np.asarray(found.confidence)
+    np.testing.assert_allclose(confidence, np.sort(beaten)[:, -1] - np.sort(beaten)[:, -2], atol=1e-8)
+
+
+def test_a_quantile_attack_trains_nothing_and_sees_through_the_opinion() -> None:
+    """The victim's opinion follows a feature; it remembers labels by a shift that a threshold drowns in it."""
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 2, 600)
+    features = rng.uniform(-3, 3, (600, 1))
+    odds = 4 * features[:, 0] + (2 * labels - 1) + 0.3 * rng.standard_normal(600)
+    logs = -np.logaddexp(0, np.stack([odds, -odds], axis=1))
+    threat = OutputThreat(n_records=600, n_classes=2, prior=(0.5, 0.5), declared=View(features=True))
+    release = Release(probabilities=np.exp(logs), log_probabilities=logs, features=features)
+    oracle = OutputOracle(threat, release, lambda: pytest.fail("it asked for references"))
+
+    quantile, plain = (float((item.run(oracle, rng).labels == labels).mean()) for item in (Quantile(), Threshold()))
+
+    assert quantile > 0.9
+    assert plain < 0.65
+
+
+def test_the_conditional_quantile_of_records_that_are_alike_is_that_of_all() -> None:
+    values = np.arange(10.0)[:, None]
+
+    assert conditional_quantile(values, np.ones((10, 2)), 0.5, 3).tolist() == [[4.5]] * 10
+    near = conditional_quantile(values, values, 0.5, 2)
+    assert near[5, 0] == 5.0

@@ -36,7 +36,9 @@ def test_every_component_of_the_channel_is_listed() -> None:
     listed = run("plugins", "list")
 
     attacks = {"lia-threshold", "lia-delta-margin", "loss-inversion", "calibrated", "lira", "learned", "blind-guess"}
+    attacks |= {"rmia", "quantile"}
     mechanisms = {"label-rr", "rr-with-prior", "lp-2st", "alibi", "pate", "resampling-rr"}
+    mechanisms |= {"lp-mst", "pate-fm"}
     training = {"soft-labels", "early-stopping", "weight-decay", "target-smoothing"}
     released = {"rounded-outputs", "top-1-only", "temperature", "output-noise"}
     assert attacks | mechanisms | training | released <= set(listed.split())

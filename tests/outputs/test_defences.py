@@ -13,11 +13,13 @@ from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
-from labelinf_outputs.defences.alibi import Alibi
+from labelinf_outputs.defences.alibi import Alibi, Prior
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_2st import Lp2st
+from labelinf_outputs.defences.lp_mst import LpMst
 from labelinf_outputs.defences.output_noise import OutputNoise
 from labelinf_outputs.defences.pate import Pate
+from labelinf_outputs.defences.pate_fm import PateFm
 from labelinf_outputs.defences.recipes import EarlyStopping, TargetSmoothing, WeightDecay
 from labelinf_outputs.defences.resampling_rr import ResamplingRr
 from labelinf_outputs.defences.rounded_outputs import RoundedOutputs
@@ -31,7 +33,10 @@ from labelinf_outputs.game.training import Recipe, Trained, TrainingTask, one_ho
 from labelinf_outputs.game.view import Outputs
 from labelinf_privacy.noise.gaussian import Gaussian
 
-CERTIFIED = [LabelRr(), RrWithPrior(), Lp2st(), Alibi(), Pate(), ResamplingRr()]
+CERTIFIED = [
+    *(LabelRr(), RrWithPrior(), Lp2st(), LpMst(), Alibi(), Alibi(prior=Prior.LEARNED)),
+    *(Pate(), PateFm(), ResamplingRr()),
+]
 UNCERTIFIED = [
     SoftLabels(),
     EarlyStopping(),
@@ -133,6 +138,30 @@ def test_the_two_stages_of_lp_2st_use_every_label_once() -> None:
     assert np.array_equal(both.targets[rows], first.targets)  # the first half keeps the answers it gave
     assert np.array_equal(result.targets, both.targets)
     assert np.array_equal(one_hot(labels, 3).sum(axis=0), np.bincount(labels))  # the labels given in are intact
+
+
+def test_the_stages_of_lp_mst_use_every_label_once_and_keep_what_was_answered() -> None:
+    labels = np.random.default_rng(2).integers(0, 3, 900)
+    _, (first, second, last) = trained(LpMst(epsilon=1.0, stages=3), labels, 3)
+
+    assert [task.n_records for task in (first, second, last)] == [300, 600, 900]
+    for earlier in (first, second):
+        assert np.array_equal(last.targets[earlier.features[:, 0].astype(int)], earlier.targets)
+
+
+def test_a_teacher_of_pate_fm_sees_labels_of_its_own_part_only() -> None:
+    """Change every label outside the part: the teacher is given the same."""
+    tasks = []
+    for labels in (np.arange(40) % 2, np.where(np.arange(40) < 10, np.arange(40) % 2, 1)):
+        recorder = Recorder()
+        task = TrainingTask(features=np.arange(40.0)[:, None], targets=one_hot(labels, 2))
+        PateFm(sure=0.4).teach(task, np.arange(10), recorder, np.random.default_rng(0))
+        tasks.append(recorder.tasks)
+
+    assert [task.n_records for task in tasks[0]] == [10, 50]
+    for one, two in zip(*tasks, strict=True):
+        assert np.array_equal(one.targets, two.targets)
+        assert np.array_equal(one.features, two.features)
 
 
 def test_a_mechanism_leaves_the_labels_it_was_given_alone() -> None:

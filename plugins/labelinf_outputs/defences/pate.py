@@ -16,12 +16,13 @@ from typing import Any
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
-from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
+from labelinf_outputs.game.training import Predictor, Train, Trained, TrainingTask, one_hot
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_privacy.words import SeededWords
@@ -62,8 +63,7 @@ class Pate(OutputDefence):
         asked = rng.permutation(task.n_records)[: self.votes]
         counts = np.zeros((asked.size, task.n_classes), dtype=np.int64)
         for rows in np.array_split(rng.permutation(task.n_records), self.teachers):
-            teacher = train(task.take(rows), rng).model
-            said = teacher.log_probabilities(task.features[asked]).argmax(axis=1)
+            said = self.teach(task, rows, train, rng).log_probabilities(task.features[asked]).argmax(axis=1)
             counts += one_hot(said, task.n_classes).astype(np.int64)
         # Votes are whole numbers, so that they lie on the grid of the noise: nothing is rounded but the noise itself.
         noise = GridGaussian(scale=vote_noise(self.epsilon, self.delta, asked.size), step=1 / _STEPS)
@@ -73,6 +73,10 @@ class Pate(OutputDefence):
         targets = np.full_like(task.targets, np.nan)
         targets[asked] = winners
         return attrs.evolve(student, targets=targets)
+
+    def teach(self, task: TrainingTask, rows: NDArray[np.intp], train: Train, rng: np.random.Generator) -> Predictor:
+        """Return a teacher: whatever looks at no labels but those of ``rows``."""
+        return train(task.take(rows), rng).model
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """(epsilon, delta)-label-DP."""
