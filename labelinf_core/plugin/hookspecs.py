@@ -58,9 +58,9 @@ class Specs:
 
     @hookspec
     def labelinf_noise_models(self) -> Iterable[Descriptor]:
-        """Yield noise models, of scores (:class:`labelinf_core.contracts.components.NoiseModel`) and of labels.
+        """Yield noise models, of scores (:class:`labelinf_core.contracts.noise.NoiseModel`) and of labels.
 
-        Those of labels derive from :class:`labelinf_core.contracts.components.LabelNoise`.
+        Those of labels derive from :class:`labelinf_core.contracts.noise.LabelNoise`.
         """
         return ()
 
@@ -76,7 +76,7 @@ class Specs:
 
     @hookspec
     def labelinf_label_sources(self) -> Iterable[Descriptor]:
-        """Yield label sources (:class:`labelinf_core.contracts.components.LabelSource`)."""
+        """Yield label sources (:class:`labelinf_core.contracts.labels.LabelSource`)."""
         return ()
 
     @hookspec
