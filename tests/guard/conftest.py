@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from labelinf_guard.board import Board
+from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger import store
+from labelinf_privacy.words import SeededWords
+
+Twins = tuple[Path, Path, Path]
+
+
+def write_labels(folder: Path, labels: np.ndarray) -> None:
+    rows = "".join(f"r{at:03d},{label}\n" for at, label in enumerate(labels))
+    (folder / "labels.csv").write_text(f"id,label\n{rows}")
+
+
+@pytest.fixture
+def begun_twins(tmp_path: Path) -> Callable[[str, dict[str, bytes]], Twins]:
+    """Begin a board of 200 labels beside other files, and it with its sealed, or its public, labels flipped."""
+
+    def begun(text: str, files: dict[str, bytes]) -> Twins:
+        first = tmp_path / "one"
+        first.mkdir()
+        labels = np.random.default_rng(5).integers(0, 2, 200)
+        write_labels(first, labels)
+        for name, data in {"board.toml": text.encode(), **files}.items():
+            (first / name).write_bytes(data)
+        board = Board.init(first / "board.toml", clock=StepClock(), words=SeededWords(np.random.default_rng(2)))
+        public = board._public
+        board.close()
+        second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
+        write_labels(second, np.where(public, labels, 1 - labels))
+        write_labels(third, np.where(public, 1 - labels, labels))
+        return first, second, third
+
+    return begun
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ from labelinf_guard import board as module
 from labelinf_guard.board import Board, Refused
 from labelinf_guard.clock import StepClock
 from labelinf_privacy.words import SeededWords
+
+Twins = Callable[[str], tuple[Path, Path, Path]]
 
 N = 200
 OWN = (
@@ -37,11 +38,6 @@ BOARDS = {
     "log-loss with noise": POLICY.format(metric='metric = "log-loss"', release="noise = 0.2"),
     "the host's own": POLICY.format(metric='ours = "ours:score"', release="decimals = 2"),
 }
-
-
-def write_labels(folder: Path, labels: np.ndarray) -> None:
-    rows = "".join(f"r{at:03d},{label}\n" for at, label in enumerate(labels))
-    (folder / "labels.csv").write_text(f"id,label\n{rows}")
 
 
 def submissions() -> dict[str, bytes]:
@@ -93,31 +89,18 @@ def seen(
     return told, {name: data for name, data in left.items() if "__pycache__" not in name}
 
 
-def twins(tmp_path: Path, text: str) -> tuple[Path, Path, Path]:
-    """One board begun, a copy whose sealed labels are all flipped, and one whose public labels are."""
-    first = tmp_path / "one"
-    first.mkdir()
-    labels = np.random.default_rng(5).integers(0, 2, N)
-    write_labels(first, labels)
-    (first / "board.toml").write_text(text)
-    (first / "ours.py").write_text(OWN)
-    for name, data in submissions().items():
-        (first / name).write_bytes(data)
-    board = Board.init(first / "board.toml", clock=StepClock(), words=SeededWords(np.random.default_rng(2)))
-    public = board._public
-    board.close()
-    second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
-    write_labels(second, np.where(public, labels, 1 - labels))
-    write_labels(third, np.where(public, 1 - labels, labels))
-    return first, second, third
+@pytest.fixture
+def twins(begun_twins: Callable[..., tuple[Path, Path, Path]]) -> Twins:
+    """Begin a board, a copy whose sealed labels are all flipped, and one whose public labels are."""
+    return lambda text: begun_twins(text, {"ours.py": OWN.encode(), **submissions()})
 
 
 @pytest.mark.parametrize("kind", sorted(BOARDS))
 def test_sealed_labels_change_no_byte_of_the_command_line(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    kind: str, twins: Twins, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Standard output and error, exit codes, every file, and the beats; public labels change the answers."""
-    first, second, third = (seen(folder, monkeypatch, capfd) for folder in twins(tmp_path, BOARDS[kind]))
+    first, second, third = (seen(folder, monkeypatch, capfd) for folder in twins(BOARDS[kind]))
     assert first == second
     assert first != third
     assert {code for _, code, *_ in first[0][:-1]} == {0, 2}
@@ -169,10 +152,10 @@ def _refused(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -
     "leak", [_traceback, _aside, _code, _warning, _slow, _log, _refused], ids=lambda leak: leak.__name__
 )
 def test_planted_leaks_of_the_command_line_are_caught(
-    leak: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    leak: Any, twins: Twins, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     submit = Board.submit
     monkeypatch.setattr(Board, "submit", lambda self, team, data: leak(self, team, data, submit))
-    first, second, _ = twins(tmp_path, BOARDS["accuracy"])
+    first, second, _ = twins(BOARDS["accuracy"])
     once = ["good.csv"]
     assert seen(first, monkeypatch, capfd, once) != seen(second, monkeypatch, capfd, once)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from labelinf_guard.board import Board
 from labelinf_guard.clock import StepClock
 from labelinf_guard.evalai import evaluate
-from labelinf_privacy.words import SeededWords
 
 N = 200
 TEXT = (
@@ -23,29 +21,14 @@ TEXT = (
 )
 
 
-def write_labels(folder: Path, labels: np.ndarray) -> None:
-    (folder / "labels.csv").write_text("id,label\n" + "".join(f"r{at:03d},{y}\n" for at, y in enumerate(labels)))
-
-
 def csv(rows: Any) -> bytes:
     return ("id,prediction\n" + "".join(f"r{at:03d},{row}\n" for at, row in enumerate(rows))).encode()
 
 
 @pytest.fixture
-def twins(tmp_path: Path) -> tuple[Path, Path, Path]:
+def twins(begun_twins: Callable[..., tuple[Path, Path, Path]]) -> tuple[Path, Path, Path]:
     """A board, a copy whose sealed labels are all flipped, and one whose public labels are."""
-    first = tmp_path / "one"
-    first.mkdir()
-    labels = np.random.default_rng(5).integers(0, 2, N)
-    write_labels(first, labels)
-    (first / "board.toml").write_text(TEXT)
-    board = Board.init(first / "board.toml", clock=StepClock(), words=SeededWords(np.random.default_rng(2)))
-    public = board._public
-    board.close()
-    second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
-    write_labels(second, np.where(public, labels, 1 - labels))
-    write_labels(third, np.where(public, 1 - labels, labels))
-    return first, second, third
+    return begun_twins(TEXT, {})
 
 
 def conversation(folder: Path) -> list[Any]:
