@@ -114,17 +114,22 @@ def test_an_epsilon_over_the_whole_game_is_certified_by_randomised_response_alon
 
 
 def test_attacks_force_what_the_certificate_asks_when_queries_reach_a_hadamard_order() -> None:
-    """N = q = 64: floor and ceiling meet.
+    """N = q = 32: floor and ceiling meet, and the interval of what is forced never crosses what is proved enough.
 
-    Twelve games are 768 labels: their mean is within 5 points of 70 % with probability above 1 - 2e-3, which moves s
-    by at most 30 %.
+    Twelve games are 384 labels: their mean is within 7 points of 70 % with probability above 1 - 3e-3, which moves s
+    by at most 40 %.
     """
-    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.05, strongest=5.0)
+    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.2, strongest=2.0)
 
-    advice = advisor(64, 64, "70%", ("hadamard",), trials=12).advise(near)
+    advice = advisor(32, 32, "70%", ("hadamard",), trials=12).advise(near)
 
     assert advice.strongest_attack == "hadamard"
-    assert advice.forced == pytest.approx(advice.certified, rel=0.3)
+    assert advice.forced == pytest.approx(advice.certified, rel=0.4)
+    assert advice.certified is not None
+    assert advice.forced is not None
+    assert advice.forced_from is not None
+    assert advice.forced_to is not None
+    assert advice.forced_from <= advice.forced <= advice.forced_to <= advice.certified
 
 
 @pytest.mark.slow
@@ -271,18 +276,6 @@ def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: 
     assert planted.certified == weak.weakest
     assert "hadamard recovers" in planted.contradiction
     assert "a false theorem allows 60.0% at most" in planted.contradiction
-
-
-def test_what_attacks_force_has_an_interval_and_never_exceeds_what_is_proved_enough() -> None:
-    near = Knob(title="s", template=GAUSSIAN.template, weakest=0.05, strongest=5.0)
-
-    advice = advisor(64, 64, "70%", ("hadamard",)).advise(near)
-
-    assert advice.certified is not None
-    assert advice.forced is not None
-    assert advice.forced_from is not None
-    assert advice.forced_to is not None
-    assert advice.forced_from <= advice.forced <= advice.forced_to <= advice.certified
 
 
 @pytest.mark.parametrize(("text", "accuracy"), [("5%", 0.755), ("5", 0.755), ("0.5%", 0.71)])

@@ -50,7 +50,7 @@ NOISE = GradientNoise(model=Gaussian(scale=1.0))
 EVERY = (*HARMLESS, *CHANGING, *PRIVATE, NOISE)
 ENTRIES = 64
 LAYOUT: Layout = (slice(0, 48), slice(48, ENTRIES))
-TRIES = 400
+TRIES = 200
 
 by_name = functools.partial(pytest.mark.parametrize, ids=lambda item: str(item).partition("(")[0])
 
@@ -99,8 +99,8 @@ CERTIFIED = [pair for pair in itertools.product(EVERY, repeat=2) if ceiling(*pai
 
 @pytest.mark.parametrize("pair", CERTIFIED, ids=lambda pair: "+".join(type(item).__name__ for item in pair))
 def test_no_ceiling_of_two_defences_is_beaten(pair: tuple[GradientDefence, GradientDefence]) -> None:
-    # Four standard deviations of 400 guesses are 0.1.
-    assert told_apart(*pair) <= ceiling(*pair) + 0.1
+    # Four standard deviations of 200 guesses are 0.14.
+    assert told_apart(*pair) <= ceiling(*pair) + 0.14
 
 
 @by_name("private", PRIVATE)

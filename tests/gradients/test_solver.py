@@ -50,9 +50,9 @@ def test_classes_of_equal_weights_make_no_answer_silently_wrong(
 ) -> None:
     """Equal rows have equal probabilities: their pair says 0 = 0, and little is left to tell families apart by."""
     rng = np.random.default_rng(5)
-    weights, features = rng.normal(size=(n_classes, 8)), np.abs(rng.normal(size=(1500, 8)))
+    weights, features = rng.normal(size=(n_classes, 8)), np.abs(rng.normal(size=(300, 8)))
     weights[:equal] = weights[0]
-    labels = make_labels(rng, 1500, n_classes, family)
+    labels = make_labels(rng, 300, n_classes, family)
     gradients = (softmax(features @ weights.T) - labels)[:, :, None] * features[:, None, :]
 
     found = recover(gradients, weights, family=family if asked == "known" else "auto", nonnegative=nonnegative)

@@ -59,12 +59,15 @@ def cancer() -> list[int]:
     return [int(label) for label in load_bunch("breast-cancer").target]
 
 
-@pytest.mark.parametrize("metric", [*COUNTS, "jaccard", "cohen-kappa", "mcc"])
-def test_any_confusion_metric_is_an_exact_counter(metric: str, cancer: list[int]) -> None:
-    outcome, promise = play("detecting-counts", metric, cancer)
+@pytest.mark.parametrize(
+    ("metric", "n", "queries"),
+    [("f1", 569, 162), ("mcc", 569, 162), *((name, 120, 45) for name in [*COUNTS, "jaccard", "cohen-kappa", "mcc"])],
+)
+def test_any_confusion_metric_is_an_exact_counter(metric: str, n: int, queries: int, cancer: list[int]) -> None:
+    outcome, promise = play("detecting-counts", metric, cancer[:n])
     assert promise is not None
     assert promise.certified
-    assert (outcome.n_correct, outcome.queries) == (569, 162)
+    assert (outcome.n_correct, outcome.queries) == (n, queries)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +103,10 @@ def test_the_auc_gives_every_label_away(metric: str, defences: tuple[str, ...], 
 
 @pytest.mark.parametrize("metric", ["mse", "rmse", "r2"])
 def test_squared_errors_spell_labels_out(metric: str) -> None:
-    digits = [int(label) for label in load_bunch("digits").target[:400]]
+    digits = [int(label) for label in load_bunch("digits").target[:200]]
     outcome, _ = play("linear-weights", metric, digits, n_classes=10)
-    assert outcome.n_correct == 400
-    assert outcome.queries <= 34
+    assert outcome.n_correct == 200
+    assert outcome.queries <= 17
 
 
 def test_decimals_do_not_protect_the_mean_squared_error() -> None:
