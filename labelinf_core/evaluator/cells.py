@@ -13,6 +13,7 @@ else: whoever holds that record can replay the run byte for byte, nobody else ca
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import hmac
 import secrets
@@ -103,6 +104,11 @@ class Cell:
         return (self.channel, self.digest, *self.written)
 
     @property
+    def curator(self) -> tuple[str, ...]:
+        """What a trial draws or trains is the same for all cells with this, whatever of it is shown to an attack."""
+        return (self.digest, *self.written)
+
+    @property
     def game(self) -> tuple[str, ...]:
         """What is played, whatever version plays it: all randomness of the attack is derived from this."""
         return (self.channel, self.digest, self.attack, *self.written)
@@ -112,7 +118,7 @@ class Cell:
         """What is played, whatever version plays it under whatever key: the same in two runs on the same labels."""
         return (self.channel, self.content, self.attack, *self.written)
 
-    @property
+    @functools.cached_property
     def id(self) -> str:
         """Name of the cell: 64 hexadecimal digits."""
         return _sha256({"game": self.game, "versions": self.versions})

@@ -124,7 +124,7 @@ def choose(plan: Plan, implied: Mapping[str, Implied]) -> dict[str, Field]:
         best = _strongest(candidates)
         fit = {name for name, known in asked.items() if known.status is not Status.REFUSED}
         played = [cell.id for cell in group if cell.role is Role.NAMED or cell.id in best]
-        certain = any(_certain(asked[name]) for name in best)
+        certain = any(asked[name].is_certain for name in best)
         field = Field(
             played=len(fit.intersection(played)),
             known=plan.installed.get(parse(group[0].channel, "channel").name, len(group)),
@@ -144,35 +144,26 @@ def _lines(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def in_turn(cells: Iterable[Cell]) -> Iterator[tuple[Cell, list[Cell]]]:
-    """Yield the cells in the order of asking, each with the candidates that come before it.
+    """Yield the cells line by line, in the order of asking, each with the candidates that come before it.
 
-    Every line of defences is asked about its first attack before any about its second. Once a candidate is certain of
-    every label, those that come after it need not be asked.
+    Once a candidate is certain of every label, those that come after it need not be asked.
     """
-    lines = _lines(cells)
-    for turn in range(max(map(len, lines), default=0)):
-        for line in lines:
-            if turn < len(line):
-                yield line[turn], [cell for cell in line[:turn] if cell.role is Role.CANDIDATE]
+    for line in _lines(cells):
+        for turn, cell in enumerate(line):
+            yield cell, [other for other in line[:turn] if other.role is Role.CANDIDATE]
 
 
-def settled(cell: Cell, before: Iterable[Cell], implied: Callable[[str], Implied | None]) -> bool:
+def settled(cell: Cell, before: Iterable[Cell], is_certain: Callable[[Cell], bool]) -> bool:
     """Whether a candidate need not be asked: one that comes before it is certain of every label."""
-    if cell.role is Role.NAMED:
-        return False
-    return any(_certain(known) for other in before if (known := implied(other.id)) is not None)
+    return cell.role is not Role.NAMED and any(map(is_certain, before))
 
 
 def _strongest(candidates: Mapping[str, Implied]) -> list[str]:
     """Return who of ``candidates`` plays; one that was not asked, or failed when it was, may be the strongest."""
     for name, known in candidates.items():
-        if _certain(known):
+        if known.is_certain:
             return [name]
     fit = {name: known for name, known in candidates.items() if known.status is not Status.REFUSED}
     unsure = [name for name, known in fit.items() if not known.blind]
     best = [name for name in unsure if fit[name].place is not None or fit[name].status is not Status.OK]
     return best or unsure or list(fit)
-
-
-def _certain(known: Implied) -> bool:
-    return known.status is Status.OK and known.promise is not None and known.promise.certified

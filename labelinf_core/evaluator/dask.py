@@ -8,7 +8,7 @@ the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain
 from types import TracebackType
 from typing import Any
 
@@ -17,7 +17,7 @@ import distributed
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
-from labelinf_core.evaluator.executors import Task
+from labelinf_core.evaluator.executors import Task, draw, groups
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.remote import Answer, Parcel, Refused, size_of_batch
 
@@ -102,11 +102,11 @@ class Dask:
         Raises:
             InputError: A worker has other versions than the plan, or too many workers are lost.
         """
-        source = iter(tasks)
+        source = groups(tasks)
         running: dict[Any, tuple[list[Task], int]] = {}
         while True:
             while len(running) < 2 * max(1, sum(self._client.nthreads().values())):
-                batch = list(islice(source, size_of_batch(_SECONDS, self._mean, _LARGEST)))
+                batch = list(chain(*draw(source, size_of_batch(_SECONDS, self._mean, _LARGEST))))
                 if not batch:
                     break
                 running[self._submit(batch)] = batch, 0

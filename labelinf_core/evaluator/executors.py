@@ -11,6 +11,7 @@ a component does to its process cannot touch its neighbours.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -28,16 +29,17 @@ from typing import Any, Protocol
 import attrs
 
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.evaluator.cells import Cell
+from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.watch import alone, limit_memory, watch
 from labelinf_core.specs import Builder
 
-__all__ = ["Executor", "Imply", "InProcess", "Play", "Processes", "Task"]
+__all__ = ["Executor", "Group", "Imply", "InProcess", "Play", "Processes", "Task", "draw", "groups"]
 
-_BATCH = 32  # tasks that travel together at most, and
+_BATCH = 32  # tasks that travel together, unless more belong together, and
 _SECONDS = 0.05  # how long a batch should take
 _START = 120.0  # seconds that a worker may take to start
 
@@ -57,11 +59,23 @@ class Imply:
     asking: str = ""
     without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
+    @property
+    def together(self) -> tuple[object, ...]:
+        """Tasks with the same are performed one after another by one worker: what they share is computed once."""
+        return (_needs(self), self.asking, self.cell.target)
+
     def perform(self, bench: Bench) -> Implied:
-        """Do it."""
-        bench.without = self.without
+        """Do it; a candidate is not asked where another one of its line of defences is certain of every label."""
+        if bench.without != self.without:
+            bench.without = self.without
+            bench.settled.clear()
+        if self.cell.role is Role.CANDIDATE and bench.settled.get(self.cell.target, self.cell.id) != self.cell.id:
+            return Implied(status=Status.PENDING)
         with alone():
-            return bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
+            known = bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
+        if self.cell.role is Role.CANDIDATE and known.is_certain:
+            bench.settled[self.cell.target] = self.cell.id
+        return known
 
     def failed(self, status: Status, message: str, doing: str = "") -> Implied:
         """Return what to keep when the worker hung or died while it was ``doing`` something."""
@@ -72,18 +86,32 @@ class Imply:
 
 @attrs.frozen(kw_only=True)
 class Play:
-    """Play one trial of a cell."""
+    """Play one trial of a cell.
+
+    Attributes:
+        cell: The cell.
+        seed: Of the run.
+        trial: Number of the trial.
+        without: Bounds that are not asked, and why.
+        proved: The ceilings of the cell.
+    """
 
     cell: Cell
     seed: int
     trial: int
     without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
+    proved: tuple[Ceiling, ...] | None = attrs.field(default=None, repr=False)
+
+    @property
+    def together(self) -> tuple[object, ...]:
+        """As of :class:`Imply`: the attacks of one trial meet what was trained for the first of them."""
+        return (_needs(self), self.trial, self.cell.curator)
 
     def perform(self, bench: Bench) -> Trial:
         """Do it."""
         bench.without = self.without
         with alone():
-            return bench.play(self.cell, self.seed, self.trial)
+            return bench.play(self.cell, self.seed, self.trial, self.proved)
 
     def failed(self, status: Status, message: str, doing: str = "") -> Trial:
         """Return what to keep when the worker hung or died."""
@@ -91,6 +119,27 @@ class Play:
 
 
 Task = Imply | Play
+Group = list[Task]
+
+
+def groups(tasks: Iterable[Task]) -> Iterator[Group]:
+    """Yield neighbours among ``tasks`` that one worker should perform together."""
+    for _, group in itertools.groupby(tasks, key=lambda task: task.together):
+        yield list(group)
+
+
+def draw(source: Iterator[Group], size: int) -> list[Group]:
+    """Draw groups of at least ``size`` tasks together; fewer at the end."""
+    drawn: list[Group] = []
+    while sum(map(len, drawn)) < size and (group := next(source, None)):
+        drawn.append(group)
+    return drawn
+
+
+def _needs(task: Task) -> frozenset[str]:
+    """Return the distributions whose code a task runs."""
+    asked = {task.asking} - {""} if isinstance(task, Imply) else frozenset()
+    return frozenset(task.cell.versions) | asked
 
 
 class Executor(Protocol):
@@ -179,12 +228,12 @@ class Processes:
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks``, drawing few ahead so that a cell given up costs little."""
-        source, again = iter(tasks), deque[Task]()
+        source, again = groups(tasks), deque[Group]()
         try:
             while True:
                 for worker in list(self._free()):
                     if batch := self._batch(source, again):
-                        needs = self._needs(batch[0])
+                        needs = _needs(batch[0])
                         self._fit(worker, needs).give(batch, needs, self.timeout, self.labels)
                 if not any(worker.job for worker in self._pool):
                     return
@@ -198,11 +247,6 @@ class Processes:
         idle = [worker for worker in self._pool if not worker.job]
         yield from idle
         yield from [None] * (self.workers - len(self._pool))
-
-    def _needs(self, task: Task) -> frozenset[str]:
-        """Return the distributions whose code a task runs."""
-        asked = {task.asking} - {""} if isinstance(task, Imply) else frozenset()
-        return frozenset(task.cell.versions) | asked
 
     def _fit(self, worker: _Worker | None, needs: frozenset[str]) -> _Worker:
         """Return a worker that has run nothing but what is needed."""
@@ -222,20 +266,20 @@ class Processes:
         self._pool.remove(worker)
         return worker.end()
 
-    def _batch(self, source: Iterator[Task], again: deque[Task]) -> list[Task]:
-        """Draw as many tasks as take about as long as a batch should, of cells that need the same plugins."""
-        batch: list[Task] = []
-        for _ in range(max(1, min(_BATCH, int(_SECONDS / self._mean)))):
-            task = again.popleft() if again else next(source, None)
-            if task is None:
+    def _batch(self, source: Iterator[Group], again: deque[Group]) -> Group:
+        """Draw as many groups as take about as long as a batch should, of cells that need the same plugins."""
+        batch: Group = []
+        while len(batch) < max(1, min(_BATCH, int(_SECONDS / self._mean))):
+            group = again.popleft() if again else next(source, None)
+            if group is None:
                 break
-            if batch and self._needs(task) != self._needs(batch[0]):
-                again.appendleft(task)
+            if batch and _needs(group[0]) != _needs(batch[0]):
+                again.appendleft(group)
                 break
-            batch.append(task)
+            batch += group
         return batch
 
-    def _collect(self, again: deque[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+    def _collect(self, again: deque[Group]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Wait for whatever comes first: a word from a worker, its end, or the end of its time."""
         busy = [worker for worker in self._pool if worker.job]
         left = min(worker.deadline for worker in busy) - time.monotonic()
@@ -250,7 +294,7 @@ class Processes:
             elif time.monotonic() >= worker.deadline:
                 yield self._late(worker, again)
 
-    def _heard_all(self, worker: _Worker, again: deque[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+    def _heard_all(self, worker: _Worker, again: deque[Group]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Yield what a worker has said by now."""
         while worker.job:
             try:
@@ -262,8 +306,7 @@ class Processes:
                 return
             if word == "soiled":
                 self._drop(worker)
-                again.extendleft(reversed(worker.job))
-                worker.job.clear()
+                self._hand_on(worker, again)
                 return
             if found := self._heard(worker, word, value):
                 yield found
@@ -284,19 +327,26 @@ class Processes:
             return worker.job.popleft(), result
         return None
 
-    def _lost(self, worker: _Worker, again: deque[Task]) -> tuple[Task, Implied | Trial]:
+    def _lost(self, worker: _Worker, again: deque[Group]) -> tuple[Task, Implied | Trial]:
         worker.process.join(5)
         return self._given_up(worker, again, Status.CRASHED, f"its process {_death(self._drop(worker))}")
 
-    def _late(self, worker: _Worker, again: deque[Task]) -> tuple[Task, Implied | Trial]:
+    def _late(self, worker: _Worker, again: deque[Group]) -> tuple[Task, Implied | Trial]:
         self._drop(worker)
         told = f"no result within {self.timeout:g} s" if worker.ready else f"its worker did not start in {_START:g} s"
         return self._given_up(worker, again, Status.TIMEOUT, told)
 
-    def _given_up(self, worker: _Worker, again: deque[Task], status: Status, told: str) -> tuple[Task, Implied | Trial]:
-        task = worker.job.popleft()
-        again.extendleft(reversed(worker.job))
+    def _hand_on(self, worker: _Worker, again: deque[Group]) -> None:
+        """Leave what a worker has not done to others."""
+        if worker.job:
+            again.appendleft(list(worker.job))
         worker.job.clear()
+
+    def _given_up(
+        self, worker: _Worker, again: deque[Group], status: Status, told: str
+    ) -> tuple[Task, Implied | Trial]:
+        task = worker.job.popleft()
+        self._hand_on(worker, again)
         self._mean = max(self._mean, _SECONDS)  # smaller batches: somebody is trouble
         return task, task.failed(status, told, worker.doing)
 

@@ -43,6 +43,7 @@ from labelinf_core.specs import Builder, parse
 __all__ = ["Bench", "attack_rng", "curator_rng", "said", "theory"]
 
 T = TypeVar("T")
+_REMEMBERED = 4096  # budgets whose ceilings are remembered
 
 
 def curator_rng(digest: str, seed: int, trial: int) -> np.random.Generator:
@@ -69,14 +70,16 @@ class Bench:
         without: Bounds that are not asked, by name, and why.
         held: Label sets by their content; where there are any, none is read from its source. A worker is handed them:
             what a path means there is not what it means here.
+        settled: Of every line of defences that a candidate is certain of, the cell of that candidate.
     """
 
     builder: Builder
     without: Mapping[str, str] = attrs.field(factory=dict)
     held: dict[str, LabelSet] | None = attrs.field(default=None, repr=False)
+    settled: dict[tuple[str, ...], str] = attrs.field(factory=dict, init=False, repr=False)
     _data: dict[str, LabelSet] = attrs.field(factory=dict)
     _utility: dict[tuple[str, tuple[str, ...]], Mapping[str, float]] = attrs.field(factory=dict)
-    _theory: dict[tuple[object, ...], tuple[ThreatModel, Implied]] = attrs.field(factory=dict)
+    _theory: dict[tuple[object, ...], list[tuple[ThreatModel, Implied]]] = attrs.field(factory=dict)
     _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
 
     def hold(self, labels: Mapping[str, LabelSet]) -> None:
@@ -108,23 +111,36 @@ class Bench:
         """Return what the bounds of a distribution that provides no part of ``cell`` say of it. Raises nothing."""
         try:
             channel, setting = self._set_up(cell)
-            name = parse(cell.channel, "cell").name
-            return theory(self.builder, name, (), channel.threat(setting), self.without, (distribution,))
+            return self._known(cell, setting, channel.threat(setting), distribution)
         except (Exception, SystemExit):
             return Implied()  # told of the cell itself
 
-    def play(self, cell: Cell, seed: int, trial: int) -> Trial:
-        """Play one trial of ``cell``. Raises nothing: a component may do anything."""
+    def play(self, cell: Cell, seed: int, trial: int, proved: tuple[Ceiling, ...] | None = None) -> Trial:
+        """Play one trial of ``cell``. Raises nothing: a component may do anything.
+
+        Args:
+            cell: What is played.
+            seed: Of the run.
+            trial: Its number.
+            proved: The ceilings of the cell; asked for when omitted.
+        """
         start = time.perf_counter()
         try:
             outcome = self.bout(cell, seed, trial)
-            return self.kept(cell, outcome, time.perf_counter() - start)
+            return self.kept(cell, outcome, time.perf_counter() - start, proved)
         except (Exception, SystemExit) as error:
             told = _told(error, cell)
             return Trial(status=Status.ERROR, message=told, seconds=time.perf_counter() - start)
 
-    def kept(self, cell: Cell, outcome: Outcome, seconds: float) -> Trial:
-        """Return what is kept of a trial of ``cell``."""
+    def kept(self, cell: Cell, outcome: Outcome, seconds: float, proved: tuple[Ceiling, ...] | None = None) -> Trial:
+        """Return what is kept of a trial of ``cell``.
+
+        Args:
+            cell: What was played.
+            outcome: What came of it.
+            seconds: How long it took.
+            proved: The ceilings of the cell; asked for when omitted.
+        """
         return Trial(
             n_correct=outcome.n_correct,
             n_records=outcome.n_records,
@@ -133,18 +149,22 @@ class Bench:
             evidence=outcome.evidence,
             placebo=outcome.placebo,
             audited=outcome.audited,
-            ceilings=self._after(cell, outcome.queries),
+            ceilings=self._after(cell, outcome.queries, proved),
         )
 
-    def _after(self, cell: Cell, queries: int) -> tuple[Ceiling, ...]:
+    def _after(self, cell: Cell, queries: int, proved: tuple[Ceiling, ...] | None) -> tuple[Ceiling, ...]:
         """Return the ceilings that hold for ``queries`` and for no larger budget."""
-        key = (cell.channel, cell.digest, cell.defences, queries)
+        key = (cell.channel, cell.digest, cell.defences, tuple(cell.versions), queries)
         if key not in self._spent:
             channel, setting = self._set_up(cell)
             full = channel.threat(setting)
             less = channel.spending(full, queries)
-            known = [self._known(cell, setting, each).ceilings for each in (full, less) if each]
-            self._spent[key] = tuple(item for item in known[-1] if item not in known[0])
+            if proved is None:
+                proved = self._known(cell, setting, full).ceilings
+            if len(self._spent) >= _REMEMBERED:  # an attack may spend as many different budgets as it has trials
+                self._spent.pop(next(iter(self._spent)))
+            found = self._theory_of(cell, setting.defences, less, tuple(cell.versions)).ceilings if less else ()
+            self._spent[key] = tuple(item for item in found if item not in proved)
         return self._spent[key]
 
     def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
@@ -222,15 +242,20 @@ class Bench:
             place=place(self.builder, parse(cell.channel, "cell").name, cell.attack, threat),
         )
 
-    def _known(self, cell: Cell, setting: Setting, threat: ThreatModel) -> Implied:
+    def _known(self, cell: Cell, setting: Setting, threat: ThreatModel, asking: str = "") -> Implied:
         """Return what theory says of a pipeline: asked once for all attacks that face the same threat model."""
-        key = (cell.channel, cell.digest, cell.defences, *self.without)
-        before = self._theory.get(key)
-        if before is None or not _same(before[0], threat):
-            name = parse(cell.channel, "cell").name
-            found = theory(self.builder, name, setting.defences, threat, self.without, cell.versions)
-            before = self._theory[key] = (threat, found)
-        return before[1]
+        only = (asking,) if asking else tuple(sorted(cell.versions))
+        known = self._theory.setdefault((*cell.target, *only, *self.without), [])
+        found = next((said for before, said in known if _same(before, threat)), None)
+        if found is None:
+            found = self._theory_of(cell, () if asking else setting.defences, threat, only)
+            known.append((threat, found))
+        return found
+
+    def _theory_of(
+        self, cell: Cell, defences: tuple[Defence, ...], threat: ThreatModel, only: tuple[str, ...]
+    ) -> Implied:
+        return theory(self.builder, parse(cell.channel, "cell").name, defences, threat, self.without, only)
 
 
 def _same(one: ThreatModel, two: ThreatModel) -> bool:

@@ -74,6 +74,11 @@ class Implied:
     notes: tuple[str, ...] = ()
     culprit: str = ""
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the attack is certain of every label, so that none can do better."""
+        return self.status is Status.OK and self.promise is not None and self.promise.certified
+
 
 @attrs.frozen(kw_only=True)
 class Trial:

@@ -9,12 +9,12 @@ number of workers.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Plan
 from labelinf_core.evaluator.choice import choose, in_turn, settled
 from labelinf_core.evaluator.executors import Executor, Imply, Play
@@ -39,22 +39,16 @@ def run(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], 
     for cell in plan.cells:
         if cell.lost and not store.knows(cell.id):
             store.keep_implied(cell.id, Implied(status=Status.ERROR, message=cell.lost))
-    done = size(plan) - sum(not store.knows(cell.id) for cell in plan.cells) - sum(1 for _ in _unplayed(plan, store))
-    progress(done)
-    while culprits := _prepare(plan, store, executor, functools.partial(_further, progress, done)):
+    while culprits := _prepare(plan, store, executor, progress):
         store.leave_out(culprits)
-        done = size(plan) - len(plan.cells) - sum(1 for _ in _unplayed(plan, store))
     store.commit()
-    done = size(plan) - sum(1 for _ in _unplayed(plan, store))
-    for task, result in executor.perform(_unplayed(plan, store)):
+    chosen = _chosen(plan, store)
+    done = size(plan) - sum(1 for _ in _unplayed(plan, store, chosen))
+    for task, result in executor.perform(_unplayed(plan, store, chosen)):
         if isinstance(task, Play) and isinstance(result, Trial):
             store.keep_trial(task.cell.id, task.trial, result)
             done += 1
             progress(done)
-
-
-def _further(progress: Callable[[int], None], done: int, more: int) -> None:
-    progress(done + more)
 
 
 def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], None]) -> dict[str, str]:
@@ -70,7 +64,8 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     mistakes: dict[str, None] = {}  # in order, each once
     culprits: dict[str, str] = {}
     parts: dict[str, dict[str, Implied]] = {}
-    known = 0
+    known = sum(store.knows(cell.id) for cell in plan.cells)
+    progress(known)
     for task, result in _asked(plan, store, executor):
         if result.culprit:
             culprits[result.culprit] = result.message
@@ -92,8 +87,8 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
 
 def _asked(plan: Plan, store: Store, executor: Executor) -> Iterator[tuple[Imply, Implied]]:
     for task, result in executor.perform(_unknown(plan, store)):
-        if isinstance(task, Imply) and isinstance(result, Implied):
-            yield task, result
+        if isinstance(task, Imply) and isinstance(result, Implied) and result.status is not Status.PENDING:
+            yield task, result  # of the others, nobody needs to know
 
 
 def size(plan: Plan) -> int:
@@ -103,15 +98,23 @@ def size(plan: Plan) -> int:
 
 def is_complete(plan: Plan, store: Store) -> bool:
     """Whether nothing is left to do."""
-    return next(_unknown(plan, store), None) is None and next(_unplayed(plan, store), None) is None
+    if next(_unknown(plan, store), None) is not None:
+        return False
+    return next(_unplayed(plan, store, _chosen(plan, store)), None) is None
 
 
 def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
-    without = store.left_out()
+    without, certain = store.left_out(), dict[str, bool]()
+
+    def is_certain(cell: Cell) -> bool:
+        if cell.id not in certain and (known := store.implied(cell.id)) is not None:
+            certain[cell.id] = known.is_certain
+        return certain.get(cell.id, False)
+
     cells = sorted(in_turn(plan.cells), key=lambda turn: _plugins(turn[0]))
     for asking in ("", *plan.bounds):
         for cell, before in cells:
-            if asking not in cell.versions and not store.knows(cell.id) and not settled(cell, before, store.implied):
+            if asking not in cell.versions and not store.knows(cell.id) and not settled(cell, before, is_certain):
                 yield Imply(cell=cell, asking=asking, without=without)
 
 
@@ -141,12 +144,27 @@ def _merged(parts: dict[str, Implied]) -> Implied:
     return own
 
 
-def _unplayed(plan: Plan, store: Store) -> Iterator[Play]:
+def _chosen(plan: Plan, store: Store) -> dict[Cell, tuple[Ceiling, ...]]:
+    """Return the cells that are played, in the order of playing, each with what is proved of every attack there.
+
+    Those that meet the same defences on the same labels stand together, whatever is shown to their attacks: what is
+    trained for a trial is trained once for all of them.
+    """
+    known = {cell.id: implied for cell in plan.cells if (implied := store.implied(cell.id))}
+    chosen = choose(plan, known)
+    curators: dict[tuple[str, ...], int] = {}
+    for cell in plan.cells:
+        curators.setdefault(cell.curator, len(curators))
+    cells = sorted(
+        (cell for cell in plan.cells if cell.id in chosen), key=lambda cell: (_plugins(cell), curators[cell.curator])
+    )
+    return {cell: known[cell.id].ceilings if cell.id in known else () for cell in cells}
+
+
+def _unplayed(plan: Plan, store: Store, chosen: Mapping[Cell, tuple[Ceiling, ...]]) -> Iterator[Play]:
     """Yield the trials to play, round by round, looking at the record anew before each."""
-    without = store.left_out()
-    chosen = choose(plan, {cell.id: known for cell in plan.cells if (known := store.implied(cell.id))})
-    cells = sorted((cell for cell in plan.cells if cell.id in chosen), key=_plugins)
+    without, cells = store.left_out(), list(chosen)
     for trial in range(plan.trials):
         for cell in cells if trial % 2 == 0 else reversed(cells):
             if store.wants(cell.id, trial):
-                yield Play(cell=cell, seed=plan.seed, trial=trial, without=without)
+                yield Play(cell=cell, seed=plan.seed, trial=trial, without=without, proved=chosen[cell])

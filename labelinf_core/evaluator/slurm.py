@@ -11,7 +11,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -21,7 +21,7 @@ import submitit
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
-from labelinf_core.evaluator.executors import Task
+from labelinf_core.evaluator.executors import Task, draw, groups
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.remote import Parcel, Refused, size_of_batch
 
@@ -86,13 +86,14 @@ class Slurm:
         Raises:
             InputError: A worker has other versions than the plan, or a job is lost again and again.
         """
-        source = iter(tasks)
+        source = groups(tasks)
         while True:
             each = size_of_batch(self.seconds, self._mean, _LARGEST) if self._mean else _FIRST
-            drawn = list(islice(source, each * self.workers))
+            drawn = draw(source, each * self.workers)
             if not drawn:
                 return
-            batches = [drawn[start :: self.workers] for start in range(min(self.workers, len(drawn)))]
+            jobs = min(self.workers, len(drawn))
+            batches = [list(chain(*drawn[start::jobs])) for start in range(jobs)]
             yield from self._round(batches)
 
     def _round(self, batches: list[list[Task]]) -> Iterator[tuple[Task, Implied | Trial]]:

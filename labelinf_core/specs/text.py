@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -83,11 +84,16 @@ def stages(written: object, where: str) -> list[object]:
 def _parse_text(text: str, where: str) -> Spec:
     guarded = _TEXT_OR_NAME.sub(lambda match: match[1] or match[0].replace("-", _STAND_IN), text.strip())
     try:
-        return _from_node(ast.parse(guarded, mode="eval").body)
+        return _from_node(_parsed(guarded))
     except (SyntaxError, ValueError) as error:
         raise InputError(
             f"{where}: {text!r} is not a component; write a name or a call such as 'name(parameter=4)'."
         ) from error
+
+
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
 
 
 def _from_node(node: ast.expr) -> Spec:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 
+from labelinf_core.evaluator import play
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.executors import Imply, InProcess, Play, Processes, Task
+from labelinf_core.evaluator.executors import Group, Imply, InProcess, Play, Processes, Task, groups
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
+from labelinf_core.evaluator.run import run
+from labelinf_core.evaluator.store import Store
 
 PlanOf = Callable[..., Plan]
 
@@ -64,3 +71,53 @@ def test_tasks_are_drawn_only_as_they_are_needed(plan_of: PlanOf, bench: Bench) 
     next(performed)
 
     assert len(drawn) == 1
+
+
+@attrs.define
+class Listening:
+    """Performs in process, and remembers which groups there were."""
+
+    bench: Bench
+    heard: list[Group] = attrs.field(factory=list)
+
+    def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+        for group in groups(tasks):
+            self.heard.append(group)
+            yield from InProcess(self.bench).perform(group)
+
+
+def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_asked_once(
+    plan_of: PlanOf, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Channels keep what they trained for a trial: it is trained once for all workers where nobody else trains it."""
+    asked: Counter[str] = Counter()
+
+    def theory(builder: Any, channel: str, defences: Any, threat: Any, *rest: Any) -> Implied:
+        asked[repr((channel, defences, threat, rest))] += 1
+        return whole(builder, channel, defences, threat, *rest)
+
+    whole = play.theory
+    monkeypatch.setattr(play, "theory", theory)
+    views = {"scorer": ["float64", "float32"]}
+    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise"], trials=3, settings=views)
+    pool = Listening(bench)
+
+    store = Store.open(tmp_path, plan)
+    run(plan, store, pool)
+    store.close()
+
+    played = [group for group in pool.heard if isinstance(group[0], Play)]
+    assert Counter(len(group) for group in played) == {
+        4: 6
+    }  # two attacks on two views, of two defences in three trials
+    assert len({(task.trial, task.cell.curator) for group in played for task in group if isinstance(task, Play)}) == 6
+    assert set(asked.values()) == {1}
+
+
+def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
+    """However long its tasks take."""
+    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise"], trials=1)
+    source = groups(Play(cell=cell, seed=0, trial=0) for cell in plan.cells)
+    pool = Processes(workers=2)
+
+    assert [len(pool._batch(source, deque())) for _ in range(3)] == [2, 2, 0]
