@@ -37,6 +37,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every recovered label there (CSV)."
 )
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
 def attack(attack: str, **chosen: Any) -> None:
     """Play ATTACK once against one line of defences, and show the labels it recovers.
@@ -52,7 +53,10 @@ def attack(attack: str, **chosen: Any) -> None:
     result, outcome = _play(Bench(builder=Builder(host)), plan)
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
-    _print(result, outcome, plan, chosen["show"])
+    if chosen["as_json"]:
+        _print_json(result, outcome, plan, chosen["show"])
+    else:
+        _print(result, outcome, plan, chosen["show"])
 
 
 def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
@@ -112,6 +116,21 @@ def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]
         return
     for record, (guess, truth) in enumerate(zip(outcome.guess, outcome.truth, strict=True)):
         yield record, names[guess] if 0 <= guess < len(names) else "", names[truth]
+
+
+def _print_json(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
+    """Print the bout as ``labelinf matrix --json --full`` does a cell, and the records that are to be shown."""
+    import itertools
+    import json
+
+    from labelinf_core.contracts.documents import json_text
+    from labelinf_core.evaluator.results import Results
+    from labelinf_core.report.data import as_json
+
+    document = json.loads(as_json(Results(plan=plan, cells=(result,)), full=True))
+    rows = itertools.islice(_rows(result, outcome), show)
+    records = [dict(zip(("record", "recovered", "true"), row, strict=True)) for row in rows]
+    click.echo(json_text({**document, "records": records}))
 
 
 def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:

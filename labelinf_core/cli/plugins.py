@@ -55,18 +55,23 @@ def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
 
 @plugins.command()
 @click.argument("plugin")
+@_json_option
 @click.pass_obj
 @click.pass_context
-def check(ctx: click.Context, host: Host, plugin: str) -> None:
+def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     """Run the contract checks on every component of PLUGIN; exit 1 when one fails."""
     from labelinf_core.testing import CheckOutcome, run_checks
 
     results = run_checks(plugin, host)
-    for result in results:
-        if result.outcome is not CheckOutcome.PASSED:
-            click.echo(f"{result.outcome.value:8} {result.check}: {result.reason}")
-    counts = ", ".join(f"{sum(r.outcome is outcome for r in results)} {outcome.value}" for outcome in CheckOutcome)
-    click.echo(f"{len(results)} checks: {counts}")
+    counts = {outcome.value: sum(result.outcome is outcome for result in results) for outcome in CheckOutcome}
+    if as_json:
+        click.echo(json_text({"plugin": plugin, "counts": counts, "checks": results}))
+    else:
+        for result in results:
+            if result.outcome is not CheckOutcome.PASSED:
+                click.echo(f"{result.outcome.value:8} {result.check}: {result.reason}")
+        told = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
+        click.echo(f"{len(results)} checks: {told}")
     broken = any(result.outcome is CheckOutcome.FAILED for result in results)
     ctx.exit(Exit.FOUND if broken else Exit.DONE)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,3 +99,13 @@ def test_a_mistake_is_named_by_its_option(labelinf: Labelinf) -> None:
         result = labelinf("attack", "majority", *options)
         assert result.exit_code == 2
         assert told in result.stderr
+
+
+def test_a_machine_can_read_a_bout(labelinf: Labelinf, fakes: Path) -> None:
+    result = labelinf("attack", "fake-reader", "--labels", "fake-labels", "--show", "2", "--json")
+
+    document = json.loads(result.stdout)
+    (cell,) = document["cells"]
+    assert cell["attack"].startswith("fake-reader")
+    assert cell["outcomes"][0]["status"] == "ok"
+    assert [row["record"] for row in document["records"]] == [0, 1]
