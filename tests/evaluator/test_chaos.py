@@ -1,4 +1,8 @@
-"""Whatever ends a run, the same command ends it with the same bytes: kills at random moments, a disk that is full."""
+"""Whatever ends a run, the same command ends it with the same bytes.
+
+Kills of the run and of its workers at random moments, a disk that is full. A folder that cannot be written, damage of
+the record anywhere and two processes on one run are in ``test_store.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,8 @@ import pytest
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.executors import InProcess
+from labelinf_core.evaluator.executors import InProcess, Processes
+from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
@@ -82,4 +87,38 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
     child = forked(tmp_path / "run", plan, bench, largest)
 
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert played(tmp_path / "run", plan, bench) == plain
+
+
+def workers_of(pool: Processes) -> list[int]:
+    return [worker.process.pid for worker in pool._pool if worker.ready and worker.job and worker.process.pid]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("kills", [3, 50])
+def test_workers_that_are_killed_cost_their_cells_and_retry_plays_those_again(
+    plan_of: PlanOf, bench: Bench, tmp_path: Path, kills: int
+) -> None:
+    """A cell whose worker died is given up, as its own attack may have done it; ``--retry failed`` makes it whole."""
+    plan = plan_of(["fake-reader(pause=0.01)", "fake-coin"], ["none", "fake-noise"], trials=4 * kills)
+    plain = played(tmp_path / "plain", plan, bench)
+    rng = np.random.default_rng(kills)
+    labels = label_sets(plan, bench.builder)
+    store, killed, left = Store.open(tmp_path / "run", plan), 0, 0
+
+    def stab(_: int) -> None:
+        nonlocal killed, left
+        left -= 1
+        if left <= 0 and killed < kills and (found := workers_of(pool)):
+            os.kill(found[0], signal.SIGKILL)
+            killed, left = killed + 1, int(rng.integers(1, 8))
+
+    with Processes(workers=2, labels=labels) as pool:
+        while not is_complete(plan, store):
+            run(plan, store, pool, stab)
+            store.forget_failed()
+    store.close()
+
+    assert killed == kills
     assert played(tmp_path / "run", plan, bench) == plain
