@@ -65,7 +65,7 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     results = run_checks(plugin, host)
     counts = {outcome.value: sum(result.outcome is outcome for result in results) for outcome in CheckOutcome}
     if as_json:
-        click.echo(json_text({"plugin": plugin, "counts": counts, "checks": results}))
+        click.echo(json_text({"plugin": plugin, "summary": counts, "checks": results}))
     else:
         for result in results:
             if result.outcome is not CheckOutcome.PASSED:
