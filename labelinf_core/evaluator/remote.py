@@ -9,6 +9,7 @@ or dies costs what it costs at home, and the engine (Dask, Slurm) never sees it.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, entry_points, version
@@ -22,6 +23,7 @@ from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.plugin.markers import PROJECT
+from labelinf_core.plugin.watch import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
 __all__ = ["Answer", "Parcel", "Refused", "end", "perform", "size_of_batch"]
@@ -40,6 +42,7 @@ class Parcel:
         labels: Label sets by their content.
         blocked: Plugins that must not be imported.
         timeout: Seconds that one task may take; None for no limit.
+        memory: What ``LABELINF_MEMORY`` says where the run is begun; empty for each machine's own.
     """
 
     token: str
@@ -48,6 +51,7 @@ class Parcel:
     labels: Mapping[str, LabelSet] = attrs.field(repr=False)
     blocked: frozenset[str] = frozenset()
     timeout: float | None = None
+    memory: str = ""
 
     @classmethod
     def of(cls, plan: Plan, builder: Builder, timeout: float | None) -> Parcel:
@@ -59,6 +63,7 @@ class Parcel:
             labels=label_sets(plan, builder),
             blocked=builder.host.absent,
             timeout=timeout,
+            memory=os.environ.get(MEMORY_VARIABLE, ""),
         )
 
     def refusal(self) -> str:
@@ -129,6 +134,8 @@ def _pool(parcel: Parcel) -> Processes:
     key = parcel.token, threading.get_ident()
     if key not in _POOLS:
         known = {point.name for point in entry_points(group=PROJECT)}
+        if parcel.memory:
+            os.environ[MEMORY_VARIABLE] = parcel.memory
         _POOLS[key] = Processes(workers=1, blocked=parcel.blocked & known, timeout=parcel.timeout, labels=parcel.labels)
     return _POOLS[key]
 

@@ -23,6 +23,7 @@ from labelinf_core.evaluator.remote import Parcel, Refused, end, perform
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.plugin.watch import MEMORY_VARIABLE
 from labelinf_core.report.data import as_csv, as_json
 
 PlanOf = Callable[..., Plan]
@@ -46,19 +47,22 @@ def plan(plan_of: PlanOf) -> Plan:
 
 @pytest.mark.timeout(180)
 def test_a_parcel_holds_the_labels_and_is_refused_where_versions_differ(
-    plan_of: PlanOf, bench: Bench, tmp_path: Path
+    plan_of: PlanOf, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file that the labels were read from is gone where the worker is."""
+    """The file that the labels were read from is gone where the worker is; the limit of memory goes with them."""
+    monkeypatch.setenv(MEMORY_VARIABLE, "3")
     file = tmp_path / "labels.csv"
     file.write_text("label\n" + "a\nb\n" * 6)
     plan = plan_of(["fake-coin"], ["none"], trials=2, labels=[f"csv(path={str(file)!r})"])
     parcel = Parcel.of(plan, bench.builder, timeout=60)
     file.unlink()
+    monkeypatch.delenv(MEMORY_VARIABLE)
     tasks = [Play(cell=plan.cells[0], seed=0, trial=trial) for trial in range(2)]
 
     answer, _ = perform(parcel, tasks)
     end(parcel.token)
 
+    assert os.environ.pop(MEMORY_VARIABLE) == "3"
     assert not isinstance(answer, Refused)
     assert [result.n_correct for _, result in sorted(answer)] != []  # type: ignore[union-attr]
     assert {place for place, _ in answer} == {0, 1}
