@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_scores.constructions.conway_guy import ConwayGuy, conway_guy_sequence, conway_guy_weights
-from labelinf_scores.constructions.weights import Code, Superincreasing, superincreasing
+from labelinf_scores.constructions.weights import Superincreasing, superincreasing
 from labelinf_scores.decoders.digits import digits
 
 VECTORS = json.loads((Path(__file__).parents[2] / "theorems" / "vectors.json").read_text())["conway_guy"]
@@ -33,22 +32,6 @@ def test_conway_guy_sums_are_distinct(n_rows: int) -> None:
         sums = np.concatenate([sums, sums + weight])
     assert len(np.unique(sums)) == 2**n_rows
     assert max(conway_guy_weights(n_rows)) == conway_guy_sequence(n_rows)[n_rows]
-
-
-@pytest.mark.parametrize(
-    "code", [Superincreasing(), Superincreasing(n_classes=3), ConwayGuy(table_rows=3), ConwayGuy(table_rows=5)], ids=str
-)
-@pytest.mark.parametrize("n_rows", [1, 2, 4, 6])
-@pytest.mark.parametrize("nudge", [0, 3])
-def test_every_labelling_is_decoded(code: Code, n_rows: int, nudge: int) -> None:
-    n_classes = code.n_classes if isinstance(code, Superincreasing) else 2
-    weights = code.weights(n_rows, lambda place, least: least + nudge if place == 1 else least)
-    labellings = np.array(list(itertools.product(range(n_classes), repeat=n_rows)))
-
-    totals = [int(total) for total in labellings @ np.array(weights)]
-
-    assert len(set(totals)) == len(labellings)
-    assert np.array_equal(code.decode(weights, totals), labellings)
 
 
 def test_only_narrow_weights_are_widened() -> None:
