@@ -1,11 +1,14 @@
 """Mutation testing: small faults are put into the code that certifies, and a fault that no test notices is printed.
 
-    python .ci/mutation.py                     # a sample, chosen by the commit, for five minutes
+    python .ci/mutation.py                     # planted by hand, then a sample, chosen by the commit, for five minutes
+    python .ci/mutation.py --minutes 0         # planted by hand only
     python .ci/mutation.py --all               # every mutant
     python .ci/mutation.py --only statistics   # of the files whose path holds this
 
-``.ci/mutants.toml`` says which files, which tests stand over each, and which mutants are known to change nothing. No
-file is ever changed: a mutant is compiled in a fork of a process that has the libraries loaded already, which takes
+``.ci/mutants.toml`` says which files, which tests stand over each, which mutants are known to change nothing, and
+which faults that once lived are planted by hand, every time. It fails for those, and for a survivor in a room that has
+been ``swept``: all of whose mutants were played once, so that a sample cannot meet an old survivor there. Survivors
+elsewhere are printed. No file is ever changed: a mutant is compiled in a fork of a process that has the libraries loaded already, which takes
 a second where a fresh interpreter takes ten. docs/decisions/0006-mutation-testing.md compares it with what exists.
 """
 
@@ -66,6 +69,27 @@ class Mutant(NamedTuple):
     index: int
     line: int
     change: str
+
+
+class Text(NamedTuple):
+    """A fault planted by hand: a piece of source, and what stands there instead."""
+
+    file: str
+    before: str
+    after: str
+    tests: list[str]
+
+    @property
+    def planted(self) -> str:
+        """The source with the fault.
+
+        Raises:
+            SystemExit: What is to be replaced does not stand there exactly once.
+        """
+        source = (ROOT / self.file).read_text(encoding="utf-8")
+        if source.count(self.before) != 1:
+            raise SystemExit(f"{self.before!r} stands {source.count(self.before)} times in {self.file}, expected once")
+        return source.replace(self.before, self.after)
 
 
 class Fault(NamedTuple):
@@ -144,7 +168,7 @@ def _said(node: ast.AST) -> str:
 class Planted(importlib.abc.MetaPathFinder):
     """Imports one module with its fault."""
 
-    def __init__(self, mutant: Mutant) -> None:
+    def __init__(self, mutant: Mutant | Text) -> None:
         self.mutant = mutant
         self.name = mutant.file.removeprefix("plugins/").removesuffix(".py").replace("/", ".")
 
@@ -152,18 +176,20 @@ class Planted(importlib.abc.MetaPathFinder):
         """Find that module."""
         if name != self.name:
             return None
-        source, index = ROOT / self.mutant.file, self.mutant.index
+        mutant, source = self.mutant, ROOT / self.mutant.file
 
         class Loader(importlib.machinery.SourceFileLoader):
             def get_code(self, fullname: str) -> Any:
+                if isinstance(mutant, Text):
+                    return compile(mutant.planted, str(source), "exec")
                 tree = ast.parse(source.read_text(encoding="utf-8"))
-                list(faults(tree))[index].plant()
+                list(faults(tree))[mutant.index].plant()
                 return compile(ast.fix_missing_locations(tree), str(source), "exec")
 
         return importlib.util.spec_from_file_location(name, source, loader=Loader(name, str(source)))
 
 
-def play(tests: list[str], mutant: Mutant | None) -> int:
+def play(tests: list[str], mutant: Mutant | Text | None) -> int:
     """Fork, plant the fault, run the tests there; return the process."""
     process = os.fork()
     if process:
@@ -203,8 +229,20 @@ def ended(process: int, seconds: float) -> int | None:
     return None
 
 
+def by_hand(texts: list[Text]) -> bool:
+    """Play what is planted by hand; return whether all of it is killed."""
+    alive = []
+    for text in texts:
+        assert text.planted
+        if ended(play(text.tests, text), 300) in (0, None):
+            alive.append(text)
+            print(f"SURVIVED {text.file}: {text.before} -> {text.after}", flush=True)
+    print(f"{len(texts)} planted by hand: {len(texts) - len(alive)} killed", flush=True)
+    return not alive
+
+
 def main() -> int:
-    """Play mutants until the time is up; 1 when one survived that is not accepted."""
+    """Play mutants until the time is up; 1 when one survived that has to be killed."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--all", action="store_true", help="play every mutant, however long it takes")
     options.add_argument("--minutes", type=float, default=5.0, help="time for a sample (5)")
@@ -223,12 +261,20 @@ def main() -> int:
         for file in sorted(ROOT.glob(pattern))
         if chosen.only in str(file)
     }
+    swept = {
+        str(file.relative_to(ROOT))
+        for room in settings["room"]
+        for pattern in room["files"]
+        for file in ROOT.glob(pattern)
+        if room.get("swept")
+    }
     for name in LOADED:
         importlib.import_module(name)
     seed = chosen.seed or subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
     pool = [mutant for file in tests_of for mutant in mutants(file)]
     random.Random(seed).shuffle(pool)
 
+    sound = by_hand([Text(**item) for item in settings["planted"] if chosen.only in item["file"]])
     began = time.monotonic()
     baseline: dict[tuple[str, ...], float] = {}
     killed, survivors, known, late = 0, [], 0, 0
@@ -256,7 +302,7 @@ def main() -> int:
         f"{played} of {len(pool)} mutants of {len(tests_of)} files, seed {seed[:12]}, {seconds:.0f} s: "
         f"{killed} killed ({late} out of time), {known} known to change nothing, {len(survivors)} survived"
     )
-    return int(bool(survivors))
+    return int(not sound or any(mutant.file in swept for mutant in survivors))
 
 
 if __name__ == "__main__":
