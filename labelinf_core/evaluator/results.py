@@ -155,9 +155,8 @@ def result_of(
     played = [trial for trial in trials if trial.status is Status.OK]
     shares = [trial.n_correct / trial.n_records for trial in played]
     recovered = [trial.n_correct == trial.n_records for trial in played]
-    n_records = played[0].n_records if played else 0
     family_wise = 1 - (1 - statistics.CONFIDENCE) / n_cells
-    accuracy = statistics.label_accuracy(shares, n_records) if played else None
+    accuracy = statistics.label_accuracy(shares, played[0].n_records) if played else None
     exact = statistics.exact_recovery(recovered) if played else None
     verdict = judge(
         accuracy=accuracy,
@@ -166,7 +165,7 @@ def result_of(
         promise=implied.promise,
         ceilings=implied.ceilings,
         contradicted=bool(played) and alarms.contradicted(played, implied, n_cells),
-        at_least=statistics.leak_floor(shares, n_records, family_wise) if played else None,
+        at_least=statistics.leak_floor(shares, played[0].n_records, family_wise) if played else None,
         blind=implied.blind,
     )
     void = placebo.void_verdicts({cell.id: trials}) if void is None else void

@@ -67,6 +67,22 @@ def test_the_allowance_holds_for_accuracy_and_for_exact_recovery() -> None:
         assert not alarms.contradicted(often, implied(attrs.evolve(tight, allowance=0.7)), 1)
 
 
+@pytest.mark.parametrize(("n_cells", "n_ceilings"), [(1, 1), (7, 1), (1, 3), (40, 2)])
+def test_each_limit_lies_where_its_part_of_the_error_puts_it(n_cells: int, n_ceilings: int) -> None:
+    """5 % over cells, tests and ceilings, one-sided: a ceiling just below the limit is denied, just above not."""
+    seen = trials([1.0, 0.5, 0.75, 1.0, 0.25] * 6)
+    shares = [trial.n_correct / trial.n_records for trial in seen]
+    error = 0.05 / n_cells / 5 / n_ceilings
+    limits = {
+        "accuracy": statistics.alarm_accuracy(shares, 100, 1 - 2 * error).low,
+        "exact": statistics.clopper_pearson(12, 30, 1 - 2 * error).low,
+    }
+    for field, limit in limits.items():
+        for side, denied in ((-1e-6, True), (1e-6, False)):
+            tight = attrs.evolve(ceiling(1.0), **{field: limit + side})
+            assert alarms.contradicted(seen, implied(tight, *[ceiling(1.0)] * (n_ceilings - 1)), n_cells) is denied
+
+
 def test_an_epsilon_beyond_the_certificate_raises_the_alarm() -> None:
     def audited(*p_values: float) -> list[Trial]:
         found = [Audited(at_least=1.0, delta=0.0, certified=0.3, p_value=p) for p in p_values]

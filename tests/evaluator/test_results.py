@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from labelinf_core.contracts.guarantees import Interval, Verdict
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
@@ -145,6 +145,15 @@ def test_the_more_cells_are_looked_at_the_more_it_takes_to_see_a_leak(results: R
     def verdict(n_correct: int, n_cells: int) -> Verdict:
         trial = attrs.evolve(one.trials[0], n_correct=n_correct, n_records=n, queries=1)
         return result_of(one.cell, one.labels, implied, (trial,) * 20, n_cells).verdict
+
+    denied = attrs.evolve(implied, ceilings=(Ceiling(accuracy=0.7, statement="s", conditions="c"),))
+
+    def contradicted(n_correct: int, n_cells: int) -> bool:
+        trial = attrs.evolve(one.trials[0], n_correct=n_correct, n_records=n, queries=1)
+        return result_of(one.cell, one.labels, denied, (trial,) * 20, n_cells).verdict is Verdict.CONTRADICTION
+
+    alarming = next(count for count in range(n + 1) if contradicted(count, 1))
+    assert not contradicted(alarming, 10**6)
 
     least = next(count for count in range(n + 1) if verdict(count, 1) is Verdict.BROKEN_OBSERVED)
     assert verdict(least, 10**6) is Verdict.HELD_SO_FAR

@@ -17,7 +17,7 @@ from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.testing.rules import NotApplicableError
 from labelinf_outputs.defences.alibi import Alibi, observe, posterior
-from labelinf_outputs.game.effects import Mixed, Randomised, Retrained, TopOne
+from labelinf_outputs.game.effects import Mixed, Randomised, Retrained, TopOne, Unknown
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 from labelinf_outputs.rules import attacks as output_attacks
@@ -273,6 +273,36 @@ class HalfTheNoise(Alibi):
         return train(attrs.evolve(task, targets=posterior(observed, self.epsilon)), rng)
 
 
+class Learning:
+    """What it learnt while it trained, it shows."""
+
+    def __init__(self) -> None:
+        self.share = 0.0
+
+    def train(self, task: TrainingTask, train: Train, rng: np.random.Generator) -> Trained:
+        self.share = float(task.targets[:, 0].mean())
+        return train(task, rng)
+
+    def release(self, probabilities: Floats, rng: np.random.Generator) -> Floats:
+        return probabilities * (1 - 1e-9 * self.share)
+
+
+@attrs.frozen(kw_only=True)
+class Remembering(Declaring):
+    """Tells in its last bits what labels it was handed, past every mechanism that stands behind it."""
+
+    def start(self, threat: Any, rng: np.random.Generator) -> Learning:
+        return Learning()
+
+
+@attrs.frozen(kw_only=True)
+class Doubling(Declaring):
+    """Trains twice, in a part that it starts for every game."""
+
+    def start(self, threat: Any, rng: np.random.Generator) -> Twice:
+        return Twice()
+
+
 PRIVATE = (Randomised(epsilon=1.0),)
 EVERY = {name for name, _ in output_defences.RULES}
 
@@ -293,6 +323,9 @@ EVERY = {name for name, _ in output_defences.RULES}
         (Top(declares=(TopOne(),)), set()),
         (Keeping(), {"is-hashable"}),
         (Twice(), {"trains-as-often-as-declared"}),
+        (Doubling(), {"trains-as-often-as-declared"}),
+        (Remembering(), {"releases-what-it-is-given"}),
+        (Remembering(declares=(Unknown(stage="x"),)), set()),
         (Twice(declares=(Retrained(times=2),)), set()),
         (Copying(), {"trains-as-often-as-declared", "keeps-labels-apart"}),
         (Neighbourly(), {"keeps-labels-apart"}),

@@ -69,7 +69,7 @@ class Pate(OutputDefence):
         noise = GridGaussian(scale=vote_noise(self.epsilon, self.delta, asked.size), step=1 / _STEPS)
         noisy = _STEPS * counts + noise.steps(SeededWords(rng), counts.size).reshape(counts.shape)
         winners = one_hot(noisy.argmax(axis=1), task.n_classes)
-        student = train(attrs.evolve(task, features=task.features[asked], targets=winners), rng)
+        student = train(attrs.evolve(task.take(asked), targets=winners), rng)
         targets = np.full_like(task.targets, np.nan)
         targets[asked] = winners
         return attrs.evolve(student, targets=targets)

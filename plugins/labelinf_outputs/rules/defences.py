@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
-from labelinf_outputs.game.output import OutputDefence, OutputThreat
+from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
 from labelinf_outputs.game.victims import make_victim
@@ -55,8 +55,14 @@ def _task(n_records: int, n_classes: int) -> TrainingTask:
     return TrainingTask(features=records[:, None].astype(float), targets=one_hot(labels, n_classes), records=records)
 
 
+def _active(component: object, n_records: int, n_classes: int) -> ActiveDefence:
+    """Return a defence's part in one game."""
+    threat = _threat(n_records, n_classes)
+    return belongs(component, OutputDefence).start(threat, np.random.default_rng(0))
+
+
 def _pipeline(component: object, task: TrainingTask, seed: int = 6) -> _Released:
-    defence, rng = belongs(component, OutputDefence), np.random.default_rng(seed)
+    defence, rng = _active(component, task.n_records, task.n_classes), np.random.default_rng(seed)
     trained = defence.train(task, _memorise, rng)
     require(isinstance(trained, Trained), f"train returned {type(trained).__name__}, expected Trained")
     own = np.exp(trained.model.log_probabilities(task.features))
@@ -84,10 +90,10 @@ def _is_seeded(defence: OutputDefence) -> None:
 
 
 def _leaves_its_input_alone(component: object) -> None:
-    defence, task = belongs(component, OutputDefence), _task(_N, 4)
+    defence, task = _active(component, _N, 4), _task(_N, 4)
     shown = np.random.default_rng(7).dirichlet(np.ones(4), _N)
     with untouched(features=task.features, targets=task.targets, probabilities=shown):
-        _pipeline(defence, task)
+        defence.train(task, _memorise, np.random.default_rng(6))
         defence.release(shown, np.random.default_rng(8))
 
 
@@ -98,10 +104,13 @@ def _is_hashable(defence: OutputDefence) -> None:
         raise AssertionError(f"it must be hashable, victims are kept for every pipeline ({error})") from error
 
 
-def _behind(component: object, n_records: int, n_classes: int) -> OutputThreat:
+def _threat(n_records: int, n_classes: int) -> OutputThreat:
     prior = (1 / n_classes,) * n_classes
-    threat = OutputThreat(n_records=n_records, n_classes=n_classes, prior=prior, n_training=n_records)
-    return threat.behind(belongs(component, OutputDefence))
+    return OutputThreat(n_records=n_records, n_classes=n_classes, prior=prior, n_training=n_records)
+
+
+def _behind(component: object, n_records: int, n_classes: int) -> OutputThreat:
+    return _threat(n_records, n_classes).behind(belongs(component, OutputDefence))
 
 
 def _says_what_it_does(component: object) -> None:
@@ -119,7 +128,7 @@ def _passed(defence: OutputDefence, task: TrainingTask) -> list[TrainingTask]:
         passed.append(inner)
         return _memorise(inner, rng)
 
-    defence.train(task, keeping, np.random.default_rng(9))
+    _active(defence, task.n_records, task.n_classes).train(task, keeping, np.random.default_rng(9))
     return passed
 
 
@@ -155,11 +164,27 @@ def _same_but(record: int) -> Callable[[TrainingTask, TrainingTask], bool]:
     return same
 
 
+def _releases_what_it_is_given(component: object) -> None:
+    """What was learnt of labels while it trained must not come out again past the mechanisms that stand behind it."""
+    defence = belongs(component, OutputDefence)
+    if math.isinf(allowed_uses(_behind(defence, _N, 2).effects)):
+        raise NotApplicableError("it declares that labels meet, or that a mechanism answers for them")
+    shown, labels = np.random.default_rng(7).dirichlet(np.ones(2), _N), _task(_N, 2).targets.argmax(axis=1)
+    released = []
+    for told in (labels, labels, 1 - labels):
+        active = _active(defence, _N, 2)
+        active.train(_task(_N, 2).with_labels(told), _memorise, np.random.default_rng(9))
+        released.append(active.release(shown, np.random.default_rng(8)))
+    one, again, other = released
+    same = np.array_equal(one, other, equal_nan=True) or not np.array_equal(one, again, equal_nan=True)
+    require(same, "it releases the same outputs otherwise when it trained on other labels; Unknown is what that is")
+
+
 def _shows_what_it_declares(component: object) -> None:
     defence = belongs(component, OutputDefence)
     effects = _behind(defence, _N, 4).effects
     shown = np.random.default_rng(7).dirichlet(np.ones(4), _N)
-    released = np.asarray(defence.release(shown, np.random.default_rng(8)))
+    released = np.asarray(_active(defence, _N, 4).release(shown, np.random.default_rng(8)))
     if any(isinstance(item, Unknown) for item in effects) or np.array_equal(released, shown):
         return
     said, one_hot_rows = any(isinstance(item, TopOne) for item in effects), bool(np.isin(released, (0, 1)).all())
@@ -230,6 +255,7 @@ RULES: tuple[tuple[str, Callable[[OutputDefence], None]], ...] = (
     ("says-what-it-does", _says_what_it_does),
     ("trains-as-often-as-declared", _trains_as_often_as_declared),
     ("keeps-labels-apart", _keeps_labels_apart),
+    ("releases-what-it-is-given", _releases_what_it_is_given),
     ("shows-what-it-declares", _shows_what_it_declares),
     ("keeps-its-guarantee", _keeps_its_guarantee),
 )  #: what every defence of this channel is held to, beside what holds for all components

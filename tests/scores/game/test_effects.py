@@ -36,6 +36,19 @@ BUILDER = Builder(Host.load())
 LABELS = LabelSet(labels=np.arange(100) % 2, class_names=("a", "b"), title="made", provenance="made")
 
 
+@pytest.mark.parametrize(("noise", "delta"), [("gaussian-dp", 1e-5), ("laplace-dp", 0.0)])
+def test_a_budget_is_paid_for_so_many_answers_and_not_for_one_more(noise: str, delta: float) -> None:
+    """Noise that is made for four answers pays for four: with their square root, or added up, as its proof goes."""
+    dp = BUILDER.build(Kind.DEFENCE, f"{noise}(epsilon=0.5, queries=4{f', delta={delta}' if delta else ''})", "test")
+    setting = Setting(data=LABELS, defences=(Clip(epsilon=0.01), dp))
+    facts = ScoreChannel(loss=LogLoss(), scorer="float64").threat(setting).facts
+
+    assert (facts.label_epsilon, facts.label_delta) == (0.5, delta)
+    assert facts.pays(4, 0.5, delta)
+    assert not facts.pays(5, 0.5, delta)
+    assert not facts.pays(4, 0.49, delta)
+
+
 @attrs.frozen(kw_only=True)
 class Coarse(ScoreDefence):
     """Rounds to multiples of ``step``, and says so or not."""

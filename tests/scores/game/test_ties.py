@@ -17,6 +17,8 @@ TRUTH = np.array([0.1, 0.2, 0.3, 0.4])
         ([0.0, 0.0, 0.0, 0.0], [3, 2, 1, 0], 1),
         ([0.5, 0.5, 0.1, 0.1], [0, 1, 2, 3], 1),
         ([0.1, 0.2, np.inf, np.nan], [3, 2, 1, 0], 1),
+        ([0.1, 0.2, 0.3, np.nan], [0, 1, 2, 3], 0),
+        ([0.1, 0.2, np.inf, 0.3], [0, 1, 2, 3], 1),
     ],
 )
 def test_of_equal_scores_the_earlier_counts(scores: list[float], turns: list[int], flips: int) -> None:
