@@ -8,7 +8,9 @@
 ``.ci/mutants.toml`` says which files, which tests stand over each, which mutants are known to change nothing, and
 which faults that once lived are planted by hand, every time. It fails for those, and for a survivor in a room that has
 been ``swept``: all of whose mutants were played once, so that a sample cannot meet an old survivor there. Survivors
-elsewhere are printed. No file is ever changed: a mutant is compiled in a fork of a process that has the libraries loaded already, which takes
+elsewhere are printed.
+
+No file is ever changed: a mutant is compiled in a fork of a process that has the libraries loaded already, which takes
 a second where a fresh interpreter takes ten. docs/decisions/0006-mutation-testing.md compares it with what exists.
 """
 
