@@ -10,6 +10,7 @@ A channel refines :class:`Attack` and :class:`Defence` with what its adversary s
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -17,6 +18,7 @@ import attrs
 
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import between, number, worded
 from labelinf_core.contracts.labels import LabelSet, LabelSource
 from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
 from labelinf_core.plugin.descriptors import Kind
@@ -87,8 +89,8 @@ class Placebo:
 
     n_correct: int
     n_records: int
-    chance: float
-    declared: bool = False
+    chance: float = attrs.field(converter=number, validator=between(0, 1))
+    declared: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
 
 
 @attrs.frozen(kw_only=True)
@@ -102,10 +104,10 @@ class Audited:
         p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
     """
 
-    at_least: float
-    delta: float
-    certified: float
-    p_value: float
+    at_least: float = attrs.field(converter=number, validator=between(0, math.inf))
+    delta: float = attrs.field(converter=number, validator=between(0, 1))
+    certified: float = attrs.field(converter=number, validator=between(0, math.inf))
+    p_value: float = attrs.field(converter=number, validator=between(0, 1))
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -171,10 +173,10 @@ class Knob:
         integer: Whether strengths are whole numbers.
     """
 
-    title: str
-    template: str
-    weakest: float
-    strongest: float
+    title: str = attrs.field(converter=worded, validator=attrs.validators.instance_of(str))
+    template: str = attrs.field(validator=attrs.validators.instance_of(str))
+    weakest: float = attrs.field(converter=number, validator=between(-math.inf, math.inf))
+    strongest: float = attrs.field(converter=number, validator=between(-math.inf, math.inf))
     integer: bool = False
 
     def at_least(self, strength: float, other: float) -> bool:
@@ -258,11 +260,15 @@ class Measure:
             empty.
     """
 
-    key: str
-    title: str
-    of: Literal["defences", "trial"] = "defences"
-    better: Literal["higher", "lower"] = "higher"
-    unit: str = ""
+    key: str = attrs.field(converter=worded, validator=attrs.validators.instance_of(str))
+    title: str = attrs.field(converter=worded, validator=attrs.validators.instance_of(str))
+    of: Literal["defences", "trial"] = attrs.field(
+        default="defences", validator=attrs.validators.in_(("defences", "trial"))
+    )
+    better: Literal["higher", "lower"] = attrs.field(
+        default="higher", validator=attrs.validators.in_(("higher", "lower"))
+    )
+    unit: str = attrs.field(default="", converter=worded, validator=attrs.validators.instance_of(str))
 
 
 class Channel(abc.ABC):

@@ -18,6 +18,7 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import numbers
 import unicodedata
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LONGEST",
+    "between",
     "blamed",
     "clean",
     "each",
@@ -39,11 +41,13 @@ __all__ = [
     "finite",
     "guessed",
     "is_number",
+    "number",
     "said",
     "seal",
     "sealed",
     "sentence",
     "unquoted",
+    "worded",
 ]
 
 T = TypeVar("T")
@@ -71,7 +75,7 @@ def said(error: BaseException) -> str:
     """Write an exception as one clause; what a component did wrong is one already."""
     if isinstance(error, ComponentError):
         return clean(error)
-    return f"{type(error).__name__}: {clean(error)}".removesuffix(": ")
+    return clean(f"{type(error).__name__}: {clean(error)}".removesuffix(": "))
 
 
 def unquoted(error: BaseException) -> str:
@@ -89,7 +93,7 @@ def unquoted(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = f" in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}" if trace is not None else ""
-    return f"{type(error).__name__}{place}"
+    return clean(f"{type(error).__name__}{place}")
 
 
 @contextlib.contextmanager
@@ -117,7 +121,34 @@ def blamed(component: object, *passing: type[Exception], quote: bool = True) -> 
 
 def is_number(value: object) -> bool:
     """Return whether ``value`` is a real number, infinities included; truth values and NaN are none."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not math.isnan(value)
+    return type(found := number(value)) is float and not math.isnan(found)
+
+
+def number(value: Any) -> Any:
+    """Return a real number as a plain float, infinite where it is too large for one; anything else as it is."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return value
+    try:
+        return float.__float__(value) if isinstance(value, float) else float.__float__(float(value))
+    except OverflowError:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
+    except (Exception, SystemExit):
+        return value
+
+
+def worded(value: Any) -> Any:
+    """Return a text cleaned; anything else as it is."""
+    return clean(value) if isinstance(value, str) else value
+
+
+def between(low: float, high: float) -> Any:
+    """Return a validator of attrs that takes numbers from ``low`` to ``high``."""
+
+    def check(instance: Any, attribute: Any, value: object) -> None:
+        if not is_number(value) or not low <= number(value) <= high:
+            raise ValueError(f"{attribute.name}={clean(value, 40)} must be a number from {low:g} to {high:g}.")
+
+    return check
 
 
 def finite(found: object, what: str) -> dict[str, float]:
@@ -129,9 +160,9 @@ def finite(found: object, what: str) -> dict[str, float]:
     if not isinstance(found, Mapping):
         raise ComponentError(f"its {what} is a {type(found).__name__}, expected named numbers")
     for name, value in found.items():
-        if not is_number(value) or math.isinf(value):
+        if not is_number(value) or math.isinf(number(value)):
             raise ComponentError(f"its {what} {clean(name, 40)!r} is {clean(value, 40)}, expected a finite number")
-    return {clean(name, _WORDS): float(value) for name, value in found.items()}
+    return {clean(name, _WORDS): number(value) for name, value in found.items()}
 
 
 def sentence(value: object, what: str) -> str:
@@ -151,7 +182,9 @@ def each(values: object, expected: type[T], what: str) -> tuple[T, ...]:
     Raises:
         ComponentError: It is no sequence of ``expected``, whose own fields are validated where they are made.
     """
-    found = tuple(values) if isinstance(values, Iterable) else (values,)
+    found = tuple(itertools.islice(values, _ITEMS + 1)) if isinstance(values, Iterable) else (values,)
+    if len(found) > _ITEMS:
+        raise ComponentError(f"its {what} holds more than {_ITEMS} values")
     for item in found:
         if type(item) is not expected:
             raise ComponentError(f"its {what} holds a {type(item).__name__}, expected {expected.__name__}")
@@ -240,9 +273,11 @@ def _scalar(value: object, name: str) -> object:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        return int(value) if abs(value) < _LARGEST else f"about 2**{value.bit_length()}"
+        whole = int.__add__(value, 0)  # a subclass may say otherwise
+        return whole if abs(whole) < _LARGEST else f"about 2**{whole.bit_length()}"
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(float(value))
+        exact = float.__float__(value)
+        return exact if math.isfinite(exact) else str(exact)
     if isinstance(value, str):
         return clean(value, _WORDS)
     raise ComponentError(f"its evidence {name!r} is a {type(value).__name__}, expected a number or a short text")

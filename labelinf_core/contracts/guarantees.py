@@ -11,11 +11,10 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.gate import clean, is_number
+from labelinf_core.contracts.gate import between, clean, is_number, number
 
 __all__ = [
     "LITTLE",
@@ -35,15 +34,7 @@ LITTLE = 0.25  #: a ceiling that leaves at most this share of what there is to g
 MUCH = 0.5  #: one that leaves more than this is none worth the name
 
 
-def _between(low: float, high: float) -> Any:
-    def check(instance: Any, attribute: attrs.Attribute[float], value: object) -> None:
-        if not is_number(value) or not low <= value <= high:  # type: ignore[operator]
-            raise ValueError(f"{attribute.name}={clean(value, 40)} must be a number from {low:g} to {high:g}.")
-
-    return check
-
-
-_SHARE, _SIZE = _between(0, 1), _between(0, math.inf)
+_SHARE, _SIZE = between(0, 1), between(0, math.inf)
 _SAID = attrs.validators.and_(attrs.validators.instance_of(str), attrs.validators.min_len(1))
 
 
@@ -77,8 +68,8 @@ class Promise:
         strict: True when ``present == survives`` is already too much.
     """
 
-    survives: float = attrs.field(validator=_SIZE)
-    present: float = attrs.field(validator=_SIZE)
+    survives: float = attrs.field(converter=number, validator=_SIZE)
+    present: float = attrs.field(converter=number, validator=_SIZE)
     statement: str = attrs.field(converter=clean, validator=_SAID)
     conditions: str = attrs.field(converter=clean, validator=_SAID)
     proved: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
@@ -106,8 +97,11 @@ class PerGame:
         bits: What doubt about the answers costs, at least 0.
     """
 
-    share: float = attrs.field(validator=_SHARE)
-    bits: float = attrs.field(default=0.0, validator=_SIZE)
+    share: float = attrs.field(converter=number, validator=_SHARE)
+    bits: float = attrs.field(default=0.0, converter=number, validator=_SIZE)
+
+
+_GAME = attrs.validators.optional(attrs.validators.instance_of(PerGame))
 
 
 @attrs.frozen(kw_only=True)
@@ -125,12 +119,12 @@ class Ceiling:
             everything away in a few of them.
     """
 
-    accuracy: float = attrs.field(validator=_SHARE)
+    accuracy: float = attrs.field(converter=number, validator=_SHARE)
     statement: str = attrs.field(converter=clean, validator=_SAID)
     conditions: str = attrs.field(converter=clean, validator=_SAID)
-    exact: float = attrs.field(default=1.0, validator=_SHARE)
-    allowance: float = attrs.field(default=0.0, validator=_SIZE)
-    game: PerGame | None = None
+    exact: float = attrs.field(default=1.0, converter=number, validator=_SHARE)
+    allowance: float = attrs.field(default=0.0, converter=number, validator=_SIZE)
+    game: PerGame | None = attrs.field(default=None, validator=_GAME)
 
     @property
     def reached(self) -> float:
@@ -170,7 +164,7 @@ class BoundValue:
     title: str = attrs.field(converter=clean)
     direction: Direction = attrs.field(validator=attrs.validators.instance_of(Direction))
     quantity: str = attrs.field(converter=clean)
-    value: float = attrs.field()
+    value: float = attrs.field(converter=number)
     formula: str = attrs.field(converter=clean)
     conditions: str = attrs.field(converter=clean)
     statement: str = attrs.field(converter=clean)

@@ -26,7 +26,17 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Attack, Bound, Channel, Defence, LabelSet, Outcome, Placebo, Setting
+from labelinf_core.contracts.components import (
+    Attack,
+    Audited,
+    Bound,
+    Channel,
+    Defence,
+    LabelSet,
+    Outcome,
+    Placebo,
+    Setting,
+)
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import said
@@ -363,8 +373,10 @@ def _passed(outcome: object) -> Outcome:
     if outcome.placebo is not None:
         (placebo,) = gate.each((outcome.placebo,), Placebo, "placebo")
         counts.append((placebo.n_correct, placebo.n_records, 0))
+    if outcome.audited is not None:
+        gate.each((outcome.audited,), Audited, "audit")
     for correct, records, queries in counts:
-        whole = all(isinstance(value, int) for value in (correct, records, queries))
+        whole = all(type(value) is int for value in (correct, records, queries))
         if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):
             raise ComponentError(f"its trial counts {correct} of {records} labels in {queries} queries")
     return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence))

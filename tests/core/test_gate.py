@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.components import Audited, Guess, Knob, Measure, Outcome, Placebo
 from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame, Promise
+from labelinf_core.evaluator.play import _passed
 
 SEALED = pytest.raises(ValueError, match="read-only")
 
@@ -237,3 +238,103 @@ def test_the_inner_component_is_to_blame_and_what_may_pass_passes() -> None:
         raise InputError("the user's")
     with pytest.raises(QueryRefusedError), gate.blamed("me", QueryRefusedError):
         raise QueryRefusedError("declined")
+
+
+class Lying(int):
+    """A number that says it is another."""
+
+    def __abs__(self) -> int:
+        return 0
+
+    def __int__(self) -> int:
+        return 10**500
+
+
+class Vague(float):
+    """A number that is none when it is asked."""
+
+    def __float__(self) -> float:
+        return math.nan
+
+    __str__ = __repr__ = object.__repr__
+
+
+class Endless(list[Ceiling]):
+    """Never ends."""
+
+    def __iter__(self) -> Any:
+        while True:
+            yield Ceiling(accuracy=0.5, statement="s", conditions="c")
+
+
+def test_numbers_are_what_they_are_and_not_what_they_say() -> None:
+    found = gate.evidence({"a": Lying(7), "b": Vague(0.5)})
+    assert [type(value) for value in found.values()] == [int, float]
+    assert found == {"a": 7, "b": 0.5}
+    assert gate.finite({"a": Vague(0.5), "b": fractions.Fraction(1, 2)}, "measure") == {"a": 0.5, "b": 0.5}
+    with pytest.raises(ComponentError, match="expected a finite number"):
+        gate.finite({"a": 10**400}, "measure")
+
+
+@pytest.mark.parametrize("value", [np.float32(0.5), fractions.Fraction(1, 2), Vague(0.5)])
+def test_what_a_bound_says_is_kept_in_plain_numbers(value: Any) -> None:
+    """A fraction used to be stored as the text of a Python object."""
+    ceiling = Ceiling(accuracy=value, statement="s", conditions="c", game=PerGame(share=value, bits=10**400))
+    promise = Promise(survives=value, present=value, statement="s", conditions="c")
+    line = BoundValue(title="t", direction=Direction.FLOOR, quantity="q", value=value, **dict.fromkeys(SAID, "x"))
+    kept = (ceiling.accuracy, promise.survives, promise.present, line.value)
+    assert kept == (0.5,) * 4
+    assert {type(item) for item in kept} == {float}
+    assert ceiling.game is not None
+    assert ceiling.game.bits == math.inf
+
+
+SAID = ("formula", "conditions", "statement")
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts"),
+    [
+        (Ceiling, {"accuracy": 0.5, "statement": "s", "conditions": "c", "game": "every"}),
+        (Ceiling, {"accuracy": 0.5, "statement": "\x00", "conditions": "c"}),
+        (Promise, {"survives": math.nan, "present": 0, "statement": "s", "conditions": "c"}),
+        (Promise, {"survives": 1, "present": 0, "statement": "s", "conditions": "c", "proved": "yes"}),
+        (Audited, {"at_least": math.nan, "delta": 0, "certified": 1, "p_value": 0.5}),
+        (Audited, {"at_least": 1, "delta": 0, "certified": 1, "p_value": 2}),
+        (Placebo, {"n_correct": 1, "n_records": 2, "chance": math.nan}),
+        (Placebo, {"n_correct": 1, "n_records": 2, "chance": 0.5, "declared": "no"}),
+        (Measure, {"key": 1, "title": "t"}),
+        (Measure, {"key": "k", "title": "t", "of": "all"}),
+        (Measure, {"key": "k", "title": "t", "better": "sideways"}),
+        (Knob, {"title": "t", "template": "x({})", "weakest": math.nan, "strongest": 1}),
+    ],
+)
+def test_what_is_no_promise_ceiling_audit_measure_or_knob_cannot_be_made(kind: Any, facts: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        kind(**facts)
+
+
+def test_titles_are_one_printable_line_and_lists_end() -> None:
+    assert Measure(key="k", title="a\x1b[2J\nb").title == "a [2J b"
+    assert Knob(title="\ud800t", template="x({})", weakest=0, strongest=1).title == "t"
+    with pytest.raises(ComponentError, match="its answer holds more than 512 values"):
+        gate.each(Endless(), Ceiling, "answer")
+    assert gate.said(type("E\x1b[2J", (Exception,), {})("x")) == "E [2J: x"
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome(n_correct=True, n_records=2, queries=1),
+        Outcome(n_correct=Lying(1), n_records=2, queries=1),
+        Outcome(n_correct=3, n_records=2, queries=1),
+        Outcome(n_correct=1, n_records=2, queries=-1),
+        Outcome(n_correct=1, n_records=2, queries=1, audited="fine"),  # type: ignore[arg-type]
+        Outcome(n_correct=1, n_records=2, queries=1, placebo="fine"),  # type: ignore[arg-type]
+        "won",
+    ],
+    ids=str,
+)
+def test_a_trial_that_counts_otherwise_is_the_channels_failure(outcome: Any) -> None:
+    with pytest.raises(ComponentError, match=r"its (trial|audit|placebo)"):
+        _passed(outcome)

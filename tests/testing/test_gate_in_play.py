@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 from labelinf_core.contracts.components import Channel, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_gradients.game.channel import GradientChannel
-from labelinf_gradients.game.gradient import GradientAttack
+from labelinf_gradients.game.gradient import GradientAttack, GradientGuess
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputAttack, OutputGuess
 from labelinf_scores.game.channel import ScoreChannel
@@ -45,6 +45,21 @@ def _zeros(oracle: Any) -> Any:
     return np.zeros(oracle.threat.n_records, dtype=np.intp)
 
 
+def _force(oracle: Any) -> Any:
+    """Change what is public from under the evaluator, past every guard that Python has."""
+    n = oracle.threat.n_records
+    for name, value in {"n_records": 1, "n_classes": 10**6, "label_epsilon": 0.0, "prior": (1.0,)}.items():
+        object.__setattr__(oracle.threat, name, value)
+    return np.full(n, 10**6)
+
+
+class Hiding(dict[str, Any]):
+    """Evidence that cannot be read."""
+
+    def items(self) -> Any:
+        raise SystemExit(3)
+
+
 ZOO: dict[str, tuple[Offence, str]] = {
     "nan": (lambda oracle: np.full(oracle.threat.n_records, np.nan), "type float64, expected integers"),
     "half": (lambda oracle: np.full(oracle.threat.n_records, 0.5), "type float64, expected integers"),
@@ -53,6 +68,7 @@ ZOO: dict[str, tuple[Offence, str]] = {
     "none": (lambda oracle: None, "it guessed an array of shape"),
     "meddle": (_meddle, "AttributeError"),
     "exit": (lambda oracle: sys.exit(3), "SystemExit: 3"),
+    "force": (_force, "it guessed 1000000, expected classes"),
     "mute": (_mute, "MuteError: a MuteError that cannot be written"),
 }
 
@@ -62,9 +78,10 @@ class ScoreOffender(ScoreAttack):
     """Returns what it is told to."""
 
     offence: Offence
+    evidence: Any = attrs.field(factory=dict)
 
     def run(self, oracle: Any, rng: np.random.Generator) -> Any:
-        return Guess(labels=self.offence(oracle))
+        return Guess(labels=self.offence(oracle), evidence=self.evidence)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -72,9 +89,10 @@ class GradientOffender(GradientAttack):
     """Returns what it is told to."""
 
     offence: Offence
+    evidence: Any = attrs.field(factory=dict)
 
     def run(self, oracle: Any, rng: np.random.Generator) -> Any:
-        return Guess(labels=self.offence(oracle))
+        return Guess(labels=self.offence(oracle), evidence=self.evidence)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -82,9 +100,10 @@ class OutputOffender(OutputAttack):
     """Returns what it is told to."""
 
     offence: Offence
+    evidence: Any = attrs.field(factory=dict)
 
     def run(self, oracle: Any, rng: np.random.Generator) -> Any:
-        return OutputGuess(labels=self.offence(oracle))
+        return OutputGuess(labels=self.offence(oracle), evidence=self.evidence)
 
 
 CHANNELS: dict[str, tuple[Channel, Any]] = {
@@ -113,6 +132,59 @@ def test_what_is_no_guess_is_the_attacks_own_failure(name: str, offence: str, da
     (channel, make), (does, fault) = CHANNELS[name], ZOO[offence]
     attack = make(offence=does)
     with pytest.raises(ComponentError, match=fault) as told:
+        _play(channel, data, attack)
+    assert told.value.component is attack
+
+
+EVIDENCE: dict[str, tuple[Any, str]] = {
+    "hiding": (Hiding(), "SystemExit: 3"),
+    "list": ([1], "its evidence is a list"),
+    "object": ({"a": object()}, "its evidence 'a' is a object"),
+    "none": (None, "its evidence is a NoneType"),
+}
+
+
+@pytest.mark.parametrize("name", list(CHANNELS))
+@pytest.mark.parametrize("kind", list(EVIDENCE))
+def test_evidence_that_is_none_is_the_attacks_own_failure_and_not_the_channels(
+    name: str, kind: str, data: LabelSet
+) -> None:
+    (channel, make), (found, fault) = CHANNELS[name], EVIDENCE[kind]
+    attack = make(offence=_zeros, evidence=found)
+    with pytest.raises(ComponentError, match=fault) as told:
+        _play(channel, data, attack)
+    assert told.value.component is attack
+
+
+class Peeking:
+    """Soft labels that keep what they are compared with."""
+
+    seen: ClassVar[list[Any]] = []
+
+    def __sub__(self, other: Any) -> Any:
+        self.seen.append(other)
+        return other * 0
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.zeros((8, 2))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class SoftOffender(GradientAttack):
+    """Returns soft labels of its own making."""
+
+    soft: Any
+
+    def run(self, oracle: Any, rng: np.random.Generator) -> Any:
+        return GradientGuess(labels=_zeros(oracle), soft=self.soft)
+
+
+def test_soft_labels_are_numbers_before_they_meet_the_truth(data: LabelSet) -> None:
+    channel, _ = CHANNELS["gradient"]
+    _play(channel, data, SoftOffender(soft=Peeking()))
+    assert Peeking.seen == []
+    attack = SoftOffender(soft=np.zeros(3))
+    with pytest.raises(ComponentError, match=r"its soft labels have shape \(3,\), expected \(8, 2\)") as told:
         _play(channel, data, attack)
     assert told.value.component is attack
 

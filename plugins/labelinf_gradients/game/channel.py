@@ -28,7 +28,7 @@ from labelinf_core.contracts.components import (
     of_channel,
 )
 from labelinf_core.contracts.effects import Effect
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled
@@ -193,12 +193,13 @@ class GradientChannel(Channel):
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, classes.size, setting.data.n_classes)
+            evidence = {**gate.evidence(guess.evidence), **_soft_evidence(guess, samples)}
         guessed = matched(guessed, classes, classes.size // n_releases)
         return Outcome(
             n_correct=int(np.count_nonzero(guessed == classes)),
             n_records=classes.size,
             queries=n_releases,
-            evidence={**guess.evidence, **_soft_evidence(guess, samples)},
+            evidence=evidence,
             guess=guessed,
             truth=classes,
         )
@@ -285,7 +286,10 @@ def _soft_evidence(guess: Guess, samples: Samples) -> dict[str, Any]:
     """Say how close soft labels of single samples are; within a batch there is no order to compare them in."""
     if not isinstance(guess, GradientGuess) or guess.soft is None or samples.labels.shape[1] > 1:
         return {}
-    error = np.abs(guess.soft - samples.labels[:, 0]).sum(axis=1)
+    soft = np.array(guess.soft, dtype=float, subok=False)  # an object of the attack's own would be shown the truth
+    if soft.shape != samples.labels[:, 0].shape:
+        raise ComponentError(f"its soft labels have shape {soft.shape}, expected {samples.labels[:, 0].shape}")
+    error = np.abs(soft - samples.labels[:, 0]).sum(axis=1)
     error = np.where(np.asarray(guess.labels) == ABSTAIN, np.inf, error)
     return {"soft labels within 1e-3": float(np.mean(error < 1e-3)), "median L1": float(np.median(error))}
 

@@ -149,8 +149,9 @@ class OutputChannel(Channel):
         threat = self.threat(setting)
         game = self.game(setting, curator_rng)
         victim = game.member(0)
-        guess = _guess(attack, game.oracle(threat), attack_rng, victim.planted)
-        sham, redrawn = game.placebo(threat)
+        # The attack has a threat model of its own: whatever it does to it, the audit reads another.
+        guess = _guess(attack, game.oracle(self.threat(setting)), attack_rng, victim.planted)
+        sham, redrawn = game.placebo(self.threat(setting))
         n_placebo = int(np.count_nonzero(_guess(attack, sham, attack_rng, redrawn).labels == redrawn))
         return Outcome(
             n_correct=int(np.count_nonzero(guess.labels == victim.planted)),
@@ -248,7 +249,8 @@ def _guess(
         confidence = None if guess.confidence is None else np.array(guess.confidence, dtype=float, subok=False)
         if confidence is not None and (confidence.shape != truth.shape or np.isnan(confidence).any()):
             raise ComponentError(f"its confidence must be {truth.size} numbers, one per guess")
-    return attrs.evolve(guess, labels=labels, confidence=confidence)
+        evidence = gate.evidence(guess.evidence)
+    return OutputGuess(labels=labels, confidence=confidence, evidence=evidence)
 
 
 def _defences(setting: Setting) -> tuple[OutputDefence, ...]:

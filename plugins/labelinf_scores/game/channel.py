@@ -198,13 +198,14 @@ class ScoreChannel(Channel):
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
+            evidence = gate.evidence(guess.evidence)
         restored = np.empty_like(labels)
         restored[order] = guessed
         return Outcome(
             n_correct=int(np.count_nonzero(guessed == labels)),
             n_records=labels.size,
             queries=next(asked),
-            evidence=guess.evidence,
+            evidence=evidence,
             guess=restored,
             truth=setting.data.labels,
         )
