@@ -23,6 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.statistics import game_p_value
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
 from labelinf_guard.ledger.book import Rules
@@ -108,12 +109,11 @@ def test_no_adaptive_attack_with_any_stopping_rule_beats_what_it_was_charged() -
         for row in table
         for k in range(1, n + 1)
     }
-    tail = [sum(math.comb(n, j) for j in range(k, n + 1)) / 2**n for k in range(n + 1)]
-    price = {0: -math.log2(3 / 4), 1: -math.log2(1 / 4)}  # of a public prediction, 3/4 to 1/4
+    price = {told: charge_of(weight) / 1024 for told, weight in enumerate((3 << 38, 1 << 38))}  # 3/4 to 1/4
 
     def win(cell: list[int], bits: float) -> float:
         """Best chance, within a cell, that a list's number of right guesses is rarer than allowed."""
-        least = next((k for k in range(n + 1) if tail[k] <= delta * 2**-bits), None)
+        least = next((k for k in range(n + 1) if game_p_value(k, n, share=0.5, bits=bits) <= delta), None)
         if least is None or not cell:
             return 0.0
         return (

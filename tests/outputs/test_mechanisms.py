@@ -63,15 +63,6 @@ def test_answers_within_the_top_follow_their_definition(k: int) -> None:
     assert (error <= 5 * np.sqrt(exact * (1 - exact) / DRAWS) + 1e-12).all()
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 4])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-def test_answers_within_the_top_are_private(k: int, epsilon: float) -> None:
-    exact = exact_transitions([0.4, 0.1, 0.3, 0.2], k, epsilon)
-
-    for one, other in itertools.permutations(exact, 2):
-        assert (one <= math.exp(epsilon) * other + 1e-12).all()
-
-
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.floats(0.01, 5))
 @settings(max_examples=60, deadline=None)
 def test_the_best_k_keeps_most_labels(weights: list[float], epsilon: float) -> None:

@@ -15,6 +15,7 @@ import pytest
 from gmpy2 import mpq
 
 from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.constructions.powers import class_exponents
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
@@ -25,7 +26,7 @@ DOUBLES = make_arithmetic("float64")
 
 def theorem_3(n_records: int, n_classes: int, tau: float) -> np.ndarray:
     """Logits, shifted so that the largest of every row is 0."""
-    exponents = np.array([[2.0 ** (n * n_classes + k + 1) for k in range(n_classes)] for n in range(n_records)])
+    exponents = class_exponents(n_records, n_classes)
     return -(exponents - exponents.min(axis=1, keepdims=True)) * n_records * tau * math.log(3)
 
 

@@ -13,7 +13,7 @@ import pytest
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.powers_blocks import PowersBlocks
-from labelinf_scores.constructions.powers import printed_labels_per_query
+from labelinf_scores.constructions.powers import printed_labels_per_query, sufficient_bits
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.threat import ScoreThreat
@@ -89,18 +89,16 @@ def test_rounding_down_keeps_within_the_papers_own_accounting() -> None:
 
 
 def test_the_accounted_bits_do_not_hold_the_prediction_and_the_repaired_ones_do() -> None:
-    """N = 10, tau = 1, m = 1: 1 - u is 1/(1 + 3**20). FPA(22) satisfies the accounting and rounds u to 1."""
+    """N = 10, tau = 1, m = 1: 1 - u is 1/(1 + 3**20). FPA(23) satisfies the accounting and rounds u to 1."""
     n, tau, m = 10, 1, 1
     u = Fraction(3**20, 1 + 3**20)
 
-    def held(phi: int) -> Fraction:
-        grid = 2 ** ((phi - 1) // 2)
-        return Fraction(round(u * grid), grid)
+    def held(phi: int) -> float:
+        return float(make_arithmetic(f"fpa:{phi}").convert([u])[0])
 
     assert 8 + 2**m * n * tau * math.log(2) <= 22
-    assert held(22) == 1
-    repaired = 2 * math.ceil(2**m * n * tau * math.log2(3)) + 3
-    assert held(repaired) < 1
+    assert held(23) == 1
+    assert held(sufficient_bits(m, n_records=n, tau=tau)) < 1
 
 
 def test_the_attack_does_not_take_noise_that_its_format_cannot_hold() -> None:

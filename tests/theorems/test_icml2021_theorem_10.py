@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import gmpy2
 import pytest
+from scipy.stats import chi2
 
+from labelinf_privacy.noise.chi_square import ChiSquare
 from labelinf_privacy.noise.sub_exponential import printed_threshold, tail_probability, threshold
 
 LAPLACE = (4 * math.log(2), math.sqrt(2))  # lambda^2 and nu of Laplace noise of scale 1
@@ -68,3 +71,6 @@ def test_chi_square_must_be_centred_and_its_variance_proxy_is_four() -> None:
         assert all(log_mgf <= 2 * s * s for s, log_mgf in values)
         assert any(log_mgf > s * s for s, log_mgf in values)  # subE(2, 4) as printed
         assert any(log_mgf + s > 2 * s * s for s, log_mgf in values)  # Z^2 itself, whose mean is 1
+    for degrees, delta in itertools.product((1, 3), (0.3, 1e-3, 1e-9)):
+        tau, law = ChiSquare(degrees=degrees, scale=0.5).tail(delta) / 0.5, chi2(degrees)
+        assert law.sf(degrees + tau) + law.cdf(degrees - tau) <= delta

@@ -39,7 +39,9 @@ def test_the_bound_is_the_largest_epsilon_that_exact_arithmetic_refutes(
             (comb(guesses, k) * q**k * (1 - q) ** (guesses - k) for k in range(correct, guesses + 1)), Fraction(0)
         )
 
-    assert tail(epsilon - 1e-4) < Fraction(1, 20) < tail(epsilon + 1e-4)
+    found = epsilon_lower_bound(correct, guesses, n_classes=n_classes, beta=0.05)
+    assert round(found, 4) == epsilon
+    assert tail(found - 1e-4) < Fraction(1, 20) < tail(found + 1e-4)
 
 
 def test_a_call_takes_less_than_two_milliseconds() -> None:

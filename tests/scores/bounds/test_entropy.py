@@ -136,8 +136,10 @@ def test_a_posterior_moves_the_variance_no_further_than_its_information_allows(n
     nats = float((weights * np.log(np.maximum(weights, 1e-300) * len(labellings))).sum())
     variance = float(weights @ (scores - weights @ scores) ** 2)
     spread = 1 / (2 * math.sqrt(n))
-    x = np.linspace(1e-4, 1 - 1e-4, 999)
-    assert variance <= float(np.min(2 * spread**2 * (nats - np.log1p(-x) / 2) / x)) + 1e-12
+    std = spread / math.sqrt(math.expm1(2 * nats))  # an answer that tells so much, and what the next one may tell
+    one, two = (gaussian_bits(spread=spread, span=1e9, std=std, queries=q, enough=1e9) for q in (1, 2))
+    assert one == pytest.approx(nats / math.log(2))
+    assert variance <= std**2 * math.expm1(2 * math.log(2) * (two - one)) + 1e-12
 
 
 def test_the_capacity_ceiling_wins_for_few_queries_and_vanishes_for_many(make_threat: Threat) -> None:
