@@ -14,9 +14,10 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import Audited
+from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.evaluator import alarms, statistics
+from labelinf_core.evaluator.placebo import void_verdicts
 from labelinf_core.evaluator.records import Implied, Trial
 
 
@@ -81,6 +82,24 @@ def test_each_limit_lies_where_its_part_of_the_error_puts_it(n_cells: int, n_cei
         for side, denied in ((-1e-6, True), (1e-6, False)):
             tight = attrs.evolve(ceiling(1.0), **{field: limit + side})
             assert alarms.contradicted(seen, implied(tight, *[ceiling(1.0)] * (n_ceilings - 1)), n_cells) is denied
+
+
+@pytest.mark.parametrize("queries", [0, 1, 9])
+def test_what_holds_for_what_was_spent_has_a_share_of_the_error_that_falls_with_it(queries: int) -> None:
+    """``1 / ((m + 1)(m + 2))`` of it, which sums to one over all m that might have been spent."""
+    shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
+    error = 0.05 / 5 / ((queries + 1) * (queries + 2))
+    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * error).low
+    for side, denied in ((-1e-6, True), (1e-6, False)):
+        seen = [attrs.evolve(t, ceilings=(ceiling(limit + side),)) for t in trials(shares, queries=queries)]
+        assert alarms.contradicted(seen, implied(), 1) is denied
+
+
+@pytest.mark.parametrize(("correct", "void"), [(62, False), (63, True)])
+def test_a_placebo_is_void_from_one_in_a_hundred_on(correct: int, void: bool) -> None:
+    """Of 100 guesses at one half, 62 are right or more with probability .0105, and 63 with .0060."""
+    trial = attrs.evolve(trials([0.5])[0], placebo=Placebo(n_correct=correct, n_records=100, chance=0.5))
+    assert bool(void_verdicts({"cell": [trial]})) is void
 
 
 def test_an_epsilon_beyond_the_certificate_raises_the_alarm() -> None:
