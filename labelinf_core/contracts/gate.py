@@ -42,6 +42,7 @@ __all__ = [
     "guessed",
     "is_number",
     "number",
+    "numbers_of",
     "said",
     "seal",
     "sealed",
@@ -131,7 +132,7 @@ def number(value: Any) -> Any:
     try:
         return float.__float__(value) if isinstance(value, float) else float.__float__(float(value))
     except OverflowError:
-        return math.copysign(math.inf, 1 if value > 0 else -1)
+        return math.copysign(math.inf, 1 if value > 0 else -1)  # type: ignore[operator]
     except (Exception, SystemExit):
         return value
 
@@ -219,6 +220,23 @@ def guessed(guess: object, expected: type[Any], n_records: int, n_classes: int) 
     if strange.any():
         raise ComponentError(f"it guessed {labels[strange][0]}, expected classes 0 to {n_classes - 1} or -1 to abstain")
     return sealed(labels.astype(np.intp))
+
+
+def numbers_of(found: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array of finite numbers that a component hands on, as it is.
+
+    Raises:
+        ComponentError: It is something else, or of another shape.
+    """
+    import numpy as np
+
+    if type(found) is not np.ndarray or found.dtype.kind not in "fiu":
+        raise ComponentError(f"it returned a {type(found).__name__}, expected an array of numbers")
+    if found.shape != shape:
+        raise ComponentError(f"it returned an array of shape {found.shape}, expected {shape}")
+    if not np.isfinite(found).all():
+        raise ComponentError("it returned numbers that are not finite")
+    return found
 
 
 def sealed(array: NDArray[Any]) -> NDArray[Any]:

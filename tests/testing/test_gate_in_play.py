@@ -13,9 +13,10 @@ import pytest
 from labelinf_core.contracts.components import Channel, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_gradients.game.channel import GradientChannel
-from labelinf_gradients.game.gradient import GradientAttack, GradientGuess
+from labelinf_gradients.game.effects import Rounded
+from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientGuess
 from labelinf_outputs.game.channel import OutputChannel
-from labelinf_outputs.game.output import OutputAttack, OutputGuess
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -224,6 +225,86 @@ def test_a_defence_cannot_write_labels_and_its_words_are_not_repeated(data: Labe
         _play(CHANNELS["score"][0], data, asking, defence)
     assert told.value.component is defence
     assert str(told.value) == "it raised RuntimeError"
+
+
+def _raises(*_: Any) -> Any:
+    raise ZeroDivisionError("the labels are 0 1 1")
+
+
+SPOILT: dict[str, tuple[Any, str]] = {
+    "raises": (_raises, "it raised ZeroDivisionError"),
+    "nothing": (lambda given: None, "it returned a NoneType, expected an array of numbers"),
+    "nan": (lambda given: given * np.nan, "it returned numbers that are not finite"),
+    "short": (lambda given: given[..., :1], "it returned an array of shape"),
+    "text": (lambda given: given.astype(str), "it returned a ndarray, expected an array of numbers"),
+}
+
+
+@attrs.frozen(kw_only=True)
+class GradientSpoiler(GradientDefence):
+    """Hands something else on."""
+
+    way: str
+
+    def effects(self, threat: Any) -> Any:
+        return (Rounded(),)
+
+    def examples(self, gradients: Any, layout: Any) -> Any:
+        return SPOILT[self.way][0](gradients)
+
+
+@attrs.frozen(kw_only=True)
+class OutputSpoiler(OutputDefence):
+    """Hands something else on, or trains something else."""
+
+    way: str
+
+    def release(self, probabilities: Any, rng: np.random.Generator) -> Any:
+        return SPOILT[self.way][0](probabilities)
+
+
+@attrs.frozen(kw_only=True)
+class Broken(OutputDefence):
+    """Cannot be started, or does not train."""
+
+    way: str
+
+    def start(self, threat: Any, rng: np.random.Generator) -> Any:
+        return _raises() if self.way == "start" else self
+
+    def train(self, task: Any, train: Any, rng: np.random.Generator) -> Any:
+        if self.way == "writes":
+            task.targets[0] = 0
+        return _raises() if self.way == "train" else None
+
+
+@pytest.mark.parametrize("way", list(SPOILT))
+@pytest.mark.parametrize(("name", "spoiler"), [("gradient", GradientSpoiler), ("output", OutputSpoiler)])
+def test_what_a_defence_hands_on_is_looked_at_and_it_is_named(
+    name: str, spoiler: Any, way: str, data: LabelSet
+) -> None:
+    (channel, make), defence = CHANNELS[name], spoiler(way=way)
+    with pytest.raises(ComponentError, match=SPOILT[way][1]) as told:
+        _play(channel, data, make(offence=_zeros), defence)
+    assert told.value.component is defence
+    assert "labels are" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("way", "fault"),
+    [
+        ("start", "it raised ZeroDivisionError"),
+        ("train", "it raised ZeroDivisionError"),
+        ("none", "it trained a NoneType, expected Trained"),
+        ("writes", "it raised ValueError"),
+    ],
+)
+def test_a_defence_of_outputs_that_fails_while_it_trains_is_named(way: str, fault: str, data: LabelSet) -> None:
+    (channel, make), defence = CHANNELS["output"], Broken(way=way)
+    with pytest.raises(ComponentError, match=fault) as told:
+        _play(channel, data, make(offence=_zeros), defence)
+    assert told.value.component is defence
+    assert "labels are" not in str(told.value)
 
 
 class Watching(np.ndarray):

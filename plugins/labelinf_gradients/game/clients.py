@@ -195,16 +195,12 @@ class Client:
         cls, network: Network, threat: GradientThreat, rng: np.random.Generator, stages: Sequence[Stage] = ()
     ) -> Client:
         """Start a client: every defence gets a generator of its own, in order."""
-        actives = tuple(
-            Watched(
-                active=stage.defence.start(threat, generator),
-                defence=stage.defence,
-                facts=stage.facts,
-                final=threat.facts,
-            )
-            for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True)
-        )
-        return cls(network=network, threat=threat, actives=actives)
+        actives = []
+        for stage, generator in zip(stages, rng.spawn(len(stages)), strict=True):
+            with gate.blamed(stage.defence, quote=False):
+                active = stage.defence.start(threat, generator)
+            actives.append(Watched(active=active, defence=stage.defence, facts=stage.facts, final=threat.facts))
+        return cls(network=network, threat=threat, actives=tuple(actives))
 
     def releases(self, samples: Samples) -> Mapping[str, NDArray[Any]]:
         """Return what the client sends about every batch, by parameter, shape ``(n_releases, *shape)``.
@@ -278,7 +274,7 @@ class Watched:
             ComponentError: The defence fails, or they are longer behind it than its effects allow.
         """
         with gate.blamed(self.defence, quote=False):
-            passed = self.active.examples(gradients, layout)
+            passed = gate.numbers_of(self.active.examples(gradients, layout), gradients.shape)
         self._compare(np.atleast_2d(passed), self.facts)
         return passed
 
@@ -289,7 +285,7 @@ class Watched:
             ComponentError: The defence fails, or it is longer behind it than its effects allow.
         """
         with gate.blamed(self.defence, quote=False):
-            passed = self.active.release(gradient, layout)
+            passed = gate.numbers_of(self.active.release(gradient, layout), gradient.shape)
         if self.facts.bounded:
             self._compare(passed[None], self.final)
         return passed

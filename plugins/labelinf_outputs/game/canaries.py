@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import ABSTAIN, LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputOracle, OutputThreat, References, Release
@@ -190,10 +191,13 @@ class CanaryGame:
             recipe=self._recipe,
             records=np.arange(labels.size),
         )
-        actives = [item.start(threat, rng) for item, threat in zip(self._defences, self._threats, strict=True)]
-        trained = self._pipeline(actives)(task, rng)
+        actives = []
+        for item, threat in zip(self._defences, self._threats, strict=True):
+            with gate.blamed(item, quote=False):
+                actives.append(item.start(threat, rng))
+        trained = self._pipeline(actives)(gate.seal(task), rng)
         own = trained.model.log_probabilities(task.features)
-        released, intact = _released(actives, own, rng)
+        released, intact = self._released(actives, own, rng)
         others = slice(self.n_canaries, None)
         return Member(
             planted=planted,
@@ -212,17 +216,17 @@ class CanaryGame:
         return train
 
     def _accuracy(self, model: Predictor, actives: Sequence[ActiveDefence], rng: np.random.Generator) -> float:
-        released, _ = _released(actives, model.log_probabilities(self._features[self._test]), rng)
+        released, _ = self._released(actives, model.log_probabilities(self._features[self._test]), rng)
         return float(np.mean(released.argmax(axis=1) == self._labels[self._test]))
 
-
-def _released(actives: Sequence[ActiveDefence], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
-    """Return what leaves the curator, and whether that is what the model said."""
-    said = np.exp(own)
-    released = said
-    for active in actives:
-        released = active.release(released, rng)
-    return released, released is said
+    def _released(self, actives: Sequence[ActiveDefence], own: Floats, rng: np.random.Generator) -> tuple[Floats, bool]:
+        """Return what leaves the curator, and whether that is what the model said."""
+        said = np.exp(own)
+        released = said
+        for defence, active in zip(self._defences, actives, strict=True):
+            with gate.blamed(defence, quote=False):
+                released = gate.numbers_of(active.release(released, rng), own.shape)
+        return released, released is said
 
 
 @functools.lru_cache(maxsize=32)

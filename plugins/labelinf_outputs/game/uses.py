@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_outputs.game.effects import allowed_uses
 from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
@@ -57,7 +58,10 @@ def counted(defence: OutputDefence, active: ActiveDefence, threat: OutputThreat,
             passed.append(inner)
             return train(inner, inner_rng)
 
-        trained = active.train(task, onward, rng)
+        with gate.blamed(defence, quote=False):  # what it raises may hold the labels it is handed
+            trained = active.train(task, onward, rng)
+            if not isinstance(trained, Trained):
+                raise ComponentError(f"it trained a {type(trained).__name__}, expected Trained")
         if (found := uses(task, passed)) > declared:
             often = "nobody knows how often" if math.isinf(found) else f"{found:g} times"
             raise InputError(
