@@ -62,7 +62,7 @@ class Pate(OutputDefence):
         task.hard_labels("pate")
         asked = rng.permutation(task.n_records)[: self.votes]
         counts = np.zeros((asked.size, task.n_classes), dtype=np.int64)
-        for rows in np.array_split(rng.permutation(task.n_records), self.teachers):
+        for rows in np.array_split(rng.permutation(task.n_records), min(self.teachers, task.n_records)):
             said = self.teach(task, rows, train, rng).log_probabilities(task.features[asked]).argmax(axis=1)
             counts += one_hot(said, task.n_classes).astype(np.int64)
         # Votes are whole numbers, so that they lie on the grid of the noise: nothing is rounded but the noise itself.

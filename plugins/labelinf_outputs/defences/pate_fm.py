@@ -50,7 +50,7 @@ class PateFm(Pate):
             own,
             features=np.concatenate([own.features, _disturbed(task.features, _STRONG, rng)[sure]]),
             targets=np.concatenate([own.targets, believed]),
-            records=None,
+            records=None if task.records is None else np.concatenate([task.records[rows], task.records[sure]]),
         )
         return train(both, rng).model
 
