@@ -36,7 +36,8 @@ FIRST, SECOND = 8, 60  #: games of either
 
 
 def _own(labels: Any, predictions: Any) -> float:
-    return float(log_loss(labels, predictions, labels=[0, 1]))
+    n_classes = np.shape(predictions)[1] if np.ndim(predictions) == 2 else 2
+    return float(log_loss(labels, predictions, labels=range(n_classes)))
 
 
 OWN: dict[str, Callable[[Any, Any], float]] = {
@@ -62,9 +63,19 @@ STAGES = (
     *("laplace-dp(epsilon=0.2, queries=40)", "gaussian-dp(epsilon=0.2, delta=1e-6, queries=40)", "snapping"),
     *("randomised-response(epsilon=0.3)", "randomised-response(epsilon=1.5, fresh=true)"),
     *("subset(share=0.5)", "subset(share=0.5, fresh=true)", "ladder(step=0.05)", "permute-labels", "query-limit"),
-    *("privacy-budget(epsilon=0.5)", "worst-case-noise(tau=0.1)", "thresholdout"),
+    *("privacy-budget(epsilon=0.5)", "worst-case-noise(tau=0.1)", "thresholdout", "guarded-board"),
 )
-ATTACKS = ("repeat", "ulp-grid", "hadamard", "unnormalised-weights", "hybrid", "prime-blocks", "log-primes")
+ATTACKS = (
+    "repeat",
+    "ulp-grid",
+    "mixed-radix",
+    "averaging",
+    "hadamard",
+    "unnormalised-weights",
+    "hybrid",
+    "prime-blocks",
+    "log-primes",
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -73,16 +84,17 @@ class Repeat(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         n = oracle.threat.n_records
+        k = oracle.threat.n_classes
         labels, each = np.full(n, oracle.threat.majority), int(min(oracle.remaining, 20 * n)) // n
         for record in range(n):
-            predictions = np.full(n, 0.5)
-            predictions[record] = 0.01
+            predictions = np.full((n, k), 1 / k)
+            predictions[record] = [0.99 / (k - 1)] * (k - 1) + [0.01]
             try:
                 answers = np.array([float(oracle.query(predictions)) for _ in range(each)])
             except QueryRefusedError:
                 continue
             if answers.size > 1 and np.ptp(answers) > 0:
-                labels[record] = int(answers.mean() < np.median(answers))
+                labels[record] = k - 1 if answers.mean() < np.median(answers) else record % (k - 1)
         return Guess(labels=labels)
 
 
@@ -95,11 +107,17 @@ class Case:
     stages: tuple[str, ...]
     attack: str
     n: int
+    classes: int = 2
 
     def verdict(self, games: int, seed: int) -> tuple[float, str]:
         """Play; return how improbable what was seen is if all claims are true, and the claim."""
         rng = np.random.default_rng(seed)
-        data = LabelSet(labels=np.arange(self.n) % 2, class_names=("a", "b"), title="made", provenance="made")
+        data = LabelSet(
+            labels=np.arange(self.n) % self.classes,
+            class_names=tuple("abcd"[: self.classes]),
+            title="made",
+            provenance="made",
+        )
         channel = BUILDER.build(Kind.CHANNEL, f"score(loss={self.loss}, scorer='{self.scorer}', queries=40)", "search")
         attack: Attack = Repeat() if self.attack == "repeat" else BUILDER.build(Kind.ATTACK, self.attack, "search")
         defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "search") for stage in self.stages)
@@ -128,10 +146,13 @@ CASES = st.builds(
     Case,
     scorer=st.sampled_from(SCORERS),
     loss=st.sampled_from(LOSSES),
-    stages=st.lists(st.sampled_from(STAGES), min_size=0, max_size=3).map(lambda more: ("clip(epsilon=0.01)", *more)),
+    stages=st.lists(st.sampled_from(STAGES), min_size=0, max_size=3).map(
+        lambda more: ("guarded-board(noise=0.1)",) if "guarded-board" in more else ("clip(epsilon=0.01)", *more)
+    ),
     attack=st.sampled_from(ATTACKS),
     n=st.sampled_from([2, 3, 8]),
-)
+    classes=st.sampled_from([2, 2, 3, 4]),
+).filter(lambda case: case.n >= case.classes)
 
 
 def search(examples: int, deadline: float = float("inf"), **settings: Any) -> dict[str, int]:

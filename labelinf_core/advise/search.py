@@ -31,6 +31,7 @@ from labelinf_core.plugin.host import Registered
 __all__ = ["Advice", "Advisor", "smallest"]
 
 _STEPS = 30
+_OPEN = 2  # settings that games may leave open before the search ends: finer ones cannot be told apart either
 _ALARM = 1e-4  # chance that games of their own, on one knob, contradict a proof that is right
 
 
@@ -114,7 +115,10 @@ class Advisor(Asked):
             tried[knob.spec(strength)] = strength
             return siege.withstands(knob.spec(strength))
 
-        forced = smallest(knob, withstands, steps=10) if played else None
+        def undecided() -> bool:
+            return sum(stand.open for stand in siege.stood.values()) >= _OPEN
+
+        forced = smallest(knob, withstands, steps=10, enough=undecided) if played else None
         stands = [(tried[spec], stand) for spec, stand in siege.stood.items()]
         contradiction = self._crossing(knob, siege, stands, certified, proof)
         low, high = _interval(knob, stands)
@@ -211,13 +215,19 @@ class Advisor(Asked):
         return found
 
 
-def smallest(knob: Knob, reaches: Callable[[float], bool], steps: int = _STEPS) -> float | None:
+def smallest(
+    knob: Knob,
+    reaches: Callable[[float], bool],
+    steps: int = _STEPS,
+    enough: Callable[[], bool] = lambda: False,
+) -> float | None:
     """Return the weakest strength of ``knob`` that reaches something, or None when even the strongest does not.
 
     Args:
         knob: Its ends; ``reaches`` is taken to be monotone between them.
         reaches: Whether a strength is enough.
         steps: Halvings of the interval, in proportion to its ends when both are positive.
+        enough: Whether to stop before that.
     """
     if not reaches(knob.strongest):
         return None
@@ -226,7 +236,7 @@ def smallest(knob: Knob, reaches: Callable[[float], bool], steps: int = _STEPS) 
     weak, strong = knob.weakest, knob.strongest
     for _ in range(steps):
         middle = _between(weak, strong, knob)
-        if middle in (weak, strong):
+        if middle in (weak, strong) or enough():
             break
         if reaches(middle):
             strong = middle

@@ -23,6 +23,8 @@ __all__ = ["Asked", "Siege", "Stand"]
 
 _OVER = 100_000  # trials are numbered from here when a contradiction is looked into: games of their own,
 _GAMES = 64  # and so many, as even sixteen perfect ones do not contradict a mean of 60 % for certain
+_QUERIES = 5_000  # of one attack on one setting, after which no further game begins
+_FEWEST = 4  # games that are played all the same
 
 
 @attrs.frozen(kw_only=True)
@@ -36,6 +38,11 @@ class Stand:
 
     exceeded: str = ""
     within: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether so few games leave it open: no finer setting can be told apart from this one."""
+        return not self.exceeded and not self.within
 
 
 @attrs.frozen(kw_only=True)
@@ -87,11 +94,13 @@ class Siege:
         """Return whether at least one attack played to its end against ``defence``, and none exceeded the target."""
         try:
             defences = (*self.asked.base, self.asked.builder.build(Kind.DEFENCE, defence, "advise"))
+            attackers = self._attackers(defences)
         except (Exception, SystemExit) as error:
-            self.failures.setdefault(defence, f"{defence} could not be built: {said(error)}")
+            name = defence.partition("(")[0]
+            self.failures.setdefault(name, f"{name} cannot stand there: {said(error)}")
             return False
         played, within = 0, True
-        for spec in sorted(self._attackers(defences), key=lambda spec: spec != self.culprit):
+        for spec in sorted(attackers, key=lambda spec: spec != self.culprit):
             games = self._games(spec, defences, defence)
             if not games:
                 continue
@@ -129,8 +138,13 @@ class Siege:
             setting = Setting(data=self.asked.data, attack=attack, defences=defences)
             if (attack.blind and self.asked.strongest) or attack.refusal(self.asked.channel.threat(setting)):
                 return []
+            spent = 0
             while len(games) < self.asked.trials and not self._is_settled(games):
-                games.append(self._play(setting, len(games)))
+                if spent >= _QUERIES and len(games) >= _FEWEST:
+                    break
+                *game, queries = self._play(setting, len(games))
+                games.append((game[0], game[1]))
+                spent += queries
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
             self.failures.setdefault(spec, f"{spec} failed against {written}: {said(error)}")
             return games if games and not self.asked.target.withstood(*_mean(games)) else []
@@ -140,10 +154,12 @@ class Siege:
         labels = len(games) * self.asked.data.n_records
         return bool(games) and self.asked.target.is_settled(*_mean(games), labels=labels, games=len(games))
 
-    def _play(self, setting: Setting, trial: int) -> tuple[float, float]:
+    def _play(self, setting: Setting, trial: int) -> tuple[float, float, int]:
+        """Return accuracy, exact recovery and the queries that were spent."""
         curator, attack = np.random.default_rng([self.asked.seed, trial]).spawn(2)
         outcome = self.asked.channel.play(setting, curator_rng=curator, attack_rng=attack)
-        return outcome.n_correct / outcome.n_records, float(outcome.n_correct == outcome.n_records)
+        share = outcome.n_correct / outcome.n_records
+        return share, float(outcome.n_correct == outcome.n_records), outcome.queries
 
 
 def _mean(games: Sequence[tuple[float, float]]) -> tuple[float, float]:

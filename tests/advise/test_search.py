@@ -226,7 +226,30 @@ def test_a_defence_that_cannot_be_built_withstands_nothing() -> None:
     advice = advisor(40, 100, "no-exact-recovery", ("majority",)).advise(unbuilt)
 
     assert advice.forced is None
-    assert advice.notes[0].startswith("no-such-defence(2.0) could not be built: ")
+    assert advice.notes[0].startswith("no-such-defence cannot stand there: ")
+
+
+def test_a_defence_that_cannot_stand_behind_another_is_a_note_and_ends_nobody_elses_advice() -> None:
+    """``labelinf advise --defence 'clip(epsilon=0.01)'`` ended at the first knob, a board of raw labels."""
+    asked = advisor(40, 100, "60%", ("majority",))
+    behind = attrs.evolve(asked, base=asked.builder.pipeline(["clip(epsilon=0.01)"], "test"))
+    advice = behind.advise(Knob(title="b", template="guarded-board(share={})", weakest=1.0, strongest=0.01))
+
+    assert (advice.certified, advice.forced) == (None, None)
+    assert "put nothing before it" in advice.notes[0]
+
+
+def test_the_search_ends_where_games_cannot_tell_settings_apart() -> None:
+    """Each setting costs games; what lies between two that are left open would cost as many and say as little."""
+    tried: list[float] = []
+
+    def reaches(strength: float) -> bool:
+        tried.append(strength)
+        return strength > 0.3
+
+    knob = Knob(title="k", template="k({})", weakest=0.0, strongest=1.0)
+    assert smallest(knob, reaches, enough=lambda: len(tried) >= 4) == 0.5
+    assert len(tried) == 4
 
 
 def test_a_cost_that_cannot_be_measured_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
+from labelinf_core.contracts.components import Setting
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.evaluator.cells import Cell, Role
+from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.play import theory
 from labelinf_core.evaluator.suite import read_suite, shipped_suites
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
-from labelinf_core.specs import Builder
+from labelinf_core.specs import Builder, parse
 
 HOST = Host.load()
 
@@ -37,3 +44,42 @@ def test_the_gradient_suite_plays_everything_of_its_channel(builder: Builder, ki
         if item.descriptor.channel == "gradient" and item.plugin.distribution == "labelinf"
     }
     assert listed == {spec.partition("(")[0] for spec in specs}
+
+
+LOW_BITS = {"score": {"ulp-grid", "support-of-the-sampler"}, "gradient": {"zero-mask"}}
+NOISE = ("noise of scale", "certificates: Gaussian", "certificates: Laplace")  # how proofs of it are told from others
+
+
+def _lines(cells: Iterable[Cell]) -> dict[tuple[str, ...], list[Cell]]:
+    found: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        found.setdefault((cell.channel, cell.labels, *cell.defences), []).append(cell)
+    return found
+
+
+@pytest.mark.parametrize("name", shipped_suites(HOST))
+def test_low_bits_are_read_wherever_noise_is_certified(builder: Builder, name: str) -> None:
+    """Of models, every attack sees every bit of what a victim that forgets nothing shows."""
+    for line in _lines(make_plan(read_suite(name, HOST), builder, name).cells).values():
+        first = line[0]
+        channel = parse(first.channel, "test").name
+        data = builder.build(Kind.LABELS, first.labels, "test").load()
+        defences = builder.pipeline(list(first.defences), "test")
+        threat = builder.build(Kind.CHANNEL, first.channel, "test").threat(Setting(data=data, defences=defences))
+        ceilings = theory(builder, channel, defences, threat).ceilings
+        if not any(word in item.statement + item.conditions for item in ceilings for word in NOISE):
+            continue
+        readers = [attack for attack in sorted(LOW_BITS[channel]) if not _refused(builder, attack, threat)]
+        played = {parse(cell.attack, "test").name for cell in line if _plays(builder, channel, cell, threat)}
+        assert played >= set(readers[:1]), first.defences
+        unseen = "float32" in first.channel or "exact" in first.channel  # no units of doubles to be read
+        assert readers or unseen or first.defences[-1].startswith(("round", "top-k")), first
+
+
+def _refused(builder: Builder, attack: str, threat: ThreatModel) -> str:
+    return str(builder.build(Kind.ATTACK, attack, "test").refusal(threat))
+
+
+def _plays(builder: Builder, channel: str, cell: Cell, threat: ThreatModel) -> bool:
+    """Whether a cell is played: it is named by the suite, or may be the strongest."""
+    return cell.role is Role.NAMED or place(builder, channel, cell.attack, threat) is not None

@@ -45,12 +45,11 @@ def test_every_defence_of_the_score_room_is_played() -> None:
     assert played <= listed
 
 
-def test_every_pipeline_and_attack_can_be_built() -> None:
+def test_every_pipeline_can_be_built() -> None:
     for pipeline in TABLE["defences"]:
         for stage in stages_of(pipeline):
             BUILDER.build(Kind.DEFENCE, stage, "suite")
-    for attack in TABLE["attacks"]:
-        BUILDER.build(Kind.ATTACK, attack, "suite")
+    assert "attacks" not in TABLE  # the strongest that fit are chosen
 
 
 def test_the_matrix_plays_the_adaptive_attacks_and_certifies_the_ladder(
