@@ -33,6 +33,7 @@ from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
 from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.hybrid import Hybrid
+from labelinf_scores.attacks.joint_weights import JointWeights
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
@@ -51,12 +52,16 @@ ATTACKS: dict[str, ScoreAttack] = {
     "adaptive-weights": AdaptiveWeights(),
     "conway-guy": ConwayGuyWeights(),
     "hybrid": Hybrid(),
+    "joint-weights": JointWeights(),
+    "joint-weights-free": JointWeights(proper=False),
     "mixed-radix": MixedRadix(),
     "unnormalised-weights": UnnormalisedWeights(),
 }
+JOINT = ["joint-weights", "joint-weights-free"]
 PROPER = ["primes", "primes-best", "binary-weights", "adaptive-weights", "conway-guy", "hybrid", "unnormalised-weights"]
+PROPER += JOINT
 MANY_CLASSES = ["mixed-radix", "adaptive-weights", "hybrid", "unnormalised-weights"]
-FEW = ["binary-weights", "adaptive-weights", "hybrid", "unnormalised-weights"]  # on sets that take minutes
+FEW = ["binary-weights", "adaptive-weights", "hybrid", "unnormalised-weights", *JOINT]  # on sets that take minutes
 MARKS = {
     ("haberman", "binary-weights"): 7,
     ("breast-cancer", "binary-weights"): 13,
@@ -64,9 +69,9 @@ MARKS = {
     ("titanic", "binary-weights"): 49,
     ("imdb", "binary-weights"): 596,
     ("imdb", "adaptive-weights"): 575,
-    ("imdb", "unnormalised-weights"): 475,
-    ("imdb", "hybrid"): 520,
-    ("made-70000", "hybrid"): 1500,
+    ("imdb", "joint-weights-free"): 475,
+    ("imdb", "joint-weights"): 520,
+    ("made-70000", "joint-weights"): 1500,
     ("made-70000", "binary-weights"): 1708,
     ("satellite", "mixed-radix"): 402,
     ("mnist", "mixed-radix"): 6364,

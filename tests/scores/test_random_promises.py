@@ -35,6 +35,7 @@ STAGES = (
 )
 ATTACKS = (
     *("adaptive-weights", "unnormalised-weights", "hybrid", "conway-guy", "detecting-matrix", "powers-blocks"),
+    *("joint-weights", "joint-weights(proper=false)"),
     *("prime-blocks", "log-primes", "doubling", "camouflage", "exact-binary", "primes", "prime-powers", "hadamard"),
 )
 SCORERS = ("sklearn", "float64", "float32", "exact", "bfloat16", "float16", "fpa:21")

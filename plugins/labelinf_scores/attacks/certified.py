@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from labelinf_scores.certificates.interval import UnitReading
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["evidence_of", "mismatch", "promise_of"]
+__all__ = ["conditions_of", "evidence_of", "mismatch", "promise_of"]
 
 _ANSWERS = "the curator answers every query on the true labels of all records, in order"
 
@@ -51,10 +51,15 @@ def promise_of(
         survives=tightest.survives,
         present=tightest.present,
         statement=statement,
-        conditions=f"{_ANSWERS}; {_arithmetic(threat)}",
+        conditions=conditions_of(threat),
         proved=whole and bounded and threat.facts.intact and threat.allows(n_queries),
         strict=True,
     )
+
+
+def conditions_of(threat: ScoreThreat) -> str:
+    """Return what must hold of the curator for a certificate to apply."""
+    return f"{_ANSWERS}; {_arithmetic(threat)}"
 
 
 def evidence_of(threat: ScoreThreat, promise: Promise | None) -> dict[str, Any]:

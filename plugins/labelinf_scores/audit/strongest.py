@@ -54,6 +54,7 @@ def _beyond_laplace(threat: ScoreThreat) -> bool:
 
 _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
     "averaging": _draws_labels_anew,
+    "joint-weights": lambda threat: threat.query_budget is not None,  # others take all labels where nothing ends
     "camouflage": lambda threat: threat.refuses,
     "class-counts": lambda threat: not threat.ordered,
     "hadamard": _noisy_or_coarse,

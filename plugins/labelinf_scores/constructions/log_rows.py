@@ -27,10 +27,12 @@ from labelinf_scores.constructions.loss_rows import LossRows, Rows, room_of_prop
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FreeRows", "ProperRows"]
+__all__ = ["FreeRows", "LogRows", "ProperRows"]
 
 _NEIGHBOURS = 16  # floats on either side of a wanted probability that are tried
 _NEAREST = 8  # the same for neutral rows
+_WIDENED = 25  # wider gaps that are looked at until costs are certain, at either of two strides
+_NEARLY = 3  # bits: a gap is off a whole number of units by an eighth at most
 _TRIED = 2**15  # probabilities tried for a gap that is nearly exact
 _COMPARED = 8  # of them, looked at exactly
 _WIDENING = 2.0**-9  # the most that a weight may grow
@@ -38,7 +40,7 @@ _COARSE = 4.0  # gaps from here on are as coarse as the floats of their costs: a
 
 
 @attrs.frozen(kw_only=True)
-class _LogRows(Rows):
+class LogRows(Rows):
     """Rows of the log-loss in a format of the machine."""
 
     @property
@@ -52,6 +54,35 @@ class _LogRows(Rows):
         row = np.full(self.threat.n_classes, others, dtype=self.threat.arithmetic)
         row[label] = self._surest_float
         return costed_row(self.threat, row)
+
+    def surest_row(self, least: int, unit: int) -> CostedRow:
+        """Return a row of two classes whose gap is nearly a whole number of units, at least ``least`` of them.
+
+        The narrowest one is taken whose costs are both known to the last bit; where there is none near, the nearest.
+
+        Args:
+            least: In units.
+            unit: In fixed point.
+
+        Raises:
+            ValueError: No probability within the clip has such a gap.
+        """
+        wider = (k * max(1, least >> shift) for shift in (10, 7) for k in range(1, _WIDENED))
+        nearest: CostedRow | None = None
+        for step in ((least + more) * unit for more in (0, *wider) if more <= least >> 3):
+            for row in map(functools.partial(costed_row, self.threat), self._with_gap(step)):
+                if abs(row.low[1] - row.low[0] - step) > unit >> _NEARLY:
+                    break
+                if row.low == row.high:
+                    return row
+                nearest = nearest or row
+        if nearest is None:
+            raise ValueError(f"no probability within the clip costs {to_float(least * unit):.6g} more")
+        return nearest
+
+    @abc.abstractmethod
+    def _with_gap(self, step: int) -> list[NDArray[Any]]:
+        """Return rows of two classes whose gaps are near ``step``, the nearest first."""
 
     @functools.cached_property
     def _surest_float(self) -> np.floating:
@@ -77,7 +108,7 @@ class _LogRows(Rows):
 
 
 @attrs.frozen(kw_only=True)
-class ProperRows(_LogRows):
+class ProperRows(LogRows):
     """Rows of the log-loss that sum to one."""
 
     @functools.cached_property
@@ -103,13 +134,16 @@ class ProperRows(_LogRows):
         """Return probabilities proportional to ``exp(-k * step)``."""
         if self.threat.n_classes > 2:
             return LossRows(threat=self.threat).row(step)
+        return self._closest(self._with_gap(step), step)
+
+    def _with_gap(self, step: int) -> list[NDArray[Any]]:
+        """Return a probability and what is left of one."""
         one = self._float(1.0)
-        near = self._near(1 / (1 + math.exp(to_float(step))))
-        return self._closest([np.array([one - p, p]) for p in near], step)
+        return [np.array([one - p, p]) for p in self._near(1 / (1 + math.exp(to_float(step))))]
 
 
 @attrs.frozen(kw_only=True)
-class FreeRows(_LogRows):
+class FreeRows(LogRows):
     """Rows of the log-loss that need not sum to one."""
 
     @functools.cached_property
@@ -155,10 +189,13 @@ class FreeRows(_LogRows):
         """Return probabilities ``exp(-k * step)``, each chosen by itself."""
         columns = [self._surest_float]
         for k in range(1, self.threat.n_classes):
-            near = self._near(self.surest * math.exp(-to_float(k * step)))
-            pair = self._closest([np.array([columns[0], p]) for p in near], k * step)
-            columns.append(pair.prediction[1])
+            columns.append(self._closest(self._with_gap(k * step), k * step).prediction[1])
         return costed_row(self.threat, np.array(columns))
+
+    def _with_gap(self, step: int) -> list[NDArray[Any]]:
+        """Return the surest probability beside a smaller one."""
+        near = self._near(self.surest * math.exp(-to_float(step)))
+        return [np.array([self._surest_float, p]) for p in near]
 
 
 def _around(value: np.floating, first: int, last: int) -> list[np.floating]:

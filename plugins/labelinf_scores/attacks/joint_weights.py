@@ -1,0 +1,301 @@
+"""Joint weights: an answer means what replaying the curator says it means, and what it leaves open is asked again.
+
+The hybrid sends only what a proof beforehand reads right whatever the labels, and that proof pays for the worst case of
+all roundings. Here a query may ask for more than its answer surely tells. Answers of a group are read together: the
+detecting matrix first, from the whole multiples of the widest gap, which no rounding reaches; then the private labels
+of every query: all that come near the answer are put through the curator's own additions, in its order and format, and
+those stay that give its answer to the last bit. Mostly one labelling does. Where several do, all that they share is
+known, and one record more decides (:mod:`labelinf_scores.decoders.explanations`).
+
+Records that are known cost next to nothing from then on, so that later answers are finer. Should a group tell less than
+half of what it asked about, single queries follow that are read right whatever the labels.
+
+Example::
+
+    labelinf attack joint-weights --labels y.csv
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.guarantees import Promise
+from labelinf_scores.attacks.certified import conditions_of, mismatch
+from labelinf_scores.certificates.error import disturbance
+from labelinf_scores.certificates.summation import SpreadSum, to_fixed, to_float
+from labelinf_scores.constructions.detecting_matrix import detecting_row, n_columns
+from labelinf_scores.constructions.rows import computes_as_it_reads
+from labelinf_scores.decoders.detecting import detect
+from labelinf_scores.decoders.explanations import Explanations
+from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_scores.decoders.subset_sums import subsets_between
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.plans.joint_plan import JointPlanner, Size
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from labelinf_scores.certificates.row_costs import CostedRow
+    from labelinf_scores.game.threat import ScoreThreat
+
+__all__ = ["JointWeights"]
+
+_FEWEST = 0.5  # of the labels that a group asks about; one that tells fewer is the last
+_LARGEST = 1024  # queries of a group
+_REHEARSALS = 6
+
+
+@attrs.frozen(kw_only=True)
+class JointWeights(ScoreAttack):
+    """Recovers all labels of two classes from groups of answers that are decoded together.
+
+    Attributes:
+        proper: Whether rows sum to one.
+    """
+
+    proper: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
+
+    def lacks(self, threat: ScoreThreat) -> str:
+        """It needs a curator that can be replayed to the last bit."""
+        if unfit := mismatch(threat):
+            return unfit
+        if threat.n_classes != 2 or not threat.loss.is_log_loss:
+            return "needs the log-loss of two classes"
+        if disturbance(threat, 1.0) or threat.label_keep < 1 or threat.magnification != 1:
+            return "needs scores as the scorer computes them"
+        if threat.normalised and not self.proper:
+            return "rows must sum to one"
+        if threat.arithmetic != "float64" or not computes_as_it_reads(threat):
+            return "needs a curator that reads and computes in float64"
+        return _planner(self, threat).lacks
+
+    def promised(self, threat: ScoreThreat) -> Promise | None:
+        """Every label, within three queries a record and one group more, however the labels are chosen."""
+        return Promise(
+            survives=0.0,
+            present=0.0,
+            statement="labelinf theory, answers replayed",
+            conditions=conditions_of(threat),
+            proved=threat.facts.intact and threat.allows(3 * threat.n_records + _LARGEST),
+        )
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        """Ask group after group until every label is known."""
+        game = _Game.start(oracle, _planner(self, oracle.threat), rng)
+        evidence: dict[str, Any] = {"recovery": "certified: no other labels give these answers"}
+        try:
+            game.play()
+        except QueriesExhaustedError:
+            pass
+        except ValueError:
+            evidence["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
+        if (game.labels < 0).any():
+            evidence["recovery"] = "decided where one labelling fits"
+        decided = int((game.labels >= 0).sum())
+        evidence |= {"labels decided": decided, "labels per query": decided / max(oracle.spent, 1)}
+        return Guess(labels=likeliest_labels(certainly(game.labels, oracle.threat), oracle.threat), evidence=evidence)
+
+
+@functools.lru_cache(maxsize=32)
+def _planner(attack: JointWeights, threat: ScoreThreat) -> JointPlanner:
+    """Keep rows: the same ones serve the refusal and every trial."""
+    return JointPlanner(threat=threat, proper=attack.proper)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Asked:
+    """One query of a group.
+
+    Attributes:
+        records: Its private records, the narrowest first.
+        rows: The rows of these, and last that of the detected ones.
+        sign: On which side every detected record is costly; 0: it is neutral.
+        score: The answer.
+        count: Detected records on their costly side.
+    """
+
+    records: NDArray[np.intp]
+    rows: tuple[CostedRow, ...]
+    sign: NDArray[np.int8]
+    score: float
+    count: int
+
+
+@attrs.define(kw_only=True, eq=False)
+class _Game:
+    """What is known so far, and the rows and costs of the records that are not asked about."""
+
+    oracle: ScoreOracle
+    planner: JointPlanner
+    labels: NDArray[np.intp]
+    sent: NDArray[np.float64]
+    base: NDArray[np.float64]
+    rng: np.random.Generator
+    open: list[Explanations] = attrs.field(factory=list)
+    daring: bool = True
+
+    @classmethod
+    def start(cls, oracle: ScoreOracle, planner: JointPlanner, rng: np.random.Generator) -> _Game:
+        n = oracle.threat.n_records
+        return cls(
+            oracle=oracle,
+            planner=planner,
+            labels=np.full(n, -1, dtype=np.intp),
+            sent=np.tile(planner.rows.neutral.prediction, (n, 1)),
+            base=np.full(n, planner.neutral),
+            rng=rng,
+        )
+
+    def play(self) -> None:
+        """Ask until nothing is left to ask about.
+
+        Raises:
+            QueriesExhaustedError: The budget is spent.
+            ValueError: An answer fits no labels.
+        """
+        while (records := self._to_ask()).size:
+            before = int((self.labels >= 0).sum())
+            if self.daring:
+                size = self.planner.best(records.size, min(self.oracle.remaining, _LARGEST))
+            else:
+                size = self.planner.safe(records.size)
+            asked = records[: size.capacity]
+            self._ask(asked, size)
+            self._settle()
+            told = int((self.labels >= 0).sum()) - before
+            if not told and not self.daring:
+                return  # refused: there is nothing to be had
+            self.daring = self.daring and told >= _FEWEST * asked.size
+
+    def _to_ask(self) -> NDArray[np.intp]:
+        """Return the unknown records, those first that decide others; records that wait for these are left out."""
+        first = np.array(sorted({told.pivot for told in self.open}), dtype=np.intp)
+        waiting = [told.waiting for told in self.open]
+        others = np.setdiff1d(np.flatnonzero(self.labels < 0), np.concatenate([first, *waiting]))
+        return np.concatenate([first, others])
+
+    def _settle(self) -> None:
+        """Take from all explanations what they share by now, and let known records cost next to nothing."""
+        known = -1
+        while known != (known := int((self.labels >= 0).sum())):
+            settled = [told.settle(self.labels) for told in self.open]
+            self.open = [told for told in settled if told.records.size]
+        if not self.planner.proper:
+            return
+        for label in (0, 1):
+            row = self.planner.rows.settled(label)
+            self.sent[self.labels == label] = row.prediction
+            self.base[self.labels == label] = to_float(row.low[label])
+
+    def _ask(self, records: NDArray[np.intp], size: Size) -> None:
+        """Ask a group of queries, read them together, and write down what they leave open."""
+        n_detected = min(n_columns(size.queries), records.size)
+        detected, rest = records[:n_detected], records[n_detected:]
+        told = []
+        for place in range(size.queries):
+            sign = detecting_row(size.queries, place)[:n_detected]
+            private = rest[place * size.private : (place + 1) * size.private]
+            answer = self._query(detected, sign, private, self._rows(detected, sign, private, size))
+            if answer is None:
+                return
+            told.append(answer)
+        counts = np.array([asked.count - np.count_nonzero(asked.sign < 0) for asked in told], dtype=np.int64)
+        found = detect(counts)
+        if found[n_detected:].any() or not np.isin(found, (0, 1)).all():
+            raise ValueError("no labels have these counts")
+        self.labels[detected] = found[:n_detected]
+        for asked in told:
+            if asked.records.size:
+                costs = self._costs(detected, asked.sign, asked.rows[-1], self.labels[detected])
+                self.open.append(self._explained(asked, costs))
+
+    def _rows(
+        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], size: Size
+    ) -> tuple[CostedRow, ...]:
+        """Return the rows that tell the lowest two labels apart, whatever others are, in most of a few rehearsals."""
+        most, best, *others = (-1, *self.planner.variants(size))
+        for rows in (best, *others) if others and private.size > 1 else ():
+            passed = sum(self._tells(detected, sign, private, rows) for _ in range(_REHEARSALS))
+            if passed > most:
+                most, best = passed, rows
+            if passed == _REHEARSALS:
+                break
+        return best
+
+    def _tells(
+        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: tuple[CostedRow, ...]
+    ) -> bool:
+        """Whether four labellings of the lowest two records have sums of their own, all others being drawn."""
+        costs = self._costs(detected, sign, rows[-1], self.rng.integers(0, 2, detected.size))
+        drawn = self.rng.integers(0, 2, private.size)
+        costs[private] = [to_float(row.low[k]) for row, k in zip(rows, drawn, strict=False)]
+        sums = set()
+        for option in itertools.product((0, 1), repeat=2):
+            costs[private[:2]] = [to_float(row.low[k]) for row, k in zip(rows, option, strict=False)]
+            sums.add(float(np.add.reduce(costs)))
+        return len(sums) == 4
+
+    def _query(
+        self, detected: NDArray[np.intp], sign: NDArray[np.int8], private: NDArray[np.intp], rows: tuple[CostedRow, ...]
+    ) -> _Asked | None:
+        """Ask one query; None when it is refused, or its count is not certain."""
+        sent, wide, used = self.sent.copy(), rows[-1], rows[: private.size]
+        sent[detected[sign > 0]], sent[detected[sign < 0]] = wide.prediction, wide.prediction[::-1]
+        for record, row in zip(private, used, strict=True):
+            sent[record] = row.prediction
+        try:
+            score = float(self.oracle.query(sent))
+        except QueryRefusedError:
+            return None
+        weighed = detected[sign != 0]
+        fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + self._others(weighed.size + private.size)
+        gap, narrow = wide.low[1] - wide.low[0], sum(row.high[1] - row.low[0] for row in used)
+        error = self.planner.error(fixed + weighed.size * gap + narrow)
+        total = to_fixed(score) * self.labels.size - fixed
+        first, last = max(0, -((narrow + error - total) // gap)), min(weighed.size, (total + error) // gap)
+        if first > last:
+            raise ValueError("no labels have this sum")
+        return _Asked(records=private, rows=rows, sign=sign, score=score, count=first) if first == last else None
+
+    def _others(self, n_asked: int) -> int:
+        """Return the exact cost of all records but ``n_asked`` unknown ones, in fixed point."""
+        settled = self.base[self.base != self.planner.neutral]  # all of one and the same cost
+        known = to_fixed(float(settled[0])) * settled.size if settled.size else 0
+        return known + to_fixed(self.planner.neutral) * int(self.base.size - settled.size - n_asked)
+
+    def _costs(
+        self, detected: NDArray[np.intp], sign: NDArray[np.int8], wide: CostedRow, labels: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """Return what every record costs, with these labels of the detected ones."""
+        costs, weighed = self.base.copy(), sign != 0
+        costs[detected[weighed]] = np.array([to_float(cost) for cost in wide.low])[(labels ^ (sign < 0))[weighed]]
+        return costs
+
+    def _explained(self, asked: _Asked, costs: NDArray[np.float64]) -> Explanations:
+        """Return the private labels with which the curator computes this very answer."""
+        used = asked.rows[: asked.records.size]
+        gaps = [row.low[1] - row.low[0] for row in used]
+        spreads = {int(i): row.spread(gap) for i, row, gap in zip(asked.records, used, gaps, strict=True)}
+        rest = SpreadSum(unit=1, bits=53).total(costs, spreads)
+        total, half = to_fixed(asked.score) * costs.size, to_fixed(float(np.spacing(asked.score))) * costs.size // 2 + 1
+        options = subsets_between(gaps, total - half - rest.high, total + half - rest.low)
+        kept = [self._replays(asked, costs, used, option) for option in options.tolist()]
+        return Explanations(records=asked.records, options=options[np.array(kept, dtype=bool)])
+
+    def _replays(
+        self, asked: _Asked, costs: NDArray[np.float64], rows: tuple[CostedRow, ...], option: list[int]
+    ) -> bool:
+        """Whether the curator can compute this very answer; where a cost may be one of two floats, both are tried."""
+        possible = [{row.low[k], row.high[k]} for row, k in zip(rows, option, strict=True)]
+        for chosen in itertools.product(*possible):
+            costs[asked.records] = [to_float(cost) for cost in chosen]
+            if np.add.reduce(costs) / costs.size == asked.score:
+                return True
+        return False

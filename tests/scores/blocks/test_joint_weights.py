@@ -1,0 +1,179 @@
+"""Answers read together and replayed: every labelling of small sets, marks, and what must not be claimed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_scores.attacks.joint_weights import JointWeights
+from labelinf_scores.certificates.row_costs import possible_costs
+from labelinf_scores.certificates.summation import to_fixed
+from labelinf_scores.decoders.explanations import Explanations
+from labelinf_scores.decoders.subset_sums import subsets_between
+from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
+from labelinf_scores.game.effects import ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.plans.joint_plan import JointPlanner
+
+ROWS = pytest.mark.parametrize("proper", [True, False], ids=["proper rows", "free rows"])
+
+
+def setting(labels: Any, proper: bool, *defences: ScoreDefence) -> Setting:
+    data = LabelSet(labels=np.asarray(labels), class_names=("a", "b"), title="made", provenance="made")
+    return Setting(data=data, attack=JointWeights(proper=proper), defences=defences)
+
+
+def play(
+    labels: Any, proper: bool, *defences: ScoreDefence, queries: int = 0, channel: ScoreChannel | None = None
+) -> Outcome:
+    channel = channel or ScoreChannel(loss=LogLoss(), queries=queries)
+    rngs = [np.random.default_rng(seed) for seed in (0, 1)]
+    return channel.play(setting(labels, proper, *defences), curator_rng=rngs[0], attack_rng=rngs[1])
+
+
+def threat_of(n: int, proper: bool = True, *defences: ScoreDefence, **channel: Any) -> ScoreThreat:
+    made: ScoreThreat = ScoreChannel(**{"loss": LogLoss(), **channel}).threat(
+        setting(np.arange(n) % 2, proper, *defences)
+    )
+    return made
+
+
+@settings(max_examples=40)
+@given(st.lists(st.integers(0, 60), max_size=8), st.integers(-5, 300), st.integers(0, 40))
+def test_the_subsets_of_a_window_are_those_that_a_search_finds(weights: list[int], low: int, width: int) -> None:
+    weights = sorted(weights)
+    found = {tuple(row) for row in subsets_between(weights, low, low + width).tolist()}
+    everything = itertools.product((0, 1), repeat=len(weights))
+    assert found == {bits for bits in everything if low <= np.dot(bits, weights) <= low + width}
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 2**20), st.integers(1, 6), st.integers(1, 5))
+def test_asking_pivots_leaves_the_truth_alone(seed: int, n_options: int, size: int) -> None:
+    """Whatever the labellings that explain an answer: pivots end, each splits them, and the truth is written down."""
+    rng = np.random.default_rng(seed)
+    options = np.unique(rng.integers(0, 2, (n_options, size), dtype=np.int8), axis=0)
+    truth, labels = options[rng.integers(len(options))], np.full(size, -1)
+    told = Explanations(records=np.arange(size), options=options).settle(labels)
+    while told.records.size:
+        before = len(told.options)
+        labels[told.pivot] = truth[told.pivot]
+        told = told.settle(labels)
+        assert len(told.options) < before
+    assert labels.tolist() == truth.tolist()
+
+
+@ROWS
+def test_every_labelling_of_a_small_set_is_recovered(proper: bool) -> None:
+    for labels in itertools.product((0, 1), repeat=4):
+        if 0 < sum(labels) < 4:
+            assert play(labels, proper).n_correct == 4
+
+
+@pytest.mark.parametrize(("n", "proper", "at_most"), [(569, True, 12), (569, False, 11), (2201, False, 42)])
+def test_it_takes_no_more_queries_than_it_did(n: int, proper: bool, at_most: int) -> None:
+    """Of free rows, no proof beforehand reads more than 52 labels a query."""
+    outcome = play(np.random.default_rng(n).integers(0, 2, n), proper)
+    assert outcome.n_correct == n
+    assert outcome.queries <= at_most
+    assert "certified" in outcome.evidence["recovery"]
+
+
+@ROWS
+def test_behind_a_clip_it_still_recovers_all(proper: bool) -> None:
+    assert play(np.random.default_rng(3).integers(0, 2, 400), proper, Clip(epsilon=0.01)).n_correct == 400
+
+
+@ROWS
+@pytest.mark.parametrize("n", [10, 1000, 25_000])
+def test_a_safe_query_is_read_right_whatever_the_labels(n: int, proper: bool) -> None:
+    """Every gap exceeds all narrower ones together by twice the error of the largest sum, so one labelling fits."""
+    planner = JointPlanner(threat=threat_of(n, proper), proper=proper)
+    rows = planner.gaps(planner.safe(n))
+    largest = n * planner.rows.neutral.high[0] + sum(row.high[1] for row in rows)
+    below = 0
+    for row in rows:
+        assert row.low[1] - row.high[0] > below + 2 * planner.error(largest)
+        below += row.high[1] - row.low[0]
+
+
+def test_where_nothing_is_dared_all_labels_come_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The road that is taken once a group has told too little."""
+    monkeypatch.setattr("labelinf_scores.attacks.joint_weights._FEWEST", 2.0)
+    assert play(np.random.default_rng(8).integers(0, 2, 120), True).n_correct == 120
+
+
+@attrs.frozen(kw_only=True)
+class Shifted(ScoreDefence):
+    """Moves every score, and does not say so."""
+
+    by: float
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return ()
+
+    def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
+        shift = self.by
+
+        class Moving(ActiveDefence):
+            def answer(self, labels: Any, query: Query, ask: Any) -> Any:
+                return ask(labels, query) + shift
+
+        return Moving()
+
+
+@ROWS
+def test_answers_that_no_labels_explain_are_a_contradiction_and_no_certificate(proper: bool) -> None:
+    outcome = play(np.arange(200) % 2, proper, Shifted(by=1e-9))
+    assert "contradiction" in outcome.evidence
+    assert "certified" not in outcome.evidence["recovery"]
+
+
+def test_a_budget_that_ends_early_leaves_the_rest_undecided() -> None:
+    outcome = play(np.random.default_rng(1).integers(0, 2, 569), True, queries=4)
+    assert 190 <= outcome.evidence["labels decided"] < 569
+    assert outcome.evidence["recovery"] == "decided where one labelling fits"
+
+
+@pytest.mark.parametrize(
+    ("defences", "channel", "clause"),
+    [
+        ((Round(decimals=5),), {}, "needs scores as the scorer computes them"),
+        ((), {"scorer": "float32"}, "float64"),
+        ((), {"scorer": "exact"}, "float64"),
+        ((), {"loss": SquaredEuclidean(), "scorer": "float64"}, "needs the log-loss"),
+    ],
+)
+def test_it_refuses_what_it_cannot_replay(defences: Any, channel: dict[str, Any], clause: str) -> None:
+    assert clause in JointWeights().refusal(threat_of(50, True, *defences, **channel))
+
+
+def test_it_promises_only_what_the_worst_labels_leave_within_the_budget() -> None:
+    assert JointWeights().promise(threat_of(100)).certified  # type: ignore[union-attr]
+    assert not JointWeights().promise(threat_of(100, queries=50)).certified  # type: ignore[union-attr]
+
+
+def test_rows_nearly_double_and_their_costs_are_what_the_logarithm_can_be() -> None:
+    planner = JointPlanner(threat=threat_of(2000))
+    size = planner.best(2000, 1024)
+    for rows in planner.variants(size)[::5]:
+        below = 0
+        for row in rows:
+            gap = row.low[1] - row.low[0]
+            assert gap > below - to_fixed(size.unit) / 4
+            below += gap
+            for p, low, high in zip(row.prediction, row.low, row.high, strict=True):
+                assert (low, high) == possible_costs(float(p), 53, 0.75)
+        assert rows[-1].low == rows[-1].high
