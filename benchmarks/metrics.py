@@ -10,6 +10,7 @@ Every line is one whole game on all labels, in random order. *right* are the lab
 attack names, *certified* says whether it was proved beforehand that all come out. *any* is the least number of queries
 of any attack by counting, *fixed* that of any whose queries are fixed beforehand (M7, M15); *mark* the number of a
 prototype. The class totals count as public; an attack that must ask for them first spends one query more (M4).
+*adversary* is the attack's own processor time, its plan included; *scorer* is what the library's function took.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from __future__ import annotations
 import argparse
 import math
 import time
+import unittest.mock
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
@@ -28,6 +31,7 @@ from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_scores.bounds.entropy import label_bits
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.readings import ScoredMetric
 
 COUNTS = ("accuracy", "precision", "recall", "f1", "jaccard", "mcc", "cohen-kappa", "balanced-accuracy")
 PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
@@ -87,21 +91,34 @@ def limits(data: LabelSet, metric: str, decimals: int | None) -> tuple[str, str]
 def play(builder: Builder, attack: str, metric: str, source: str, decimals: int | None, mark: int | None) -> str:
     """Play one game and return its line."""
     data = labels_of(source)
-    channel = ScoreChannel(metric=builder.build(Kind.METRIC, metric, "metric"))
+    scored_by: ScoredMetric = builder.build(Kind.METRIC, metric, "metric")
+    channel = ScoreChannel(metric=scored_by)
     rounding = () if decimals is None else (f"round(decimals={decimals})",)
     played = builder.build(Kind.ATTACK, attack, "attack")
     setting = Setting(data=data, attack=played, defences=builder.pipeline(rounding, "defences"))
+    scored = 0.0
+
+    def timed(metric: ScoredMetric, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+        nonlocal scored
+        begun = time.process_time()
+        value: float = score(metric, labels, predictions)
+        scored += time.process_time() - begun
+        return value
+
+    kind = type(scored_by)
+    score, started = kind.score, time.process_time()
     promise = played.promise(channel.threat(setting))
-    started = time.perf_counter()
-    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
-    seconds = time.perf_counter() - started
+    with unittest.mock.patch.object(kind, "score", timed):
+        outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    seconds = time.process_time() - started - scored
     sure = "yes" if promise is not None and promise.certified else "after"
     shown = "full" if decimals is None else str(decimals)
     decided = outcome.evidence["labels decided"]
     everything, fixed = limits(data, metric, decimals)
     return (
         f"{metric:18} {source:14} {shown:>5} {outcome.queries:7} {mark or '-':>6} {everything:>6} {fixed:>6} "
-        f"{outcome.n_correct / outcome.n_records:7.1%} {decided:7} {sure:>9} {seconds:6.1f} s"
+        f"{outcome.n_correct / outcome.n_records:7.1%} {decided:7} {sure:>9} {seconds:8.1f} s "
+        f"{scored:6.1f} s"
     )
 
 
@@ -112,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     part = parser.parse_args(arguments).part
     print(
         f"{'metric':18} {'labels':14} {'dec.':>5} {'queries':>7} {'mark':>6} {'any':>6} {'fixed':>6} {'right':>7} "
-        f"{'decided':>7} {'certified':>9} {'time':>8}"
+        f"{'decided':>7} {'certified':>9} {'adversary':>10} {'scorer':>8}"
     )
     builder = Builder(Host.load())
     for line in PARTS[part]:
