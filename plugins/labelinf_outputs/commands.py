@@ -50,9 +50,12 @@ def plant(
     click.echo(
         f"{len(seal.records)} planted labels of {len(seal.classes)} classes, {control} records of control.\n"
         f"seal {seal.digest}\n"
-        f"Keep the seal where nobody can change it, and {into / 'sealed.json'} from whoever trains or attacks.\n"
-        f"Train on {into / 'training.csv'} as ever, predict {into / 'query.csv'}, keep the column 'record'; then\n"
-        f"  labelinf audit outputs --probabilities PREDICTIONS.csv --seal {into / 'sealed.json'}"
+        f"Keep the seal where nobody can change it,\n"
+        f"and {into / 'sealed.json'} from whoever trains or attacks.\n"
+        f"Train on {into / 'training.csv'} as ever,\n"
+        f"predict {into / 'query.csv'}, keep the column 'record'; then\n"
+        f"  labelinf audit outputs --probabilities PREDICTIONS.csv \\\n"
+        f"      --seal {into / 'sealed.json'}"
     )
 
 

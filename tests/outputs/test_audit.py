@@ -22,6 +22,7 @@ from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Conclusion, Word
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
+from labelinf_outputs.audit.predictions import read_predictions
 from labelinf_outputs.commands import outputs
 from labelinf_outputs.game.view import Outputs, View
 from labelinf_privacy import epsilon_bounds
@@ -558,6 +559,29 @@ def test_arrays_that_cannot_be_used_are_one_sentence(tmp_path: Path, name: str, 
 
     with pytest.raises(InputError, match=message):
         read_planted(str(tmp_path / name), canaries)
+
+
+def test_parquet_says_what_text_says(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+    table = pyarrow.table({"record": ["a", "b", "c"], "no": rows[:, 0], "yes": rows[:, 1]})
+    parquet.write_table(table, tmp_path / "p.parquet")
+    text = write(tmp_path / "p.csv", "record,no,yes", ["a,0.25,0.75", "b,0.5,0.5", "c,1,0"])
+
+    found, expected = (read_predictions(path, View()) for path in (str(tmp_path / "p.parquet"), text))
+
+    np.testing.assert_array_equal(found.probabilities, expected.probabilities)
+    assert found.class_names == expected.class_names
+    assert found.records is not None
+    assert found.records.tolist() == ["a", "b", "c"]
+    for name, bad in (("text", {"no": ["x"], "yes": [1.0]}), ("gap", {"no": [None, 0.5], "yes": [1.0, 0.5]})):
+        parquet.write_table(pyarrow.table(bad), tmp_path / f"{name}.parquet")
+        with pytest.raises(InputError, match=r"numbers in every column|must hold finite numbers"):
+            read_predictions(str(tmp_path / f"{name}.parquet"), View())
+    with pytest.raises(InputError, match="cannot be read as a Parquet table"):
+        read_predictions(str(tmp_path / "none.parquet"), View())
 
 
 def test_an_infinite_loss_names_the_class_that_was_shown_as_impossible(tmp_path: Path) -> None:

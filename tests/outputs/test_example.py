@@ -8,12 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_breast_cancer
 
+from labelinf_core.contracts.documents import csv_text
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_outputs.audit.findings import Audit, Claim, Word
+from labelinf_outputs.audit.claim import Claim
+from labelinf_outputs.audit.findings import Audit, Word
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import read_planted
+from labelinf_outputs.commands import outputs, plant
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "plant_and_train.py"
 
@@ -35,7 +40,35 @@ def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     threshold = next(item for item in found.findings if item.attack == "lia-threshold")
 
     assert found.refuted is refuted
-    assert threshold.word is (Word.REFUTES if refuted else Word.WITHIN)
+    assert found.counted.word is (Word.REFUTES if refuted else Word.WITHIN)
     assert threshold.memorised is not None
     assert threshold.memorised.value > 0.99
     assert found.voids == ()
+
+
+@pytest.mark.parametrize(("script", "option"), [("audit_sklearn", "--probabilities"), ("audit_torch", "--logits")])
+def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], script: str, option: str
+) -> None:
+    if script == "audit_torch":
+        pytest.importorskip("torch")
+    data = load_breast_cancer()
+    scaled = ((data.data - data.data.mean(axis=0)) / data.data.std(axis=0)).round(4)
+    header = [*(f"f{number}" for number in range(scaled.shape[1])), "diagnosis"]
+    names = data.target_names[data.target].tolist()
+    rows = [[*row, name] for row, name in zip(scaled.tolist(), names, strict=True)]
+    (tmp_path / "data.csv").write_text(csv_text(header, rows))
+    plan, said = tmp_path / "plan", tmp_path / ("logits.npz" if script == "audit_torch" else "p.csv")
+    amounts = ["--into", str(plan), "--share", "0.3", "--seed", "1"]
+    CliRunner().invoke(plant, [str(tmp_path / "data.csv"), "--column", "diagnosis", *amounts])
+    example = SCRIPT.with_name(f"{script}.py")
+
+    monkeypatch.setattr(sys, "argv", [str(example), str(plan), "diagnosis", *[str(said)] * (option == "--logits")])
+    runpy.run_path(str(example))
+    if option == "--probabilities":
+        said.write_text(capsys.readouterr().out)
+    found = CliRunner().invoke(outputs, [option, str(said), "--seal", str(plan / "sealed.json"), "--epsilon", "1"])
+
+    assert found.output.startswith("REFUTED: epsilon = 1 was claimed, epsilon >= 4.03 is proved.")
+    code = example.read_text().rpartition('"""')[2].splitlines()
+    assert len([line for line in code if line and not line.startswith(("import", "from"))]) <= 15

@@ -14,6 +14,7 @@ from labelinf_core.contracts.errors import PluginError, UnknownNameError
 from labelinf_core.plugin.descriptors import Reference
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduction
+from labelinf_outputs.published.blia_in_kind import Scale, blia_in_kind
 
 
 def cli(*arguments: str) -> Any:
@@ -57,7 +58,7 @@ def test_an_unknown_name_is_one_sentence() -> None:
     result = cli("tables")
 
     assert isinstance(result.exception, UnknownNameError)
-    assert "no reproduction is called 'tables'. Known are blia-tables" in str(result.exception)
+    assert "no reproduction is called 'tables'. Known are blia-in-kind, blia-tables" in str(result.exception)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +85,19 @@ def test_a_plugin_that_yields_something_else_is_named(install_fake: Any) -> None
 
     with pytest.raises(PluginError, match="labelinf_reproductions must yield Reproduction objects, got str"):
         Host.load(strict=True).reproductions()
+
+
+def test_blia_in_kind_trains_and_finds_what_theory_says() -> None:
+    """A small one: no honest attack above its ceiling, a loss that tells labels nobody saw, copies that tell more."""
+    found = blia_in_kind(Scale(splits=1, references=3, budgets=(1.0,), groups=(9,)))
+    rates, memory, copies = found.tables
+    said = {item.says.partition(",")[0]: item.value for item in found.remarks}
+
+    assert [len(table.rows) for table in found.tables] == [2, 2, 2]
+    assert len(rates.rows[0]) == len(rates.columns)
+    assert said["threshold: above the label-DP ceiling at 1 %"] == 0
+    assert said["learned: above the label-DP ceiling at 1 %"] == 0
+    assert said["delta-margin: beats chance on labels nobody saw"] == 2
+    assert all(-0.2 < row[2] <= 1 for row in memory.rows)
+    for row in (dict(zip(copies.columns, row, strict=True)) for row in copies.rows):
+        assert row["ceiling for one"] < row["rate"] < row["ceiling for the group"]

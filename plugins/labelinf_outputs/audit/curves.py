@@ -18,6 +18,7 @@ __all__ = ["power_curves", "roc", "roc_points"]
 Points = Sequence[tuple[float, float]]
 
 _WIDTH, _HEIGHT, _MARGIN = 460, 300, 48
+_LEGEND = 170  # to the right of the plot
 _INKS = ("#b00020", "#1565c0", "#2e7d32", "#6a1b9a", "#e65100")
 
 
@@ -77,7 +78,7 @@ def _svg(
             f"{_MARGIN + share * (_WIDTH - 2 * _MARGIN):.1f},{_HEIGHT - _MARGIN - height * (_HEIGHT - 2 * _MARGIN):.1f}"
         )
 
-    parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{beside} by {below}">']
+    parts = [f'<svg viewBox="0 0 {_WIDTH + _LEGEND} {_HEIGHT}" role="img" aria-label="{beside} by {below}">']
     for x in across:
         column = place(x, max(up)).split(",")[0]
         parts.append(f'<text x="{column}" y="{_HEIGHT - _MARGIN + 16}" text-anchor="middle">{x:g}</text>')
@@ -89,7 +90,7 @@ def _svg(
         ink = _INKS[number % len(_INKS)]
         line = " ".join(place(x, y) for x, y in points)
         parts.append(f'<polyline points="{line}" fill="none" stroke="{ink}" stroke-width="2"/>')
-        at = f'x="{_WIDTH - _MARGIN}" y="{18 + 13 * number}" text-anchor="end"'
+        at = f'x="{_WIDTH - _MARGIN + 8}" y="{_MARGIN + 14 * number}"'
         parts.append(f'<text {at} style="fill:{ink}">{escape(name)}</text>')
     parts.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{below}</text>')
     parts.append(

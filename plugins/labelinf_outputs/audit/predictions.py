@@ -10,7 +10,7 @@
 
 A column ``record`` holds the id of every row. Probabilities and logits may be arrays instead: ``.npy``, shape
 ``(n, K)`` or ``(n,)``, or ``.npz`` with ``probabilities`` or ``logits``, and ``record`` and ``classes`` if there is
-need.
+need; or a Parquet table with a column for every class (extra ``parquet``).
 """
 
 from __future__ import annotations
@@ -87,7 +87,10 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
     """
     if view.outputs is Outputs.TOP_ONE:
         return _classes(path, read_rows(path), view, labels)
-    said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
+    if path.endswith(".parquet"):
+        said = _of_parquet(path)
+    else:
+        said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
     values = said.values
     if view.outputs is Outputs.LOGITS:
         logs = log_softmax(np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values)
@@ -126,6 +129,26 @@ def _of_arrays(path: str, view: View) -> _Said:
         raise InputError(f"{path}: classes must be {n_classes} different names, record one id for each row.")
     ids = None if records is None else records.astype(np.str_)
     return _Said(values=values.astype(np.float64), names=names, records=ids, first=0)
+
+
+def _of_parquet(path: str) -> _Said:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise InputError(f"{path} needs pyarrow, which the extra labelinf[parquet] brings.") from error
+    try:
+        table = parquet.read_table(path)
+    except (OSError, ArrowException) as error:
+        raise InputError(f"{path} cannot be read as a Parquet table.") from error
+    columns, place, names = _columns(path, table.column_names, table.num_columns)
+    arrays = [table.column(index).to_numpy() for index in columns]
+    if not table.num_rows or any(array.dtype.kind not in "fiu" for array in arrays):
+        raise InputError(f"{path} must have a row per record, and numbers in every column but 'record'.")
+    values = np.column_stack(arrays).astype(np.float64)
+    if not (finite := np.isfinite(values).all(axis=1)).all():
+        raise InputError(f"{path}: row {int((~finite).argmax())} (counted from 0) must hold finite numbers.")
+    ids = None if place is None else table.column(place).to_numpy().astype(np.str_)
+    return _Said(values=values, names=names, records=ids, first=0)
 
 
 def _of_text(path: str) -> _Said:
