@@ -561,6 +561,26 @@ def test_arrays_that_cannot_be_used_are_one_sentence(tmp_path: Path, name: str, 
         read_planted(str(tmp_path / name), canaries)
 
 
+def test_references_in_arrays_that_were_not_rounded_like_the_model_are_one_sentence(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.1, 0.9, 40)
+    given = {
+        "predictions": write(tmp_path / "p.csv", "no,yes", [f"{1 - x:.2f},{x:.2f}" for x in p]),
+        "canaries": write(tmp_path / "c.csv", "label", ["yes" if label else "no" for label in rng.integers(0, 2, 40)]),
+        "references": str(tmp_path / "r.npz"),
+    }
+    for decimals, refused in ((6, True), (2, False)):
+        said = rng.uniform(0.1, 0.9, (2, 40)).round(decimals)
+        np.savez(
+            given["references"], probabilities=np.stack([1 - said, said], axis=2), labels=rng.integers(0, 2, (2, 40))
+        )
+        if refused:
+            with pytest.raises(InputError, match="more decimals than the model, whose probabilities have 2"):
+                read_planted(**given)
+        else:
+            assert read_planted(**given).view.references == 2
+
+
 def test_parquet_says_what_text_says(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

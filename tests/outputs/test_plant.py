@@ -425,3 +425,28 @@ def test_a_plan_says_with_what_power_canaries_refute_a_claim() -> None:
 )
 def test_a_claim_that_cannot_be_tested_is_one_sentence(arguments: list[str], message: str) -> None:
     assert message in str(cli("outputs", *arguments).exception)
+
+
+def test_rounded_predictions_beside_references_of_full_precision_are_one_sentence(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    noisy = np.random.default_rng(0).uniform(0.1, 0.9, len(lines))
+    coarse, fine = (
+        [f"{line.split(',')[0]},{1 - p:.{digits}f},{p:.{digits}f}" for line, p in zip(lines, noisy, strict=True)]
+        for digits in (2, 6)
+    )
+    reference = write(plan / "q1.csv", "record,no,yes", fine)
+
+    result = audit(plan, coarse, "--reference", reference)
+
+    assert "the references have more decimals than the model" in str(result.exception)
+    assert "--rounded 2" in str(result.exception)
+    assert audit(plan, fine, "--reference", reference).exit_code == 3
+    assert audit(plan, coarse, "--reference", write(plan / "q1.csv", "record,no,yes", coarse)).exit_code == 3
+
+
+def test_the_twin_is_trained_without_the_canaries(data: str, plan: Path) -> None:
+    original = {str(number): row["outcome"] for number, row in enumerate(rows(Path(data)))}
+    planted_ids = set(read_seal(str(plan / "sealed.json")).records)
+    twin = {row["record"]: row["outcome"] for row in rows(plan / "holdout.csv")}
+
+    assert twin == {name: label for name, label in original.items() if name not in planted_ids}

@@ -8,8 +8,10 @@ Into a folder, from a CSV file with one row per record:
   random. A model that learns at all gives these labels back, and if it does not, its predictions do not belong to this
   plan, or the training ignores labels, and "nothing found" means nothing.
 * ``query.csv``: canaries and control without labels: predict these, keep the ids.
-* ``reference-1.csv``, ...: the training set again with canaries planted anew, for reference models (and as the twin
-  that never saw the labels in question: its own predictions must not give those back). A mechanism must draw anew for
+* ``holdout.csv``: the records without the canaries, labels as they are, for the twin that never met these: what
+  planting costs in accuracy.
+* ``reference-1.csv``, ...: the training set again with canaries planted anew, for reference models, which never saw the
+  labels in question: their predictions must not give those back. A mechanism must draw anew for
   each of them: noise that comes from the same seed tells what it did to the model that is audited.
 
 Planted labels are drawn from the operating system's randomness unless a seed is given: whoever knows the seed knows
@@ -129,6 +131,9 @@ def _write_all(
             mixed[row] = seal.classes[label]
         order = [*range(len(ids)), *np.repeat(control, copies - 1).tolist()]
         _write(folder / name, [*header, column], ([ids[row], *rows[row], mixed[row]] for row in order))
+    held = {*canaries.tolist()}
+    kept = (row for row in range(len(ids)) if row not in held)
+    _write(folder / "holdout.csv", [*header, column], ([ids[row], *rows[row], labels[row]] for row in kept))
     _write(folder / "query.csv", header, ([ids[row], *rows[row]] for row in sorted([*canaries, *control])))
     seal.write(folder / "sealed.json")
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.table import columns_of
-from labelinf_outputs.audit.predictions import Predictions, is_finer, log_softmax, read_predictions
+from labelinf_outputs.audit.predictions import Predictions, few_decimals, is_finer, log_softmax, read_predictions
 from labelinf_outputs.audit.seal import Seal
 from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import LossOracle, Outputs, View
@@ -101,7 +101,7 @@ def read_planted(
     else:
         rows = _rows(canaries, columns.get("record"), n_canaries, len(said.probabilities))
     losses = [_loss(canaries, number, text, view) for number, text in enumerate(columns.get("loss", []), 2)]
-    known = _references(references, rows, said.probabilities.shape, view) if references else None
+    known = _references(references, rows, said, view) if references else None
     view = attrs.evolve(
         view,
         loss=LossOracle.PLANTED if losses else LossOracle.NONE,
@@ -136,8 +136,11 @@ def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *,
         raise InputError(f"{len(references)} reference files are too many: {len(seal.references)} sets were planted.")
     if pool > len(references):
         raise InputError(f"--pool {pool} must be at most the number of --reference files, {len(references)}.")
-    victim = _sealed_one(predictions, seal, view, seal.control)
-    others = [_sealed_one(path, seal, view)[0] for path in references]
+    files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
+    for path, said in zip(references, files[1:], strict=True):
+        _alike(path, files[0], said.decimals)
+    victim = _of_canaries_and_control(predictions, files[0], seal, seal.control)
+    others = [_of_canaries_and_control(*item, seal)[0] for item in zip(references, files[1:], strict=True)]
     kept = len(others) - pool
     drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
@@ -162,9 +165,10 @@ def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *,
     return attrs.evolve(first, pooled=tuple(pooled))
 
 
-def _sealed_one(path: str, seal: Seal, view: View, openly: Sequence[str] = ()) -> tuple[Release, Labels | None]:
+def _of_canaries_and_control(
+    path: str, said: Predictions, seal: Seal, openly: Sequence[str] = ()
+) -> tuple[Release, Labels | None]:
     """Return what a model shows of the canaries, and what it predicts of the control, in the plan's order."""
-    said = read_predictions(path, view, seal.classes)
     names = _named(said, seal)
     if sorted(names) != sorted(seal.classes):
         raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
@@ -239,7 +243,17 @@ def _loss(path: str, number: int, text: str, view: View) -> float:
     return -math.log(view.smallest) if math.isinf(value) else value
 
 
-def _references(path: str, rows: Labels, shape: tuple[int, ...], view: View) -> References:
+def _alike(path: str, victim: Predictions, decimals: int | None) -> None:
+    """Refuse references that say more than the model does: what is not shown of the model tells nothing of it."""
+    if victim.decimals is not None and (decimals is None or decimals > victim.decimals):
+        raise InputError(
+            f"{path}: the references have more decimals than the model, whose probabilities have {victim.decimals}: "
+            f"round all of them alike, and say --rounded {victim.decimals}."
+        )
+
+
+def _references(path: str, rows: Labels, victim: Predictions, view: View) -> References:
+    shape = victim.probabilities.shape
     arrays = {name: _of_canaries(array, rows, shape[0]) for name, array in read_arrays(path).items()}
     kind = "logits" if "logits" in arrays else "probabilities"
     for name in (kind, "labels"):
@@ -263,6 +277,8 @@ def _references(path: str, rows: Labels, shape: tuple[int, ...], view: View) -> 
             f"{path}: the references must show what the model shows ({view}), or they are no models of its pipeline."
         )
     whole = said.astype(np.float64)
+    if kind == "probabilities":
+        _alike(path, victim, few_decimals(whole.reshape(-1, shape[1])))
     return References(
         log_probabilities=log_softmax(whole) if kind == "logits" else np.log(np.maximum(whole, view.smallest)),
         planted=_drawn(path, "labels", labels, shape[1]),

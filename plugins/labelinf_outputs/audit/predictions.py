@@ -32,13 +32,14 @@ from labelinf_data.table import Row, read_rows
 from labelinf_outputs.game.output import Release
 from labelinf_outputs.game.view import Outputs, View
 
-__all__ = ["Predictions", "log_softmax", "read_predictions"]
+__all__ = ["Predictions", "few_decimals", "log_softmax", "read_predictions"]
 
 Floats = NDArray[np.float64]
 
 _SUM_TOLERANCE = 1e-3
 _DECIMAL_TOLERANCE = 1e-6  # of a step of rounding
 _RECORD = "record"
+_FEWEST, _TELLING = 20, 1000  # rows from which rounding is told
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -50,12 +51,14 @@ class Predictions:
         log_probabilities: Their logarithms, exact where logits were read.
         class_names: The user's own name of every class.
         records: The id of every row, shape ``(n,)``, or None.
+        decimals: How few decimals all probabilities have, where these are few: they were rounded.
     """
 
     probabilities: Floats
     log_probabilities: Floats
     class_names: tuple[str, ...]
     records: NDArray[np.str_] | None = None
+    decimals: int | None = None
 
     def release(self, rows: NDArray[np.intp], losses: Floats | None) -> Release:
         """Return what is shown of some of the records."""
@@ -91,7 +94,7 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
         said = _of_parquet(path)
     else:
         said = _of_arrays(path, view) if path.endswith((".npy", ".npz")) else _of_text(path)
-    values = said.values
+    values, decimals = said.values, None
     if view.outputs is Outputs.LOGITS:
         logs = log_softmax(np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values)
         shown = np.exp(logs)
@@ -99,9 +102,16 @@ def read_predictions(path: str, view: View, labels: Sequence[str] = ()) -> Predi
         if values.shape[1] == 1:
             values = np.hstack([1 - values, values])
         _check_probabilities(path, values, view.resolution, said.first)
+        decimals = few_decimals(values)
         shown = values if view.resolution else values / values.sum(axis=1, keepdims=True)
         logs = np.log(np.maximum(shown, view.smallest))
-    return Predictions(probabilities=shown, log_probabilities=logs, class_names=said.names, records=said.records)
+    return Predictions(
+        probabilities=shown,
+        log_probabilities=logs,
+        class_names=said.names,
+        records=said.records,
+        decimals=decimals,
+    )
 
 
 def log_softmax(logits: Floats) -> Floats:
@@ -257,6 +267,17 @@ def _check_probabilities(path: str, values: Floats, step: float, first: int) -> 
         raise InputError(f"{path}: row {int(wrong.argmax()) + first} must be probabilities that sum to one.")
     if step and (finer := is_finer(values, step).any(axis=1)).any():
         raise InputError(f"{path}: row {int(finer.argmax()) + first} is declared as rounded to {step:g} and is not.")
+
+
+def few_decimals(values: Floats) -> int | None:
+    """Return how many decimals probabilities were rounded to, at most four, or None where they seem not to be.
+
+    A thousand rows tell; a score, and nothing but zeros and ones, tell nothing.
+    """
+    some = values[:_TELLING]
+    if len(some) < _FEWEST or np.isin(some, (0, 1)).all():
+        return None
+    return next((count for count in range(1, 5) if not is_finer(some, 10.0**-count).any()), None)
 
 
 def is_finer(values: Floats, step: float) -> NDArray[np.bool_]:
