@@ -13,6 +13,8 @@ from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.rehearsed import RehearsedCounts
+from labelinf_gradients.attacks.visible_entries import VisibleEntries
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
 __all__ = ["DefenceAware"]
@@ -23,8 +25,8 @@ class DefenceAware(GradientAttack):
     """Plays the first of its attacks, strongest first, that the threat model admits.
 
     Single samples: the Bayes rule for public features, closed forms, the exact solver; under noise the mixture of its
-    own samples, for otherwise altered gradients the matched filter, for soft labels the likelihood. Batches: sample by
-    sample, joint recovery, then counts from its own data.
+    own samples, for dropped entries those that are visible, for otherwise altered gradients the matched filter, for
+    soft labels the likelihood. Batches: sample by sample, joint recovery, then counts, rehearsed on its own data first.
     """
 
     def choose(self, threat: GradientThreat) -> GradientAttack:
@@ -36,9 +38,11 @@ class DefenceAware(GradientAttack):
             *((LastBias(),) if threat.clean else ()),
             ExactSolver(),
             OwnSamples(),
+            VisibleEntries(),
             *((Likelihood(),) if soft else altered),
             SampleBySample(),
             JointRecovery(),
+            RehearsedCounts(),
             Moments(),
             Dictionary(),
             Llg(),

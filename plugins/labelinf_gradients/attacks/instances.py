@@ -14,9 +14,11 @@ from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
 from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
 from labelinf_gradients.batches.instances import recover_batch
-from labelinf_gradients.batches.joint import recover_jointly
+from labelinf_gradients.batches.joint import recover_cost, recover_jointly
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
+
+_MOST = 1e12  # products: minutes
 
 __all__ = ["JointRecovery", "SampleBySample"]
 
@@ -55,7 +57,9 @@ class SampleBySample(GradientAttack):
 class JointRecovery(GradientAttack):
     """Fits all samples of a batch at once, label counts by label counts (labelinf theory, joint recovery).
 
-    Reaches batches up to two less than the number of classes.
+    Reaches batches up to two less than the number of classes. One fit costs the fifth power of the batch: fewer counts
+    are tried where all would take more than minutes, and the evidence says how many; where not even one can be, it
+    refuses.
 
     Attributes:
         tries: Label counts tried per release.
@@ -65,11 +69,19 @@ class JointRecovery(GradientAttack):
 
     def lacks(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and enough equations."""
-        return _refusal(threat) if threat.batch <= threat.n_classes - 2 else "needs a batch of at most K - 2"
+        if threat.batch > threat.n_classes - 2:
+            return "needs a batch of at most K - 2"
+        slow = "" if self._affordable(threat) else "would take hours on batches of this size"
+        return _refusal(threat) or slow
+
+    def _affordable(self, threat: GradientThreat) -> int:
+        """Return how many label counts can be tried for every release, by the products that a fit takes."""
+        one = recover_cost(threat.n_classes, threat.batch) * max(1, threat.n_records // threat.batch)
+        return min(self.tries, int(_MOST // one))
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Recover every release; where no counts explain it, guess the nearest ones."""
-        typical, batch = None, oracle.threat.batch
+        typical, batch, tries = None, oracle.threat.batch, self._affordable(oracle.threat)
         estimates = fractional_llg(oracle.weight_gradients, batch)
         if oracle.auxiliary is not None:
             typical = class_means(features_of_auxiliary(oracle), oracle.auxiliary[1], oracle.threat.n_classes)
@@ -86,10 +98,11 @@ class JointRecovery(GradientAttack):
                 typical=typical,
                 rng=rng,
                 bias=oracle.network.classifier.bias,
-                tries=self.tries,
+                tries=tries,
             )
 
-        return _guess(oracle, one, nearest)
+        guess = _guess(oracle, one, nearest)
+        return attrs.evolve(guess, evidence={**guess.evidence, "label counts tried at most": tries})
 
 
 def _refusal(threat: GradientThreat) -> str:

@@ -18,7 +18,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BatchEquations"]
+__all__ = ["ITERATIONS", "BatchEquations"]
+
+ITERATIONS = 60  #: of Levenberg and Marquardt
 
 _DAMPING = 1e-2
 _TINY = 1e-300
@@ -88,7 +90,7 @@ class BatchEquations:
         return np.asarray(points @ self.right.T)
 
     def solve(
-        self, classes: NDArray[np.intp], points: NDArray[np.float64], *, iterations: int = 60
+        self, classes: NDArray[np.intp], points: NDArray[np.float64], *, iterations: int = ITERATIONS
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Run Levenberg-Marquardt from several starts at once, until one of them solves the equations.
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelinf_gradients.batches.equations import BatchEquations
+from labelinf_gradients.batches.equations import ITERATIONS, BatchEquations
 from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["likely_counts", "recover_jointly"]
+__all__ = ["likely_counts", "recover_cost", "recover_jointly"]
 
 _STARTS = 8
 
@@ -68,6 +68,11 @@ def recover_jointly(
             features = equations.features(ends[best])
             return polished(gradient, np.asarray(weights), bias, classes, features, batch=batch)
     return Batch.nothing(rank=batch, n_features=gradient.shape[1])
+
+
+def recover_cost(n_classes: int, batch: int) -> float:
+    """Return how many products one try of :func:`recover_jointly` takes at most."""
+    return float(ITERATIONS * _STARTS * n_classes * batch**5)
 
 
 def likely_counts(estimate: NDArray[np.float64], batch: int) -> Iterator[NDArray[np.intp]]:

@@ -55,13 +55,14 @@ _STRONGEST = (
     "hidden-bias",
     "defence-aware",
     "zero-mask",
+    "visible-entries",
     "own-samples",
     "matched-filter",
     "rank-one-likelihood",
     "dictionary-counts",
     "idlg",
 )
-_ON_BATCHES = ("joint-recovery", "sample-by-sample", "moment-counts", "ilrg", "llg", "rlg")
+_ON_BATCHES = ("rehearsed-counts", "joint-recovery", "sample-by-sample", "moment-counts", "ilrg", "llg", "rlg")
 
 _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
