@@ -53,6 +53,12 @@ class GradientClip(GradientDefence):
         size = np.linalg.norm(gradients, ord=self.order, axis=1, keepdims=True)
         return np.asarray(gradients * np.minimum(1, self.norm / np.maximum(size, np.finfo(float).tiny)))
 
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return the norm."""
+        title = "clipping alone, norm of one sample's gradient"
+        return (Knob(title=title, template="gradient-clip(norm={})", weakest=10.0, strongest=1e-3),)
+
 
 @attrs.frozen(kw_only=True)
 class ClippedGaussian(GradientDefence):

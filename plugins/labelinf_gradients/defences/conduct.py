@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import attrs
 
+from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
 from labelinf_gradients.game.gradient import GradientDefence
@@ -62,6 +63,15 @@ class Aggregate(GradientDefence):
         """Have several samples behind a release."""
         return (Batched(size=self.batch),)
 
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return the batch, as far as there are records."""
+        if threat.n_records < 3:
+            return ()
+        most = float(min(64, threat.n_records))
+        title = "samples behind one update"
+        return (Knob(title=title, template="aggregate(batch={})", weakest=2.0, strongest=most, integer=True),)
+
 
 @attrs.frozen(kw_only=True)
 class FederatedAveraging(GradientDefence):
@@ -80,3 +90,9 @@ class FederatedAveraging(GradientDefence):
     def effects(self, threat: ThreatModel) -> tuple[LocalSteps]:
         """Have several steps behind a release."""
         return (LocalSteps(steps=self.steps, rate=self.rate),)
+
+    @classmethod
+    def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
+        """Return the number of steps."""
+        title = "local steps behind one update"
+        return (Knob(title=title, template="federated-averaging(steps={})", weakest=2.0, strongest=32.0, integer=True),)

@@ -1,0 +1,1 @@
+"""``labelinf audit client``: somebody's own client, probed and attacked."""

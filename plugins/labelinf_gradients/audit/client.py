@@ -1,0 +1,325 @@
+"""Attacks somebody's own client, and says what comes out, what that proves, and the smallest change that helps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Defence, Guess, LabelSet
+from labelinf_core.contracts.effects import Unknown
+from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.specs import Builder
+from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.audit.probe import Conduct, probe
+from labelinf_gradients.audit.updates import Client, Update
+from labelinf_gradients.batches import counts
+from labelinf_gradients.batches.rehearsal import Own, chosen_counts
+from labelinf_gradients.bounds.certificates import GradientCertificate
+from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.game.channel import GradientChannel, matched
+from labelinf_gradients.game.clients import scaled
+from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded
+from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
+from labelinf_gradients.game.networks import softmax
+from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.recovery.results import RecoveryStatus
+from labelinf_gradients.recovery.solver import recover
+
+__all__ = ["Audit", "Saved", "Score", "audit_client", "audit_saved", "smallest_change"]
+
+_IMITATION = "imitation"
+_EXACT = 2e-5  # share that float32 leaves; differences of parameters leave more, about what a half does
+_MULTIPLIERS = (0.05, 50.0)
+_BROAD = ("matched-filter", "matched-filter(direction=ones)", "matched-filter(direction=singular)", "llg", "row-minima")
+
+
+@attrs.frozen(kw_only=True)
+class Score:
+    """How an attack did.
+
+    Attributes:
+        attack: Its name.
+        correct: Labels that it recovered.
+        failed: What went wrong; empty when it was played to its end.
+    """
+
+    attack: str
+    correct: int = 0
+    failed: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Audit:
+    """What an audit of a client found.
+
+    Attributes:
+        conduct: What the client does.
+        batch: Records behind an update.
+        n_records: Labels attacked.
+        baseline: Share that the best blind guess has.
+        scores: Every attack that fits, the strongest first.
+        change: The smallest certified change, as ``labelinf`` writes it; empty without one.
+        allows: The share of labels that any attack has behind it at most.
+    """
+
+    conduct: Conduct
+    batch: int
+    n_records: int
+    baseline: float
+    scores: tuple[Score, ...]
+    change: str = ""
+    allows: float = 1.0
+
+    @property
+    def share(self) -> Interval:
+        """What the strongest attack recovered, an interval that allows for having chosen among all."""
+        tried = max(1, len(self.scores))
+        return clopper_pearson(self.scores[0].correct if self.scores else 0, self.n_records, 1 - 0.05 / tried)
+
+    @property
+    def leaks(self) -> bool:
+        """Whether some attack surely beats the blind guess."""
+        return bool(self.scores) and self.share.low > self.baseline
+
+    @property
+    def failed(self) -> bool:
+        """Whether something that fits could not be played to its end."""
+        return any(score.failed for score in self.scores)
+
+
+def audit_client(
+    client: Client,
+    data: LabelSet,
+    builder: Builder,
+    *,
+    samples: int,
+    batch: int,
+    own: int,
+    gain: float,
+    rng: np.random.Generator,
+) -> Audit:
+    """Probe a client, attack it with all that fits, and look for the smallest change that is proved to help.
+
+    Args:
+        client: The client.
+        data: Records and labels; the client's and the adversary's own are drawn from it, apart.
+        builder: Of the attacks that are installed.
+        samples: Labels to attack.
+        batch: Records behind an update.
+        own: Labelled records that the adversary holds.
+        gain: What the change may leave any attack beyond the blind guess.
+        rng: Of all draws.
+
+    Raises:
+        InputError: There are too few records, or the client fails.
+    """
+    x, n_releases = scaled(data), samples // batch
+    if n_releases < 1 or samples + own > data.n_records:
+        raise InputError(
+            f"{samples} attacked and {own} own records are needed, a batch of {batch} at least, and there are "
+            f"{data.n_records}; change --samples, --own or --batch."
+        )
+    order = rng.permutation(data.n_records)
+    held, private = order[:own], order[own : own + n_releases * batch].reshape(n_releases, batch)
+    conduct = probe(client, x[held], data.labels[held], batch)
+    sent = [client(x[rows], data.labels[rows]) for rows in private]
+    threat = threat_of(conduct, client.network, sent[0], data, n_records=private.size, batch=batch, own=own)
+    oracle = GradientOracle(threat, client.network, _normal(sent, conduct), auxiliary=(x[held], data.labels[held]))
+    truth = data.labels[private].ravel()
+    scores = [_play(name, attack, oracle, truth, rng) for name, attack in _attacks(builder, threat).items()]
+    scores.append(_imitated(client, conduct, oracle, truth, rng))
+    change, allows = smallest_change(data, gain)
+    return Audit(
+        conduct=conduct,
+        batch=batch,
+        n_records=private.size,
+        baseline=threat.baseline,
+        scores=tuple(sorted(scores, key=lambda score: (-score.correct, score.attack))),
+        change=change,
+        allows=allows,
+    )
+
+
+def threat_of(
+    conduct: Conduct, network: TorchNetwork, like: Update, data: LabelSet, *, n_records: int, batch: int, own: int
+) -> GradientThreat:
+    """Return what the adversary of a client with this conduct knows."""
+    factor = conduct.factor if math.isfinite(conduct.factor) else 1.0
+    effects: list[Any] = [Batched(size=batch)]
+    if conduct.steps > 1 and conduct.optimiser == "sgd":
+        effects.append(LocalSteps(steps=conduct.steps, rate=conduct.rate))
+    if math.isnan(conduct.factor) and conduct.known:
+        effects.append(Clipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
+    if conduct.kept < 1:
+        effects.append(Dropped())
+    if conduct.levels or conduct.optimiser != "sgd":
+        effects.append(Rounded())
+    if conduct.noise:
+        effects.append(Added(std=conduct.noise / factor))
+    if not conduct.known:
+        effects.append(Unknown(stage="client"))
+    names = network.classifier_names
+    return GradientThreat(
+        n_records=n_records,
+        n_classes=data.n_classes,
+        prior=data.prior,
+        shared=Shared.ALL if set(like) - set(names) else Shared.LAST,
+        has_bias=any(name.endswith("bias") or name == network.head.bias for name in like),
+        head_bias=len(names) > 1 and names[1] in like,
+        auxiliary=own,
+        precision=conduct.precision if conduct.left <= _EXACT or conduct.precision != "float32" else "float16",
+        effects=tuple(effects),
+    )
+
+
+def _normal(sent: list[Update], conduct: Conduct) -> Mapping[str, NDArray[Any]]:
+    """Return updates as gradients, up to what is not known of them."""
+    divisor = conduct.sign * (conduct.factor if math.isfinite(conduct.factor) else 1.0)
+    dtype = np.float64 if conduct.precision == "float64" else np.float32
+    return {name: np.array([update[name] / divisor for update in sent], dtype=dtype) for name in sent[0]}
+
+
+def _attacks(builder: Builder, threat: GradientThreat) -> dict[str, GradientAttack]:
+    found = {}
+    for name in dict.fromkeys((*GradientChannel.strongest(threat), *_BROAD)):
+        attack = builder.build(Kind.ATTACK, name, "audit client")
+        if not attack.refusal(threat):
+            found[name] = attack
+    return found
+
+
+def _play(
+    name: str, attack: GradientAttack, oracle: GradientOracle, truth: NDArray[np.intp], rng: np.random.Generator
+) -> Score:
+    threat = oracle.threat
+    try:
+        with gate.blamed(attack):
+            guess = attack.run(oracle, rng)
+            guessed = gate.guessed(guess, Guess, truth.size, threat.n_classes)
+    except LabelinfError as error:
+        return Score(attack=name, failed=str(error))
+    return Score(attack=name, correct=int((matched(guessed, truth, threat.batch) == truth).sum()))
+
+
+def _imitated(
+    client: Client, conduct: Conduct, oracle: GradientOracle, truth: NDArray[np.intp], rng: np.random.Generator
+) -> Score:
+    """Play an adversary who runs the client's own code on records of its own, and learns what updates look like."""
+    if oracle.auxiliary is None:
+        return Score(attack=_IMITATION, failed="needs own records")
+    (x, classes), network, threat = oracle.auxiliary, oracle.network, oracle.threat
+    features = network.features(x).astype(np.float64)
+    errors = softmax(network.classifier(features)) - np.eye(threat.n_classes)[classes]
+    own = Own(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
+    weight = network.classifier_names[0]
+
+    def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.asarray(_normal([client(x[rows], classes[rows])], conduct)[weight][0], dtype=np.float64)
+
+    blind = np.array(threat.best_counts, dtype=np.intp)
+    others = {
+        "blind guess": lambda part: np.tile(blind, (len(part), 1)),
+        "row minima": lambda part: counts.by_yin(part, threat.batch),
+        "row sums": lambda part: counts.by_llg(part, threat.batch),
+    }
+    found, _ = chosen_counts(
+        oracle.weight_gradients.astype(np.float64), own, batch=threat.batch, others=others, rng=rng, conduct=sent
+    )
+    return Score(attack=_IMITATION, correct=int((matched(spread_counts(found), truth, threat.batch) == truth).sum()))
+
+
+def smallest_change(data: LabelSet, gain: float) -> tuple[str, float]:
+    """Return the smallest noise multiplier whose certificate leaves any attack ``gain`` beyond the blind guess.
+
+    One record per update, clipped, with noise on a grid: what is proved is proved of that alone. Larger batches may
+    hide more, and nothing is proved of that.
+
+    Args:
+        data: What labels are drawn from.
+        gain: Beyond the share of the largest class.
+
+    Returns:
+        The defence as ``labelinf`` writes it, and the share of labels that its certificate allows.
+    """
+    threat = GradientThreat(n_records=1, n_classes=data.n_classes, prior=data.prior)
+
+    def allowed(multiplier: float) -> float:
+        defence: Defence = ClippedGaussian(multiplier=multiplier)
+        ceilings = GradientCertificate().ceilings(threat.behind(defence))
+        return min((line.accuracy for line in ceilings), default=1.0)
+
+    low, high = _MULTIPLIERS
+    target = max(data.prior) + gain
+    if allowed(high) > target:
+        return "", 1.0
+    for _ in range(40):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if allowed(middle) <= target else (middle, high)
+    rounded = math.ceil(high * 1000) / 1000
+    return f"clipped-gaussian(multiplier={rounded:g})", allowed(rounded)
+
+
+@attrs.frozen(kw_only=True)
+class Saved:
+    """What an audit of saved updates found.
+
+    Attributes:
+        n_updates: How many there are.
+        certain: Of how many one label explains all.
+        listed: Of how many several labels are listed, or the class alone is known.
+        correct: How many hard labels are right, where the file holds them; -1 otherwise.
+        scaled: Whether they are gradients up to a factor only.
+        remark: What may be behind those that no label explains.
+    """
+
+    n_updates: int
+    certain: int
+    listed: int
+    correct: int = -1
+    scaled: bool = False
+    remark: str = ""
+
+
+def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network: TorchNetwork, precision: Any) -> Saved:
+    """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
+
+    Args:
+        updates: Each of one record.
+        labels: The classes behind them, if they are known.
+        network: What they were computed from.
+        precision: How exactly their numbers are known.
+    """
+    weight, layer = network.classifier_names[0], network.classifier
+    gradients = np.array([update[weight] for update in updates])
+    tries = []
+    for scaled_, sign in ((False, 1), (True, -1), (True, 1)):
+        found = recover(
+            sign * gradients,
+            layer.weights,
+            bias=layer.bias,
+            nonnegative=network.nonnegative,
+            precision=precision,
+            scaled=scaled_,
+        )
+        explained = sum(status is not RecoveryStatus.UNEXPLAINED for status in found.status)
+        tries.append((explained, found, scaled_))
+    explained, best, scaled_ = max(tries, key=lambda item: item[0])
+    certain = sum(status is RecoveryStatus.UNIQUE for status in best.status)
+    silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
+    return Saved(
+        n_updates=len(updates),
+        certain=certain,
+        listed=explained - certain - silent,
+        correct=-1 if labels is None else int((best.hard == labels).sum()),
+        scaled=scaled_,
+        remark=best.remark,
+    )

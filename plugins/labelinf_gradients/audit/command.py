@@ -1,0 +1,145 @@
+"""``labelinf audit client``: the user's own client code, or updates that were saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from labelinf_core.cli.exits import Exit
+from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+
+if TYPE_CHECKING:
+    from labelinf_gradients.audit.client import Audit, Saved
+
+__all__ = ["client"]
+
+
+@click.command(epilog="Without --labels it is tried on scikit-learn's digits.")
+@click.argument("client", metavar="MODULE:FUNCTION|UPDATES.npz|UPDATES.safetensors")
+@click.option("--model", required=True, metavar="MODULE:FUNCTION", help="Makes the module: f(n_inputs, n_classes).")
+@labels_options
+@click.option("--samples", type=click.IntRange(min=1), default=64, show_default=True, help="Labels to attack.")
+@click.option("--batch", type=click.IntRange(min=1), default=1, show_default=True, help="Records behind an update.")
+@click.option("--own", type=click.IntRange(min=4), default=300, show_default=True, help="The adversary's own records.")
+@click.option(
+    "--gain",
+    type=Finite(min=0, max=1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="What a proved change may leave any attack beyond the blind guess.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@block_option
+@click.pass_context
+def client(
+    context: click.Context,
+    client: str,
+    model: str,
+    labels: str | None,
+    column: str,
+    samples: int,
+    batch: int,
+    own: int,
+    gain: float,
+    seed: int,
+    as_json: bool,
+    blocks: tuple[str, ...],
+) -> None:
+    """Attack what your federated-learning client sends, called as FUNCTION(module, records, labels).
+
+    It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
+    the parameters. A file holds an array for every parameter, one update of one record along its first axis.
+
+    Exits with status 1 when labels come out, 0 when none do and what the client does was recognised, 3 when it was not,
+    and 4 when an attack failed and none got anything.
+    """
+    import numpy as np
+
+    from labelinf_core.cli.game import labels_spec
+    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.specs import Builder
+    from labelinf_core.specs.own_code import own_function
+    from labelinf_gradients.audit.client import audit_client, audit_saved
+    from labelinf_gradients.audit.updates import Client, format_seen, read_updates
+    from labelinf_gradients.game.clients import scaled
+    from labelinf_gradients.game.torch_network import load
+    from labelinf_gradients.recovery.tensors import FORMATS
+
+    builder = Builder(load_host(blocks))
+    data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "digits", column), "--labels").load()
+    network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
+    if client.endswith((".npz", ".safetensors")):
+        updates, truth = read_updates(client, network)
+        saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
+        click.echo(_json_of(saved) if as_json else "\n".join(_saved_lines(saved)))
+        context.exit(Exit.FOUND if saved.certain else Exit.INCONCLUSIVE)
+    found = audit_client(
+        Client(function=own_function(client, "client"), name=client, network=network),
+        data,
+        builder,
+        samples=samples,
+        batch=batch,
+        own=own,
+        gain=gain,
+        rng=np.random.default_rng(seed),
+    )
+    click.echo(_json_of(found) if as_json else "\n".join(_lines(found)))
+    context.exit(_status(found))
+
+
+def _status(found: Audit) -> Exit:
+    if found.leaks:
+        return Exit.FOUND
+    if found.failed:
+        return Exit.INCOMPLETE
+    return Exit.DONE if found.conduct.known else Exit.INCONCLUSIVE
+
+
+def _lines(found: Audit) -> list[str]:
+    best, share = found.scores[0], found.share
+    counted = f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
+    records = "one record" if found.batch == 1 else f"{found.batch} records"
+    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update", ""]
+    if found.leaks:
+        lines.append(f"LEAKS        {counted}, by {best.attack}")
+    elif found.conduct.known:
+        lines.append(f"NOTHING FOUND  {counted}, by {best.attack}. That is not a proof of safety.")
+    else:
+        lines.append(f"INCONCLUSIVE  {counted}, by {best.attack}, and what the client does is not known.")
+    lines.append(f"blind guess  {found.baseline:.1%}")
+    others = [
+        f"{score.attack} {score.correct / found.n_records:.1%}" for score in found.scores[1:6] if not score.failed
+    ]
+    if others:
+        lines.append(f"next         {', '.join(others)}")
+    lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
+    lines.append("ceiling      none: what a client's own code draws or rounds has no certificate")
+    if found.change:
+        lines += [
+            f"proved help  one record an update, {found.change}: any attack has at most {found.allows:.1%}",
+            "             (noise on a grid; features private, labels drawn from the class shares)",
+        ]
+    return lines
+
+
+def _saved_lines(saved: Saved) -> list[str]:
+    what = "gradients up to a factor" if saved.scaled else "gradients"
+    word = "LEAKS       " if saved.certain else "INCONCLUSIVE"
+    lines = [
+        f"what it is   {saved.n_updates} updates, read as {what} of one record each",
+        f"{word} {saved.certain} labels are determined: one alone explains the update; {saved.listed} in part",
+    ]
+    if saved.correct >= 0:
+        lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")
+    return [*lines, saved.remark] if saved.remark else lines
+
+
+def _json_of(found: Audit | Saved) -> str:
+    import attrs
+
+    from labelinf_core.contracts.documents import json_text
+
+    derived = ("share", "leaks") if hasattr(found, "leaks") else ()
+    return json_text({**attrs.asdict(found), **{name: getattr(found, name) for name in derived}})

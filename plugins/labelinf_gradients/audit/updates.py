@@ -1,0 +1,167 @@
+"""What a client's own code sends, in whatever shape: read into arrays by parameter, and from files of saved updates.
+
+A client may return a mapping from parameter names, a sequence in the order of the parameters (as Flower does), or the
+module itself after training. New parameters are told from changes by which they are near to.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import unquoted
+from labelinf_data.arrays import read_arrays
+from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.recovery.tensors import as_array, rounded_to
+
+__all__ = ["Client", "Update", "as_update", "read_updates"]
+
+Update = Mapping[str, NDArray[np.float64]]  #: by parameter; the last layer's weights have a row for every class
+_NEAR = 0.5  # of its own size: how far new parameters are from the old ones at most
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Client:
+    """Somebody's code, called with copies of the module that everybody knows.
+
+    Attributes:
+        function: Called as ``function(module, x, labels)``.
+        name: How messages call it.
+        network: The module.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    network: TorchNetwork
+
+    def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
+        """Return what the client sends about some records.
+
+        Args:
+            x: Shape ``(batch, d)``.
+            classes: Their classes, shape ``(batch,)``.
+
+        Raises:
+            InputError: The code fails, or what it returns cannot be read.
+        """
+        import copy
+
+        import torch
+
+        module = copy.deepcopy(self.network.module)
+        try:
+            sent = self.function(module, self.network.inputs(x), torch.as_tensor(classes, dtype=torch.long))
+        # The user's code may raise anything at all.
+        except Exception as error:
+            raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
+        return as_update(sent, self.network, self.name)
+
+
+def as_update(sent: Any, network: TorchNetwork, name: str) -> Update:
+    """Return what a client sent, by parameter.
+
+    Args:
+        sent: A mapping from names, a sequence in the order of the parameters, or the trained module.
+        network: What it was computed from.
+        name: How messages call the client.
+
+    Raises:
+        InputError: It is none of these, or arrays do not have the parameters' shapes.
+    """
+    parameters = dict(network.module.named_parameters())
+    sent = dict(sent.named_parameters()) if hasattr(sent, "named_parameters") else sent
+    if isinstance(sent, Sequence) and not isinstance(sent, str):
+        orders = (list(parameters), list(network.module.state_dict()))
+        order = next((names for names in orders if len(names) == len(sent)), None)
+        if order is None:
+            raise InputError(f"client {name!r} returned {len(sent)} arrays for {len(parameters)} parameters.")
+        sent = dict(zip(order, sent, strict=True))
+    if not isinstance(sent, Mapping):
+        raise InputError(
+            f"client {name!r} returned {type(sent).__name__}, expected a mapping from parameter names, a sequence in "
+            f"their order, or the trained module."
+        )
+    arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in parameters}
+    if network.head.weight not in arrays:
+        raise InputError(f"client {name!r} returned nothing about the last layer, {network.head.weight!r}.")
+    for key, value in arrays.items():
+        if value.shape != tuple(parameters[key].shape):
+            raise InputError(
+                f"client {name!r} returned {key!r} of shape {value.shape}, expected {tuple(parameters[key].shape)}."
+            )
+    old = as_array(parameters[network.head.weight])
+    new = arrays[network.head.weight]
+    if np.linalg.norm(new - old) < _NEAR * np.linalg.norm(new):
+        arrays = {key: value - as_array(parameters[key]) for key, value in arrays.items()}
+    return {
+        key: np.asarray(network.head.rows(value) if key == network.head.weight else value, dtype=np.float64)
+        for key, value in arrays.items()
+    }
+
+
+def read_updates(path: str, network: TorchNetwork) -> tuple[list[Update], NDArray[np.intp] | None]:
+    """Return the updates of a file, and the classes behind them if it holds those as ``labels``.
+
+    A file holds an array for every parameter, by its name, one update along the first axis.
+
+    Args:
+        path: An ``.npz`` or a ``.safetensors`` file.
+        network: What they were computed from.
+
+    Raises:
+        InputError: It cannot be read, or its arrays do not fit.
+    """
+    arrays = _safetensors(path) if path.endswith(".safetensors") else read_arrays(path)
+    labels = arrays.pop("labels", None)
+    names = [name for name in dict(network.module.named_parameters()) if name in arrays]
+    counts = {len(arrays[name]) for name in names if arrays[name].ndim}
+    if network.head.weight not in names or len(counts) != 1:
+        raise InputError(
+            f"{path} must hold an array for every parameter, by its name, {network.head.weight!r} among them, with one "
+            f"update along the first axis of each."
+        )
+    (n,) = counts
+    updates = [as_update({name: arrays[name][row] for name in names}, network, path) for row in range(n)]
+    return updates, None if labels is None else np.asarray(labels, dtype=np.intp)
+
+
+_FORMATS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4"}
+
+
+def _safetensors(path: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file in the safetensors format: a length, a JSON header, and numbers."""
+    try:
+        data = Path(path).read_bytes()
+        size = int.from_bytes(data[:8], "little")
+        header = json.loads(data[8 : 8 + size])
+        found = {}
+        for name, entry in header.items():
+            if name == "__metadata__":
+                continue
+            low, high = entry["data_offsets"]
+            values = np.frombuffer(data[8 + size + low : 8 + size + high], dtype=_FORMATS[entry["dtype"]])
+            if entry["dtype"] == "BF16":
+                values = (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+            found[name] = values.reshape(entry["shape"])
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a safetensors file of plain numbers.") from error
+    return found
+
+
+def format_seen(updates: Sequence[Update]) -> str:
+    """Return the coarsest number format that holds all numbers of some updates."""
+    values = np.concatenate([part.ravel() for update in updates for part in update.values()])
+    with np.errstate(over="ignore"):
+        for name in ("bfloat16", "float16", "float32"):
+            if np.array_equal(rounded_to(values, name).astype(np.float64), values):
+                return name
+    return "float64"

@@ -1,0 +1,223 @@
+"""A user's own client: what it sends is recognised by trying it out, and its labels come out."""
+
+from __future__ import annotations
+
+import json
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.audit.client import audit_saved, smallest_change
+from labelinf_gradients.audit.probe import Conduct, probe
+from labelinf_gradients.audit.updates import Client, as_update, format_seen, read_updates
+from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.recovery.tensors import FORMATS
+
+torch = pytest.importorskip("torch")
+
+CLIENTS = """
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+def make(n_inputs, n_classes):
+    return nn.Sequential(nn.Linear(n_inputs, 64), nn.ReLU(), nn.Linear(64, n_classes))
+
+def plain(model, x, y):
+    loss = F.cross_entropy(model(x), y)
+    return dict(zip(dict(model.named_parameters()), torch.autograd.grad(loss, list(model.parameters()))))
+
+def changed(model, x, y):
+    return [-0.1 * part for part in plain(model, x, y).values()]
+
+def sgd(model, x, y, steps=5, make=lambda own: torch.optim.SGD(own, lr=0.1)):
+    optimiser = make(list(model.parameters()))
+    for _ in range(steps):
+        optimiser.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimiser.step()
+    return model
+
+def momentum(model, x, y):
+    return sgd(model, x, y, 8, lambda own: torch.optim.SGD(own, lr=0.02, momentum=0.9))
+
+def adam(model, x, y):
+    return sgd(model, x, y, 1, lambda own: torch.optim.Adam(own, lr=0.001))
+
+def clipped(model, x, y, norm=0.5):
+    parts = plain(model, x, y)
+    size = float(torch.sqrt(sum((part ** 2).sum() for part in parts.values())))
+    return {name: part * min(1.0, norm / size) for name, part in parts.items()}
+
+def dpsgd(model, x, y):
+    return {name: part + 0.5 * torch.randn_like(part) for name, part in clipped(model, x, y, 1.0).items()}
+
+def topk(model, x, y):
+    parts = plain(model, x, y)
+    return {k: v * (v.abs() >= v.abs().flatten().kthvalue(int(0.98 * v.numel())).values) for k, v in parts.items()}
+
+def sign(model, x, y):
+    return {name: part.sign() for name, part in plain(model, x, y).items()}
+
+def eight_bits(model, x, y):
+    parts = plain(model, x, y)
+    return {k: torch.round(v / v.abs().max() * 127) * (v.abs().max() / 127) for k, v in parts.items()}
+
+def bf16(model, x, y):
+    return {name: part.bfloat16() for name, part in plain(model, x, y).items()}
+
+def secure_sum(model, x, y):
+    parts = [plain(model, x[row : row + 1], y[row : row + 1]) for row in range(len(x))]
+    return {name: sum(part[name] for part in parts) for name in parts[0]}
+
+def nothing(model, x, y):
+    return {name: torch.zeros_like(part) + 0.5 for name, part in model.named_parameters()}
+"""
+NAMESPACE: dict[str, Any] = {}
+exec(CLIENTS, NAMESPACE)  # the text is also a file of a user's, below
+
+
+@pytest.fixture(scope="module")
+def network() -> TorchNetwork:
+    torch.manual_seed(0)
+    return TorchNetwork.wrap(NAMESPACE["make"](64, 10), target="test", n_inputs=64, precision="float32")
+
+
+def conduct_of(network: TorchNetwork, name: str, batch: int = 1) -> Conduct:
+    torch.manual_seed(1)
+    bunch = load_bunch("digits")
+    client = Client(function=NAMESPACE[name], name=name, network=network)
+    return probe(client, bunch.data[:40] / 16, np.asarray(bunch.target[:40], dtype=np.intp), batch)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "sentence"),
+    [
+        ("plain", 1, "the gradient"),
+        ("changed", 1, "the gradient times -0.1"),
+        ("sgd", 1, "what 5 steps of SGD moved, rate 0.1"),
+        ("momentum", 1, "what 8 steps of SGD with momentum 0.9 moved, rate 0.02"),
+        ("adam", 1, "what 1 step of Adam moved, rate 0.001"),
+        ("clipped", 1, "the gradient times a factor that differs, clipped to 0.5"),
+        ("dpsgd", 1, "noise of standard deviation 0.5"),
+        ("topk", 1, "% of the entries, the largest"),
+        ("sign", 1, "the signs of the gradient"),
+        ("eight_bits", 1, "different sizes (about 8 bits)"),
+        ("bf16", 1, "the gradient, in bfloat16"),
+        ("secure_sum", 4, "the gradient times 4"),
+    ],
+)
+def test_what_a_client_does_is_recognised(network: TorchNetwork, name: str, batch: int, sentence: str) -> None:
+    found = conduct_of(network, name, batch)
+
+    assert found.known
+    assert sentence in found.sentence
+
+
+def test_what_is_like_nothing_that_was_tried_is_unknown(network: TorchNetwork) -> None:
+    def squared(model: Any, x: Any, y: Any) -> Any:
+        parts = NAMESPACE["plain"](model, x, y)
+        return {name: torch.sin(40 * part) for name, part in parts.items()}
+
+    NAMESPACE["squared"] = squared
+
+    assert not conduct_of(network, "squared").known
+
+
+def test_updates_are_read_in_every_shape(network: TorchNetwork) -> None:
+    parameters = dict(network.module.named_parameters())
+    step = {name: np.full(tuple(part.shape), 1e-3, dtype=np.float32) for name, part in parameters.items()}
+    moved = network.moved(step).module
+
+    for sent in (step, list(step.values()), moved, dict(moved.named_parameters())):
+        update = as_update(sent, network, "mine")
+        assert set(update) == set(parameters)
+        assert all(part == pytest.approx(1e-3, rel=1e-3) for part in update["2.weight"].ravel())
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (3.0, "returned float, expected a mapping from parameter names"),
+        ([np.ones(3)], "returned 1 arrays for 4 parameters"),
+        ({"0.weight": np.ones((64, 64))}, "returned nothing about the last layer, '2.weight'"),
+        ({"2.weight": np.ones((3, 3))}, r"returned '2.weight' of shape \(3, 3\), expected \(10, 64\)"),
+    ],
+)
+def test_what_is_no_update_is_one_sentence(network: TorchNetwork, sent: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        as_update(sent, network, "mine")
+
+
+@pytest.mark.parametrize("name", ["plain", "changed", "clipped", "bf16"])
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+def test_saved_updates_give_their_labels_away(network: TorchNetwork, tmp_path: Path, name: str, suffix: str) -> None:
+    bunch = load_bunch("digits")
+    client = Client(function=NAMESPACE[name], name=name, network=network)
+    sent = [client(bunch.data[row : row + 1] / 16, bunch.target[row : row + 1]) for row in range(12)]
+    arrays = {key: np.array([update[key] for update in sent], dtype=np.float32) for key in sent[0]}
+    path = tmp_path / f"updates{suffix}"
+    if suffix == ".npz":
+        np.savez(path, labels=bunch.target[:12], **arrays)
+    else:
+        write_safetensors(path, {**arrays, "labels": np.asarray(bunch.target[:12], dtype=np.int64)})
+
+    updates, labels = read_updates(str(path), network)
+    found = audit_saved(updates, labels, network, FORMATS[format_seen(updates)])
+
+    assert found.correct == found.n_updates == 12
+    assert found.scaled == (name in ("changed", "clipped"))
+
+
+def write_safetensors(path: Path, arrays: dict[str, Any]) -> None:
+    """Write the format by its specification: the length of the header, the header, the numbers."""
+    header, data = {}, b""
+    for name, values in arrays.items():
+        kind = {"float32": "F32", "int64": "I64"}[str(values.dtype)]
+        header[name] = {
+            "dtype": kind,
+            "shape": list(values.shape),
+            "data_offsets": [len(data), len(data) + values.nbytes],
+        }
+        data += values.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def test_the_smallest_change_is_the_smallest_of_its_certificate() -> None:
+    from labelinf_core.contracts.components import LabelSet
+
+    data = LabelSet(labels=np.arange(100) % 10, class_names=tuple("0123456789"), title="even", provenance="made")
+
+    change, allows = smallest_change(data, 0.1)
+
+    assert change.startswith("clipped-gaussian(multiplier=")
+    assert 0.199 < allows <= 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["plain", "sgd", "adam", "dpsgd", "topk", "sign", "eight_bits", "bf16", "secure_sum", "nothing"]
+)
+def test_an_audit_from_an_empty_folder(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.py").write_text(CLIENTS)
+    batch = "4" if name == "secure_sum" else "1"
+    command = ["audit", "client", f"mine:{name}", "--model", "mine:make", "--batch", batch, "--json"]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "labelinf_core", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    if name == "nothing":  # it says nothing at all, which is like nothing that was tried
+        assert done.returncode == 3, done.stderr
+        return
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert found["scores"][0]["correct"] / found["n_records"] > (0.4 if name == "dpsgd" else 0.95)
