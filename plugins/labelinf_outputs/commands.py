@@ -67,6 +67,7 @@ def plant(
 @click.option("--seal", metavar="sealed.json", help="What labelinf plant planted.")
 @click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
 @click.option("--reference", "files", multiple=True, metavar="P", help="Predictions of reference model 1, 2, ...")
+@click.option("--features", metavar="query.csv", help="Who sees the predictions knows these columns of numbers.")
 @click.option("--pool", type=click.IntRange(min=0), default=0, metavar="N", help="Audit the last N of those too.")
 @click.option("--canaries", metavar="C.csv", help="Instead: column label; also record, loss, trained.")
 @click.option("--planted-by-me", is_flag=True, help="I drew the labels of --canaries at random, before training.")
@@ -212,14 +213,14 @@ def _sealed(predictions: str, view: View, given: Mapping[str, Any]) -> Planted:
     if given["canaries"] or given["references"]:
         raise InputError("--canaries and --references are for labels planted by hand; here the --seal says it all.")
     seal = read_seal(given["seal"], given["commitment"])
-    return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"])
+    return read_sealed(predictions, seal, given["files"], view=view, pool=given["pool"], features=given["features"])
 
 
 def _by_hand(predictions: str, view: View, given: Mapping[str, Any]) -> Planted:
     from labelinf_core.contracts.errors import InputError
     from labelinf_outputs.audit.planted import read_planted
 
-    if given["canaries"] is None or given["files"] or given["pool"]:
+    if given["canaries"] is None or given["files"] or given["pool"] or given["features"]:
         raise InputError("say what was planted: --seal, the file that labelinf plant wrote; --reference goes with it.")
     if not given["planted_by_me"]:
         raise InputError(

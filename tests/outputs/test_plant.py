@@ -450,3 +450,15 @@ def test_the_twin_is_trained_without_the_canaries(data: str, plan: Path) -> None
     twin = {row["record"]: row["outcome"] for row in rows(plan / "holdout.csv")}
 
     assert twin == {name: label for name, label in original.items() if name not in planted_ids}
+
+
+def test_features_let_an_attack_play_that_trains_nothing(plan: Path) -> None:
+    lines = trained(plan / "training.csv", plan / "query.csv")
+    others = references(plan, 2, lambda y: y)
+
+    found = json.loads(audit(plan, lines, *others, "--features", str(plan / "query.csv"), "--json").output)
+
+    quantile = next(item for item in found["findings"] if item["attack"] == "quantile")
+    assert (quantile["word"], quantile["correct"]) == ("leaks", 100)
+    missing = write(plan / "few.csv", "record,a", ["0,1"])
+    assert "must have a row for every planted record" in str(audit(plan, lines, "--features", missing).exception)

@@ -21,6 +21,7 @@ __all__ = ["Quantile", "conditional_quantile"]
 
 Floats = NDArray[np.float64]
 
+_TIE = 1e-6
 _LARGEST = 40.0  # log-odds beyond this say no more
 
 
@@ -66,4 +67,5 @@ class Quantile(AbstainingAttack):
         said = np.clip(log_odds(release.log_probabilities), -_LARGEST, _LARGEST)
         features = np.asarray(release.features, dtype=np.float64)
         gains = said - conditional_quantile(said, features, self.level, self.neighbours)
+        gains += _TIE * said  # a model that is certain of everything equals its quantile: then its word stands
         return self.answer(best_class(gains), lead(gains))

@@ -48,14 +48,14 @@ def commit(attacks: Mapping[str, OutputAttack], planted: Planted, threat: Output
 
     Args:
         attacks: What can be played, by spec; at least one.
-        planted: What is known. Only the references are looked at.
+        planted: What is known. Only the references and the features are looked at.
         threat: What is public.
         claim: What is to be tested.
     """
     proved = {
         (spec, guesses): score
         for spec, attack in attacks.items()
-        for guesses, score in _rehearsed(attack, planted.references, threat, claim).items()
+        for guesses, score in _rehearsed(attack, planted, threat, claim).items()
     }
     if not proved or max(proved.values()) == 0:
         spec = _DEFAULT if _DEFAULT in attacks else next(iter(attacks))
@@ -68,10 +68,9 @@ def _players(references: References | None) -> int:
     return 0 if references is None else min(len(references.planted), _REHEARSALS)
 
 
-def _rehearsed(
-    attack: OutputAttack, references: References | None, threat: OutputThreat, claim: Claim
-) -> Mapping[int, float]:
+def _rehearsed(attack: OutputAttack, planted: Planted, threat: OutputThreat, claim: Claim) -> Mapping[int, float]:
     """Return what an attack would prove by its average of right guesses of a reference, for every number of guesses."""
+    references = planted.references
     if references is None or len(references.planted) < 2:
         return {}
     view = attrs.evolve(threat.declared, loss=LossOracle.NONE, references=len(references.planted) - 1)
@@ -79,7 +78,7 @@ def _rehearsed(
     try:
         if attack.refusal(public):
             return {}
-        hits = [*_rehearsals(attack, references, public)]
+        hits = [*_rehearsals(attack, references, public, planted.release.features)]
     except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
         return {}
     return {
@@ -93,10 +92,12 @@ def _rehearsed(
     }
 
 
-def _rehearsals(attack: OutputAttack, references: References, public: OutputThreat) -> Iterator[NDArray[np.bool_]]:
+def _rehearsals(
+    attack: OutputAttack, references: References, public: OutputThreat, features: NDArray[np.float64] | None
+) -> Iterator[NDArray[np.bool_]]:
     """Yield whether each guess is correct, surest first, with each reference in turn as the victim."""
     for player in range(_players(references)):
         logs = references.log_probabilities[player]
-        release = Release(probabilities=np.exp(logs), log_probabilities=logs)
+        release = Release(probabilities=np.exp(logs), log_probabilities=logs, features=features)
         oracle = OutputOracle(public, release, functools.partial(references.without, player))
         yield ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player])

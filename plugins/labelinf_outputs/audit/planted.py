@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
+from labelinf_data.encode import is_number
 from labelinf_data.table import columns_of
 from labelinf_outputs.audit.predictions import Predictions, few_decimals, is_finer, log_softmax, read_predictions
 from labelinf_outputs.audit.seal import Seal
@@ -36,6 +37,7 @@ __all__ = ["Planted", "read_planted", "read_sealed"]
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
+_RECORD = "record"
 _LONGEST_ID = 18  # digits that fit into 64 bits
 
 
@@ -118,7 +120,15 @@ def read_planted(
     )
 
 
-def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *, view: View, pool: int = 0) -> Planted:
+def read_sealed(
+    predictions: str,
+    seal: Seal,
+    references: Sequence[str] = (),
+    *,
+    view: View,
+    pool: int = 0,
+    features: str | None = None,
+) -> Planted:
     """Read and check an audit's files, of labels that ``labelinf plant`` planted.
 
     Args:
@@ -128,6 +138,8 @@ def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *,
         view: Which outputs the predictions are, and how they are rounded.
         pool: How many of the models of ``references``, the last ones, are audited too. They are no references then:
             their planted labels are what is guessed.
+        features: File of what whoever sees the predictions knows of the records, ``query.csv`` as a rule: its columns
+            of numbers, with record ids.
 
     Raises:
         InputError: A file cannot be used as it is; the message says what is wrong and where.
@@ -148,18 +160,19 @@ def read_sealed(predictions: str, seal: Seal, references: Sequence[str] = (), *,
         planted=drawn[:kept],
         trained=drawn[:kept],
     )
+    shown = None if features is None else _features(features, seal.records)
     first = Planted(
-        release=victim[0],
+        release=attrs.evolve(victim[0], features=shown),
         labels=np.array(seal.labels, dtype=np.intp),
         class_names=seal.classes,
-        view=attrs.evolve(view, references=kept),
+        view=attrs.evolve(view, references=kept, features=shown is not None),
         references=known if kept else None,
         control=None if victim[1] is None else (victim[1], np.array(seal.control_labels, dtype=np.intp)),
         sealed=True,
         records=seal.records,
     )
     pooled = (
-        attrs.evolve(first, release=said, labels=labels, control=None)
+        attrs.evolve(first, release=attrs.evolve(said, features=shown), labels=labels, control=None)
         for said, labels in zip(others[kept:], drawn[kept:], strict=False)
     )
     return attrs.evolve(first, pooled=tuple(pooled))
@@ -180,6 +193,16 @@ def _of_canaries_and_control(
         return release, None
     control = said.log_probabilities[joined(path, said, openly)][:, order]
     return release, np.asarray(control.argmax(axis=1))
+
+
+def _features(path: str, records: Sequence[str]) -> Floats:
+    columns = columns_of(path, _RECORD, "record")
+    ids = columns.pop(_RECORD)
+    place = {name: row for row, name in enumerate(ids)}
+    known = [values for values in columns.values() if all(map(is_number, values))]
+    if not known or any(name not in place for name in records):
+        raise InputError(f"{path} must have a row for every planted record, and a column of numbers beside 'record'.")
+    return np.array([[float(values[place[name]]) for values in known] for name in records])
 
 
 def _named(said: Predictions, seal: Seal) -> tuple[str, ...]:
