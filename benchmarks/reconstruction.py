@@ -4,6 +4,7 @@ Usage::
 
     python benchmarks/reconstruction.py              # ten seconds; with PyTorch two minutes more
     python benchmarks/reconstruction.py --quick      # fewer samples
+    python benchmarks/reconstruction.py --picture docs/reconstruction.svg
 
 Peak signal-to-noise ratios are of floats. Each table has its own peer: the paper's equations as printed, the recursion
 that is given the true label, matching that is given the true label. The tables are those of ``labelinf reproduce
@@ -14,8 +15,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+from pathlib import Path
 
 from labelinf_core.plugin.reproductions import Table
+from labelinf_gradients.published.pictures import grid
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 
 
@@ -32,7 +35,12 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description="How well inputs come out once labels are known.")
     parser.add_argument("--quick", action="store_true", help="fewer samples")
-    quick = parser.parse_args().quick
+    parser.add_argument("--picture", metavar="FILE.svg", help="draw true and reconstructed digits, and nothing else")
+    options = parser.parse_args()
+    if options.picture:
+        Path(options.picture).write_text(grid(), encoding="utf-8")
+        return
+    quick = options.quick
     show(clean_table(100 if quick else 800, (0, 3) if quick else (0, 3, 20, 100)))
     show(noise_table(20 if quick else 100, (0, 3) if quick else (0, 3, 20)))
     if importlib.util.find_spec("torch") is None:

@@ -27,12 +27,13 @@ def test_the_study_is_of_smoothed_digits_whose_scalars_are_known() -> None:
 def test_all_readings_stand_beside_the_printed_figures() -> None:
     readings, honest = table5(3).tables
 
-    assert len(readings.rows) == 7
-    assert readings.rows[0][3:] == tuple(
+    assert len(readings.rows) == 9
+    assert readings.rows[0][4:] == tuple(
         f"{accuracy:.0%} {loss:.1e}" for accuracy, loss in zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)
     )
-    assert {row[0] for row in readings.rows[1:]} == {"standard deviation", "variance"}
-    assert all(len(row) == len(readings.columns) == 3 + len(LEVELS) for row in readings.rows)
+    assert [row[0] for row in readings.rows] == 7 * ["Gaussian"] + 2 * ["Laplace"]
+    assert {row[1] for row in readings.rows[1:]} == {"standard deviation", "variance"}
+    assert all(len(row) == len(readings.columns) == 4 + len(LEVELS) for row in readings.rows)
     assert [row[0] for row in honest.rows] == [1e-6, *LEVELS, 1.0]
     assert all(0 <= share <= 1 for row in honest.rows for share in row[1:])
     assert honest.rows[0][1:] == (1.0, 1.0, 1.0, 1.0)

@@ -16,10 +16,11 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.published import reconstruction as published
+from labelinf_gradients.published.pictures import grid, reconstructions
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
-from labelinf_gradients.reconstruction.quality import psnr
+from labelinf_gradients.reconstruction.quality import psnr, ssim
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
 
@@ -197,3 +198,29 @@ def test_matching_is_left_out_of_the_reproduction_where_pytorch_is_missing(monke
 
     assert len(result.tables) == 2
     assert result.remarks[-1].value == "needs labelinf[torch]"
+
+
+def test_likeness_is_one_for_the_truth_and_falls_with_noise() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.random((5, 64))
+
+    assert ssim(truth, truth, side=8) == pytest.approx(np.ones(5))
+    assert ssim(truth + 0.1 * rng.normal(size=truth.shape), truth, side=8).max() < 1
+    assert np.abs(ssim(rng.random((5, 64)), truth, side=8)).max() < 0.6
+    # One window, by the formula itself.
+    a, b = truth[:1], 0.5 * truth[:1] + 0.1
+    cov = np.cov(a[0], b[0])
+    light = (2 * a.mean() * b.mean() + 1e-4) / (a.mean() ** 2 + b.mean() ** 2 + 1e-4)
+    expected = light * (2 * cov[0, 1] + 9e-4) / (cov[0, 0] + cov[1, 1] + 9e-4)
+    assert ssim(a, b, side=8, window=8)[0] == pytest.approx(expected)
+
+
+def test_the_pictures_show_what_each_method_makes_of_the_truth() -> None:
+    rows = reconstructions(4)
+
+    truth = rows.pop("true")
+    quality = [float(np.median(psnr(images, truth))) for images in rows.values()]
+    assert quality[0] > 100  # ours
+    assert quality[0] > max(quality[1:]) + 50
+    assert quality[2] > quality[3] + 10  # under noise: nothing given, against the true label given
+    assert grid(2).count("<text") == 5

@@ -78,7 +78,7 @@ def secure_sum(model, x, y):
     return {name: sum(part[name] for part in parts) for name in parts[0]}
 
 def nothing(model, x, y):
-    return {name: torch.zeros_like(part) + 0.5 for name, part in model.named_parameters()}
+    return {name: torch.full_like(part, 50.0) for name, part in model.named_parameters()}
 """
 NAMESPACE: dict[str, Any] = {}
 exec(CLIENTS, NAMESPACE)  # the text is also a file of a user's, below
@@ -127,8 +127,11 @@ def test_what_is_like_nothing_that_was_tried_is_unknown(network: TorchNetwork) -
         return {name: torch.sin(40 * part) for name, part in parts.items()}
 
     NAMESPACE["squared"] = squared
+    NAMESPACE["noise"] = lambda model, x, y: {name: torch.randn_like(part) for name, part in model.named_parameters()}
 
     assert not conduct_of(network, "squared").known
+    assert not conduct_of(network, "nothing").known
+    assert not conduct_of(network, "noise").known
 
 
 def test_updates_are_read_in_every_shape(network: TorchNetwork) -> None:
@@ -147,6 +150,7 @@ def test_updates_are_read_in_every_shape(network: TorchNetwork) -> None:
     [
         (3.0, "returned float, expected a mapping from parameter names"),
         ([np.ones(3)], "returned 1 arrays for 4 parameters"),
+        ({"2.weight": np.full((10, 64), np.nan)}, "returned numbers that are not finite"),
         ({"0.weight": np.ones((64, 64))}, "returned nothing about the last layer, '2.weight'"),
         ({"2.weight": np.ones((3, 3))}, r"returned '2.weight' of shape \(3, 3\), expected \(10, 64\)"),
     ],

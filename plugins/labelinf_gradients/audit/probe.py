@@ -30,6 +30,8 @@ _FEW_LEVELS = 300
 _CONSTANT = 1e-3  # relative spread of a factor
 _ALIKE = 0.05  # relative
 _FITS = 0.05  # unexplained share of an update of several steps
+_RECOGNISED = {True: 0.8, False: 0.5}  # of signs, and of a cosine
+_SURELY = 4.0  # standard errors
 _STEPS = (2, 3, 4, 5, 8, 10, 16, 20, 32, 50)
 
 
@@ -160,9 +162,15 @@ def _compared(
     sizes, norms = np.abs(factors), np.array([np.linalg.norm(update) for update in sent])
     share = float(np.median(left))
     found = attrs.evolve(found, sign=sign, left=share)
-    if found.levels:  # rounding to levels leaves much and changes nothing else
-        return attrs.evolve(found, left=0.0, factor=math.nan if found.levels == 1 else float(np.median(sizes)))
-    if found.noise:  # under noise only its size is certain
+    if found.levels:  # rounding to levels leaves much, but not the direction
+        alike = np.median([_alike(*pair, found) for pair in zip(sent, gradients, strict=True)])
+        left = 0.0 if alike > _RECOGNISED[found.levels == 1] else 1.0
+        return attrs.evolve(found, left=left, factor=math.nan if found.levels == 1 else float(np.median(sizes)))
+    if found.noise:  # under noise only its size is certain, and that something of the gradient is there
+        error = found.noise / np.sqrt(sum(float(gradient @ gradient) for gradient in gradients))
+        excess = [_excess(*pair, found.noise) for pair in zip(sent, gradients, strict=True)]
+        if abs(np.mean(factors)) < _SURELY * error or np.median(excess) > _FITS:
+            return attrs.evolve(found, left=1.0)
         long = np.array([np.linalg.norm(gradient) for gradient in gradients])
         clipped = np.ptp(sizes) > 0.3 * sizes.mean() and np.ptp(sizes * long) < 0.5 * (sizes * long).mean()
         clip = float(np.median(sizes * long)) if clipped else math.inf
@@ -172,6 +180,22 @@ def _compared(
         clip = float(norms.max()) if not same and np.ptp(np.sort(norms)[-3:]) < 0.01 * norms.max() else math.inf
         return attrs.evolve(found, factor=float(sizes.mean()) if same else math.nan, clip=clip)
     return _trained(found, network, sent[0], first, share)
+
+
+def _alike(update: NDArray[np.float64], gradient: NDArray[np.float64], found: Conduct) -> float:
+    """Return how much of the direction is left: of the signs where there are no sizes, else the cosine."""
+    if found.levels == 1:
+        both = (update != 0) & (gradient != 0)
+        return abs(float(np.mean(np.sign(update[both]) * np.sign(gradient[both])))) if both.any() else 0.0
+    return abs(float(update @ gradient)) / max(float(np.linalg.norm(update) * np.linalg.norm(gradient)), 1e-300)
+
+
+def _excess(update: NDArray[np.float64], gradient: NDArray[np.float64], noise: float) -> float:
+    """Return the share of an update's square that neither the gradient explains nor noise of this size."""
+    factor = float(update @ gradient) / max(float(gradient @ gradient), 1e-300)
+    rest, expected = float(np.sum((update - factor * gradient) ** 2)), update.size * noise**2
+    chance = _SURELY * math.sqrt(2 * update.size) * noise**2
+    return max(0.0, rest - expected - chance) / max(float(update @ update), 1e-300)
 
 
 def _trained(

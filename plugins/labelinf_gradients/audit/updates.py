@@ -91,11 +91,7 @@ def as_update(sent: Any, network: TorchNetwork, name: str) -> Update:
     arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in parameters}
     if network.head.weight not in arrays:
         raise InputError(f"client {name!r} returned nothing about the last layer, {network.head.weight!r}.")
-    for key, value in arrays.items():
-        if value.shape != tuple(parameters[key].shape):
-            raise InputError(
-                f"client {name!r} returned {key!r} of shape {value.shape}, expected {tuple(parameters[key].shape)}."
-            )
+    _check(arrays, parameters, name)
     old = as_array(parameters[network.head.weight])
     new = arrays[network.head.weight]
     if np.linalg.norm(new - old) < _NEAR * np.linalg.norm(new):
@@ -104,6 +100,17 @@ def as_update(sent: Any, network: TorchNetwork, name: str) -> Update:
         key: np.asarray(network.head.rows(value) if key == network.head.weight else value, dtype=np.float64)
         for key, value in arrays.items()
     }
+
+
+def _check(arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any], name: str) -> None:
+    """Refuse arrays that do not fit their parameters, or are not finite."""
+    for key, value in arrays.items():
+        if value.shape != tuple(parameters[key].shape):
+            raise InputError(
+                f"client {name!r} returned {key!r} of shape {value.shape}, expected {tuple(parameters[key].shape)}."
+            )
+    if not all(np.isfinite(value).all() for value in arrays.values()):
+        raise InputError(f"client {name!r} returned numbers that are not finite.")
 
 
 def read_updates(path: str, network: TorchNetwork) -> tuple[list[Update], NDArray[np.intp] | None]:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["psnr"]
+__all__ = ["psnr", "ssim"]
 
 
 def psnr(found: NDArray[Any], truth: NDArray[Any], *, span: float = 1.0) -> NDArray[np.float64]:
@@ -27,3 +27,27 @@ def psnr(found: NDArray[Any], truth: NDArray[Any], *, span: float = 1.0) -> NDAr
     error = (difference**2).mean(axis=1)
     with np.errstate(divide="ignore"):
         return np.asarray(10 * np.log10(span**2 / error))
+
+
+def ssim(found: NDArray[Any], truth: NDArray[Any], *, side: int, window: int = 7) -> NDArray[np.float64]:
+    """Return the structural similarity of square grey images with values in [0, 1], at most 1, shape ``(n,)``.
+
+    Means over all windows, each weighted evenly (Wang et al., 2004, with its constants .01 and .03).
+
+    Args:
+        found: Reconstructions, shape ``(n, side * side)``.
+        truth: Originals.
+        side: Of an image.
+        window: Side of a window; the image's where that is less.
+    """
+    shape, size = (-1, side, side), (min(window, side),) * 2
+    one, two = (
+        np.lib.stride_tricks.sliding_window_view(np.asarray(part, dtype=np.float64).reshape(shape), size, axis=(1, 2))
+        for part in (found, truth)
+    )
+    means = one.mean(axis=(3, 4)), two.mean(axis=(3, 4))
+    apart = one - means[0][..., None, None], two - means[1][..., None, None]
+    spare = size[0] * size[1] - 1
+    var, other, both = ((a * b).sum(axis=(3, 4)) / spare for a, b in ((apart[0],) * 2, (apart[1],) * 2, apart))
+    light = (2 * means[0] * means[1] + 1e-4) / (means[0] ** 2 + means[1] ** 2 + 1e-4)
+    return np.asarray((light * (2 * both + 9e-4) / (var + other + 9e-4)).mean(axis=(1, 2)))
