@@ -164,8 +164,8 @@ def _compared(
     found = attrs.evolve(found, sign=sign, left=share)
     if found.levels:  # rounding to levels leaves much, but not the direction
         alike = np.median([_alike(*pair, found) for pair in zip(sent, gradients, strict=True)])
-        left = 0.0 if alike > _RECOGNISED[found.levels == 1] else 1.0
-        return attrs.evolve(found, left=left, factor=math.nan if found.levels == 1 else float(np.median(sizes)))
+        unlike = 0.0 if alike > _RECOGNISED[found.levels == 1] else 1.0
+        return attrs.evolve(found, left=unlike, factor=math.nan if found.levels == 1 else float(np.median(sizes)))
     if found.noise:  # under noise only its size is certain, and that something of the gradient is there
         error = found.noise / np.sqrt(sum(float(gradient @ gradient) for gradient in gradients))
         excess = [_excess(*pair, found.noise) for pair in zip(sent, gradients, strict=True)]
