@@ -266,6 +266,42 @@ def test_labels_that_are_not_uniform_are_void(tmp_path: Path) -> None:
     assert "not uniform over the classes" in found.voids[0]
 
 
+def test_nothing_is_proved_by_what_is_void(tmp_path: Path) -> None:
+    """A model that gives back everything, but labels that were not planted: no number of theirs counts."""
+    given = files(tmp_path, keep=1.0)
+    labels = ["yes"] * 400 + ["no"] * 200
+    given["canaries"] = write(tmp_path / "c.csv", "label", labels)
+    given["predictions"] = write(
+        tmp_path / "p.csv", "no,yes", [f"0.{1 + 8 * (name == 'no')},0.{1 + 8 * (name == 'yes')}" for name in labels]
+    )
+    page = tmp_path / "r.html"
+
+    files_of = ("--probabilities", given["predictions"], "--canaries", given["canaries"])
+    told = cli(*files_of, "--epsilon", "1", "--html", str(page))
+    asked = cli(*files_of, "--epsilon", "1", "--json", "--gate")
+
+    assert told.exit_code == asked.exit_code == 3
+    for text in (told.output, page.read_text()):
+        assert "refutes the claim" not in text
+        assert "epsilon >=" not in text
+    content = json.loads(asked.output)
+    assert content["proved"] == 0
+    assert not content["leaks"]
+    assert {item["word"] for item in content["findings"]} == {"void", "not played"}
+
+
+def test_a_canary_counts_once(tmp_path: Path) -> None:
+    """Twelve labels, each thirty times, would prove what 360 do."""
+    given = {
+        "predictions": write(
+            tmp_path / "p.csv", "record,no,yes", [f"r{i},0.{1 + i % 9},0.{9 - i % 9}" for i in range(12)]
+        ),
+        "canaries": write(tmp_path / "c.csv", "record,label", ["r1,yes", "r2,no", "r3,yes"] * 30),
+    }
+    with pytest.raises(InputError, match="87 stand there more than once"):
+        read_planted(**given)
+
+
 def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:
     given = files(tmp_path, keep=1.0)
     planted = read_planted(**given)

@@ -34,6 +34,8 @@ class Word(enum.Enum):
     """It also guesses labels that were redrawn afterwards."""
     VIEW_REVEALS = "view reveals label"
     """The same, and the declared view contains a loss computed with the label."""
+    VOID = "void"
+    """Whatever it guessed, these were no planted labels."""
     REFUSED = "not played"
     FAILED = "failed"
     """It broke while it was played, which says nothing about the model."""
@@ -94,6 +96,10 @@ class Finding:
     placebo_share: Interval | None = None
     memorised: Interval | None = None
     proof: Proof | None = None
+
+    def voided(self) -> Finding:
+        """Return what is left of it where the labels were no planted ones: counts, which prove nothing."""
+        return attrs.evolve(self, word=self.word if self.word in _VOID else Word.VOID, proof=None)
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -84,6 +84,8 @@ def audit_outputs(
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
     n_canaries = threat.n_records * len(planted.models)
     found_by = {item.attack: item for item in findings_of([*bouts.values()], threat, claim, committed, n_canaries)}
+    if reasons := tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model))):
+        found_by = {name: item.voided() for name, item in found_by.items()}
     return Audit(
         n_canaries=n_canaries,
         n_classes=n_classes,
@@ -91,7 +93,7 @@ def audit_outputs(
         ceiling=claim.ceiling(n_classes),
         committed=committed,
         findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
-        voids=tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model))),
+        voids=reasons,
         signal=None if planted.control is None else carries_signal(planted),
         sealed=planted.sealed,
         n_models=len(planted.models),

@@ -214,13 +214,18 @@ def joined(path: str, said: Predictions, wanted: Sequence[str]) -> Labels:
     """Return the row of every wanted record.
 
     Raises:
-        InputError: There are no ids, one stands there twice, or a wanted one is missing.
+        InputError: There are no ids, one stands there or is wanted twice, or a wanted one is missing.
     """
     if said.records is None:
         raise InputError(f"{path} has no column 'record': predictions are joined with what was planted on its ids.")
     place = {name: row for row, name in enumerate(said.records.tolist())}
     if len(place) < said.records.size:
         raise InputError(f"{path}: {said.records.size - len(place)} record ids stand there more than once.")
+    if len(set(wanted)) < len(wanted):
+        raise InputError(
+            f"{path} is joined with canaries of which {len(wanted) - len(set(wanted))} stand there more than once: a "
+            f"label that counts twice proves too much."
+        )
     if missing := [name for name in wanted if name not in place]:
         raise InputError(
             f"{path} lacks {len(missing)} of {len(wanted)} planted records, the first is {missing[0][:40]!r}."
