@@ -31,7 +31,7 @@ _PLAYERS = 8  # references that play the victim
 _LARGEST = 30.0  # evidence beyond this says no more
 _RIDGE = 1e-3
 _STEPS = 50
-_ENOUGH = 2_000_000  # classes of canaries, over all players, to learn from
+_ENOUGH = 500_000  # classes of canaries, over all players, to learn from
 
 
 def evidence(victim: Floats, references: References) -> Floats:
