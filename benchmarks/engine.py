@@ -66,7 +66,7 @@ def opened(workers: int, plan: Plan, builder: Builder) -> Iterator[Executor]:
     if workers == 0:
         yield InProcess(Bench(builder=builder))
     else:
-        with Processes(workers=workers, labels=label_sets(plan, builder)) as pool:
+        with Processes(workers=workers, host=builder.host, labels=label_sets(plan, builder)) as pool:
             yield pool
 
 

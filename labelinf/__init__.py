@@ -104,7 +104,7 @@ def matrix(
         plan = make_plan(Suite(matrix=[table], trials=trials, seed=seed, title="matrix"), builder, "labelinf.matrix")
         store = Store.open(Path(directory) / "run", plan)
         try:
-            run(plan, store, InProcess(Bench(builder=builder)))
+            run(plan, store, InProcess(Bench(builder=builder), strangers_apart=True))
         finally:
             store.close()
         return load(Path(directory) / "run")

@@ -12,6 +12,7 @@ is reported as such.
 from __future__ import annotations
 
 import functools
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -20,13 +21,18 @@ import numpy as np
 
 from labelinf_core.advise.siege import Asked, Siege, Stand
 from labelinf_core.contracts.components import Bound, Defence, Knob, Setting
-from labelinf_core.contracts.errors import LabelinfError, PluginError
+from labelinf_core.contracts.errors import LabelinfError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator import statistics
-from labelinf_core.evaluator.play import said
+from labelinf_core.evaluator.survey import strange
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Registered
+from labelinf_core.plugin.watch import watch
+
+_LOG = logging.getLogger("labelinf")
 
 __all__ = ["Advice", "Advisor", "smallest"]
 
@@ -87,23 +93,28 @@ class Advisor(Asked):
     def knobs(self) -> list[Knob]:
         """Return every knob of every defence of the channel.
 
-        Raises:
-            PluginError: A defence cannot say what its knobs are.
+        A defence that cannot say what its knobs are is named, and left out.
         """
         threat = self._threat(())
         found: list[Knob] = []
         for item in self._catalogue(Kind.DEFENCE):
             try:
-                found.extend(item.load().knobs(threat))
-            except LabelinfError:
-                raise
+                found.extend(item.ask(lambda cls: tuple(cls.knobs(threat))))
             except Exception as error:
-                name = item.descriptor.name
-                raise PluginError(f"defence {name!r} cannot say what its knobs are: {said(error)}.") from error
+                _LOG.warning("labelinf: %s cannot say what its knobs are: %s", item.descriptor, unquoted(error))
         return found
 
     def advise(self, knob: Knob) -> Advice:
-        """Turn one knob. What a component raises is noted, and never counts as protection."""
+        """Turn one knob. What a component raises is noted, and never counts as protection.
+
+        Raises:
+            PluginError: A stranger's defence ended the process that it was tried in.
+        """
+        if strange(self.builder.host, knob.template):
+            return apart(f"defence {knob.title}", lambda: self._advise(knob), endless=True)
+        return self._advise(knob)
+
+    def _advise(self, knob: Knob) -> Advice:
         notes: dict[str, str] = {}
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
@@ -178,7 +189,7 @@ class Advisor(Asked):
         try:
             return self.channel.utility(self.data, self._defences(knob, strength), np.random.default_rng(self.seed))
         except Exception as error:  # a user's scorer need not take other records than its own
-            notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {said(error)}"
+            notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {unquoted(error)}"
             return {}
 
     def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | None:
@@ -202,17 +213,26 @@ class Advisor(Asked):
 
     def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
         """Return every ceiling; a source that fails proves nothing, and is noted once."""
-        sources: dict[str, Defence | Bound] = {f"defence {type(item).__name__}": item for item in defences}
+        sources: dict[str, Callable[[], Sequence[Ceiling]]] = {
+            f"defence {type(item).__name__}": functools.partial(item.ceilings, threat) for item in defences
+        }
         for item in self._catalogue(Kind.BOUND):
-            name = item.descriptor.name
-            sources[f"bound {name}"] = self.builder.build(Kind.BOUND, name, "advise")
+            sources[f"bound {item.descriptor.name}"] = functools.partial(self._bound, item, threat)
         found: list[Ceiling] = []
-        for name, source in sources.items():
+        for name, ask in sources.items():
             try:
-                found.extend(source.ceilings(threat))
+                with watch.over(name):
+                    found.extend(ask())
             except Exception as error:
-                notes.setdefault(name, f"{name} could not be evaluated: {said(error)}")
+                notes.setdefault(name, f"{name} could not be evaluated: {unquoted(error)}")
         return found
+
+    def _bound(self, item: Registered, threat: ThreatModel) -> Sequence[Ceiling]:
+        def ask() -> Sequence[Ceiling]:
+            bound: Bound = self.builder.build(Kind.BOUND, item.descriptor.name, "advise")
+            return tuple(bound.ceilings(threat))
+
+        return apart(f"bound {item.descriptor.name}", ask) if item.plugin.stranger else ask()
 
 
 def smallest(

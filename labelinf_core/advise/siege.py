@@ -14,8 +14,11 @@ import numpy as np
 
 from labelinf_core.advise.target import Target
 from labelinf_core.contracts.components import Attack, Channel, Defence, LabelSet, Setting
+from labelinf_core.contracts.errors import PluginError
+from labelinf_core.contracts.gate import said, unquoted
 from labelinf_core.evaluator.choice import installed, place
-from labelinf_core.evaluator.play import said
+from labelinf_core.evaluator.survey import strange
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 
@@ -97,7 +100,7 @@ class Siege:
             attackers = self._attackers(defences)
         except (Exception, SystemExit) as error:
             name = defence.partition("(")[0]
-            self.failures.setdefault(name, f"{name} cannot stand there: {said(error)}")
+            self.failures.setdefault(name, f"{name} cannot stand there: {unquoted(error)}")
             return False
         played, within = 0, True
         for spec in sorted(attackers, key=lambda spec: spec != self.culprit):
@@ -126,18 +129,31 @@ class Siege:
         if not self.asked.strongest:
             return list(self.asked.attacks)
         threat = self.asked.channel.threat(Setting(data=self.asked.data, defences=defences))
-        found = [str(spec) for spec in installed(self.asked.builder, self.asked.name)]
+        found = [str(item.spec) for item in installed(self.asked.builder, self.asked.name)]
         best = [spec for spec in found if place(self.asked.builder, self.asked.name, spec, threat) is not None]
         return list(dict.fromkeys([*self.asked.attacks, *best]))
 
     def _games(self, spec: str, defences: tuple[Defence, ...], written: str) -> list[tuple[float, float]]:
         """Return accuracy and exact recovery, game by game; nothing when an attack refused, or failed unbeaten."""
+        if not strange(self.asked.builder.host, [spec, written]):
+            games, failure = self._played(spec, defences)
+        else:
+            try:
+                games, failure = apart(f"attack {spec}", lambda: self._played(spec, defences))
+            except PluginError as error:
+                games, failure = [], str(error)
+        if failure:
+            self.failures.setdefault(spec, f"{spec} failed against {written}: {failure}")
+        return games
+
+    def _played(self, spec: str, defences: tuple[Defence, ...]) -> tuple[list[tuple[float, float]], str]:
+        """Return the games, and why there are no more of them."""
         games: list[tuple[float, float]] = []
         try:
             attack: Attack = self.asked.builder.build(Kind.ATTACK, spec, "advise")
             setting = Setting(data=self.asked.data, attack=attack, defences=defences)
             if (attack.blind and self.asked.strongest) or attack.refusal(self.asked.channel.threat(setting)):
-                return []
+                return [], ""
             spent = 0
             while len(games) < self.asked.trials and not self._is_settled(games):
                 if spent >= _QUERIES and len(games) >= _FEWEST:
@@ -146,9 +162,9 @@ class Siege:
                 games.append((game[0], game[1]))
                 spent += queries
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-            self.failures.setdefault(spec, f"{spec} failed against {written}: {said(error)}")
-            return games if games and not self.asked.target.withstood(*_mean(games)) else []
-        return games
+            failure = said(error) if self.asked.data.public is True else unquoted(error)
+            return (games if games and not self.asked.target.withstood(*_mean(games)) else []), failure
+        return games, ""
 
     def _is_settled(self, games: Sequence[tuple[float, float]]) -> bool:
         labels = len(games) * self.asked.data.n_records

@@ -59,6 +59,7 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     from labelinf_core.cli.exits import Exit
     from labelinf_core.cli.game import Game
     from labelinf_core.contracts.documents import json_text
+    from labelinf_core.contracts.errors import PluginError
 
     named = [*chosen["attacks"], *chosen["also"]]
     game = Game.read(load_host(chosen["blocks"]), chosen, named)
@@ -68,7 +69,11 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     found, only = [], chosen["only"]
     for knob in advisor.knobs():
         if not only or any(text in knob.title + knob.template for text in only):
-            found.append(advisor.advise(knob))
+            try:
+                found.append(advisor.advise(knob))
+            except PluginError as error:
+                click.echo(f"labelinf: {error}", err=True)
+                continue
             say(_line(found[-1], game.channel.measures(), played=not chosen["certificates_only"]))
     if chosen["as_json"]:
         click.echo(json_text(found))

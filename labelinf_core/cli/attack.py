@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import block_option, channel_options, features_option, labels_options, load_host
+from labelinf_core.cli.options import Finite, block_option, channel_options, features_option, labels_options, load_host
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +33,8 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @features_option
 @channel_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--timeout", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
+              help="Seconds that the game may take.")  # fmt: skip
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
 @click.option(
     "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every recovered label there (CSV)."
@@ -46,8 +48,10 @@ def attack(attack: str, **chosen: Any) -> None:
     """
     from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.play import Bench
+    from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
+    watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
     result, outcome = _play(Bench(builder=Builder(host)), plan)
@@ -69,7 +73,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
 
     host.find(Kind.ATTACK, parse(attack, "ATTACK").name)
     channel = channel_spec(host, chosen, [attack])
-    labels = chosen["labels"] or host.find(Kind.CHANNEL, channel.name).load().default_labels
+    labels = chosen["labels"] or host.find(Kind.CHANNEL, channel.name).ask(lambda kind: kind.default_labels)
     if not labels:
         raise InputError(f"say on which labels the {channel.name} channel is played: --labels FILE.")
     table = Matrix(
@@ -92,19 +96,22 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     import time
 
     from labelinf_core.contracts.errors import ComponentError, InputError
-    from labelinf_core.evaluator.play import said
+    from labelinf_core.evaluator.play import told
     from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
+    from labelinf_core.plugin.watch import watch
 
     cell = plan.cells[0]
-    implied = bench.imply(cell)
+    with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
+        implied = bench.imply(cell)
     if implied.status is not Status.OK:
         raise InputError(f"{cell.shown.attack} cannot be played: {implied.message}")
     start = time.perf_counter()
     try:
-        outcome = bench.bout(cell, plan.seed, 0)
+        with watch.over(f"attack {cell.shown.attack}"):
+            outcome = bench.bout(cell, plan.seed, 0)
     except Exception as error:  # an attack is anyone's code
-        raise ComponentError(f"{cell.shown.attack} failed: {said(error)}") from error
+        raise ComponentError(f"{cell.shown.attack} failed: {told(error, cell)}") from error
     trial = bench.kept(cell, outcome, time.perf_counter() - start)
     return result_of(cell, plan.labels[0], implied, (trial,), 1), outcome
 

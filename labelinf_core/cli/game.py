@@ -7,7 +7,7 @@ first channel that can be played on what was given.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -19,12 +19,14 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
 __all__ = ["Game", "channel_spec", "channels", "labels_spec"]
+
+T = TypeVar("T")
 
 _SETTINGS = ("loss", "metric", "scorer", "queries")  # that have an option of their own
 
@@ -97,9 +99,10 @@ def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] =
     return Spec(spec.name, {**spec.params, **given})
 
 
-def channels(host: Host) -> Iterator[tuple[str, type[Channel]]]:
-    """Yield every channel with its name, in the order in which they are offered."""
-    yield from sorted(host.loaded(Kind.CHANNEL), key=lambda found: (found[1].rank, found[0]))
+def channels(host: Host, question: Callable[[type[Channel]], T]) -> Iterator[tuple[str, T]]:
+    """Yield every channel by name with what ``question`` finds out about it, in the order in which they are offered."""
+    found = host.asked(Kind.CHANNEL, lambda kind: (kind.rank, question(kind)))
+    yield from ((name, answer) for name, (_, answer) in sorted(found, key=lambda item: (item[1][0], item[0])))
 
 
 def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str:
@@ -109,8 +112,8 @@ def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str
     if found:
         return found[0]
     numbers_only = chosen.get("records") is not None
-    for name, kind in channels(host):
-        if not (numbers_only and kind.needs_features):
+    for name, needs_features in channels(host, lambda kind: bool(kind.needs_features)):
+        if not (numbers_only and needs_features):
             return name
     wanted = "can be played on a number of records alone; name labels with --labels" if numbers_only else "is loaded"
     raise InputError(f"no channel {wanted}{host.left_out}.")
@@ -136,8 +139,8 @@ def labels_spec(host: Host, labels: str, column: str = "", features: str = "") -
 def _reader(host: Host, suffix: str) -> str:
     """Return the label source for files with an ending, or else the one for any other ending."""
     found: dict[str, str] = {}
-    for source, kind in host.loaded(Kind.LABELS):
-        found |= dict.fromkeys(kind.suffixes, source)
+    for source, suffixes in host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes)):
+        found |= dict.fromkeys(suffixes, source)
     if name := found.get(suffix.lower(), found.get("")):
         return name
     raise InputError(f"no label source reads files that end in {suffix!r}{host.left_out}.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host, Registered
 
 __all__ = ["plugins"]
+
+T = TypeVar("T")
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 
@@ -48,9 +51,26 @@ def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
     """Show components: parameters with types and defaults, documentation. Without NAME, all of them."""
     found = [item for name in names for item in _called(host, name)] if names else list(host.catalogue())
     if as_json:
-        click.echo(json_text([_described(host, item) for item in found]))
+        click.echo(json_text(list(_each(host, found, _described, alone=bool(names)))))
     else:
-        click.echo("\n\n".join(_page(host, item) for item in found))
+        click.echo("\n\n".join(_each(host, found, _page, alone=bool(names))))
+
+
+def _each(
+    host: Host, items: list[Registered], describe: Callable[[Host, Registered], T], *, alone: bool
+) -> Iterator[T]:
+    """Describe components; one that cannot be had is named, and an error where it is asked for alone."""
+    from labelinf_core.contracts.errors import PluginError
+    from labelinf_core.plugin.apart import apart
+
+    for item in items:
+        ask = functools.partial(describe, host, item)
+        try:
+            yield apart(f"{item.descriptor} of {item.plugin}", ask) if item.plugin.stranger else ask()
+        except PluginError as error:
+            if alone:
+                raise
+            click.echo(f"labelinf: {error}", err=True)
 
 
 @plugins.command()
@@ -117,7 +137,7 @@ def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, 
         return channel, SHARED[kind]
     if channel is not None:
         host.find(Kind.CHANNEL, channel)
-    offered = {name: cls.templates()[kind] for name, cls in channels(host) if kind in cls.templates()}
+    offered = {name: text for name, text in channels(host, lambda cls: cls.templates().get(kind)) if text}
     name = channel or next(iter(offered), "")
     if name not in offered:
         known = f"; {', '.join(offered)} can" if offered else ""

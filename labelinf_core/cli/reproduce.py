@@ -31,7 +31,17 @@ def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
         raise UnknownNameError(
             f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.{host.left_out}"
         )
-    found = known[name].run()
+    from labelinf_core.contracts.errors import ComponentError, LabelinfError
+    from labelinf_core.contracts.gate import unquoted
+    from labelinf_core.plugin.watch import watch
+
+    try:
+        with watch.over(f"reproduction {name}", endless=True):
+            found = known[name].run()
+    except LabelinfError:
+        raise
+    except Exception as error:
+        raise ComponentError(f"reproduction {name} raised {unquoted(error)}.") from error
     if as_json:
         from labelinf_core.contracts.documents import json_text
 

@@ -24,6 +24,7 @@ import traceback
 from collections.abc import Callable
 
 from labelinf_core.cli.exits import Exit
+from labelinf_core.plugin.apart import death
 from labelinf_core.plugin.watch import limit_memory, watch
 
 __all__ = ["supervised"]
@@ -54,7 +55,7 @@ def supervised(command: Callable[[], int]) -> int:
             status, late = _wait(child, page, ours)
         if page.done:
             return status
-        name, how = page.name, f"no answer within {page.limit:g} s" if late else _death(status)
+        name, how = page.name, f"no answer within {page.limit:g} s" if late else _ended(status)
         if not name or name in watch.lost:
             break
         watch.lost[name] = how
@@ -194,9 +195,5 @@ def _wait(child: int, page: _Page, line: socket.socket) -> tuple[int, bool]:
             signal.signal(number, handler)
 
 
-def _death(status: int) -> str:
-    if status < 0:
-        return f"its process was killed by {signal.Signals(-status).name}"
-    if status == _DEAF:
-        return "it closed or replaced the standard streams"
-    return f"it ended its process with exit code {status}"
+def _ended(status: int) -> str:
+    return "it closed or replaced the standard streams" if status == _DEAF else f"its process {death(status)}"

@@ -18,6 +18,8 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib.metadata
 import itertools
 import math
 import numbers
@@ -43,6 +45,8 @@ __all__ = [
     "is_number",
     "number",
     "numbers_of",
+    "own_packages",
+    "own_words",
     "said",
     "seal",
     "sealed",
@@ -59,6 +63,7 @@ _ITEMS = 512  # numbers and texts of one evidence
 _DEPTH = 4  # collections within collections
 _LARGEST = 2**63  # whole numbers beyond are told by their size
 _ABSTAIN = -1
+_BETWEEN = frozenset({"attr", "attrs", "cattrs", "contextlib", "functools", "pluggy", "<string>"})  # that call for us
 
 
 def clean(value: object, longest: int = LONGEST) -> str:
@@ -79,14 +84,35 @@ def said(error: BaseException) -> str:
     return clean(f"{type(error).__name__}: {clean(error)}".removesuffix(": "))
 
 
+def own_words(error: BaseException) -> bool:
+    """Return whether an exception is a sentence of labelinf's own, raised where no stranger's code had a hand in it."""
+    trace, names = error.__traceback__, []
+    while trace is not None:
+        names.append(str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0])
+        trace = trace.tb_next
+    ours = next((index for index, name in enumerate(names) if name in own_packages()), len(names))
+    return isinstance(error, LabelinfError) and set(names[ours:]) <= own_packages() | _BETWEEN
+
+
+@functools.cache
+def own_packages() -> frozenset[str]:
+    """Return the packages that come with labelinf: its own, and those that its entry points name."""
+    try:
+        points = importlib.metadata.distribution("labelinf").entry_points
+    except importlib.metadata.PackageNotFoundError:
+        points = importlib.metadata.EntryPoints()
+    named = {point.module.partition(".")[0] for point in points if point.group == "labelinf"}
+    return frozenset({"labelinf", "labelinf_core"} | named)
+
+
 def unquoted(error: BaseException) -> str:
     """Write an exception as its type and its place: its own words may hold what whoever raised it was handed.
 
     Only sentences of labelinf's own, and Python's names of modules that are missing, are repeated.
     """
-    while error.__cause__ is not None and not isinstance(error, LabelinfError):
+    while error.__cause__ is not None and (isinstance(error, ComponentError) or not own_words(error)):
         error = error.__cause__
-    if isinstance(error, LabelinfError):
+    if own_words(error):
         return clean(error)
     if type(error) is ModuleNotFoundError and error.name:
         return f"ModuleNotFoundError: No module named {clean(error.name, 100)!r}"

@@ -46,7 +46,8 @@ def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
     """
 
     def change(table: Matrix) -> Matrix | None:
-        known = {field.name for field in attrs.fields(host.find(Kind.CHANNEL, table.home(host)).load())}
+        channel = host.find(Kind.CHANNEL, table.home(host))
+        known = channel.ask(lambda kind: [field.name for field in attrs.fields(kind)])
         return attrs.evolve(table, settings={**table.settings, name: value}) if name in known else None
 
     return _wherever(suite, change, f"--{name}: no channel that the suite plays on has it.")
@@ -64,7 +65,8 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
     data = load_labels(Builder(host), labels, "--labels")
 
     def playable(table: Matrix) -> bool:
-        return data.features is not None or not host.find(Kind.CHANNEL, table.home(host)).load().needs_features
+        channel = host.find(Kind.CHANNEL, table.home(host))
+        return data.features is not None or not channel.ask(lambda kind: bool(kind.needs_features))
 
     tables = [attrs.evolve(table, labels=[labels]) for table in suite.matrix if playable(table)]
     left_out = dict.fromkeys(table.home(host) for table in suite.matrix if not playable(table))

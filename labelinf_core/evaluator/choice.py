@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING
 import attrs
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.errors import InputError, NameConflictError, PluginError
 from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.records import Implied, Status
+from labelinf_core.evaluator.survey import Point, points
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
@@ -67,27 +67,20 @@ class Field:
         return f"strongest of {self.played}, named by the suite, of {self.known} installed"
 
 
-def installed(builder: Builder, channel: str) -> tuple[Spec, ...]:
+def installed(builder: Builder, channel: str) -> tuple[Point, ...]:
     """Return every attack that can be played on a channel without parameters, or with those the channel gives it.
 
     The order is that in which they are asked: what the channel names comes first.
     """
     listed = {spec.name: spec for spec in _listed(builder, channel, None)}
-    names = [item.descriptor.name for item in builder.host.catalogue(Kind.ATTACK)]
-    found = []
-    for name in sorted(names, key=lambda name: [*listed, name].index(name)):
-        spec = listed.get(name, Spec(name, {}))
-        try:
-            if builder.host.find(Kind.ATTACK, name).descriptor.channel in (None, channel):
-                builder.full(Kind.ATTACK, spec, "attacks")
-                found.append(spec)
-        except InputError:  # it needs parameters
-            continue
-        except NameConflictError:  # whoever names it is told
-            continue
-        except PluginError:  # it cannot be had, and what is asked of it fails under its name
-            found.append(spec)
-    return tuple(found)
+    names = [
+        item.descriptor.name
+        for item in builder.host.catalogue(Kind.ATTACK)
+        if item.descriptor.channel in (None, channel)
+    ]
+    specs = [listed.get(name, Spec(name)) for name in sorted(names, key=lambda name: [*listed, name].index(name))]
+    found = points(builder, Kind.ATTACK, specs, ["attacks"] * len(specs))
+    return tuple(point for answer in found if not isinstance(answer, str) for point in answer)  # else it needs more
 
 
 def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> int | None:
@@ -105,9 +98,11 @@ def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> i
 
 
 def _listed(builder: Builder, channel: str, threat: ThreatModel | None) -> list[Spec]:
-    kind: type[Channel] = builder.host.find(Kind.CHANNEL, channel).load()
-    with watch.over(f"strongest attacks of channel {channel}"), gate.blamed(kind):
-        return [parse(text, "strongest") for text in gate.each(kind.strongest(threat), str, "list of attacks")]
+    def question(kind: type[Channel]) -> list[Spec]:
+        with watch.over(f"strongest attacks of channel {channel}"), gate.blamed(kind):
+            return [parse(text, "strongest") for text in gate.each(kind.strongest(threat), str, "list of attacks")]
+
+    return builder.host.find(Kind.CHANNEL, channel).ask(question)
 
 
 def choose(plan: Plan, implied: Mapping[str, Implied]) -> dict[str, Field]:

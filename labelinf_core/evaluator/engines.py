@@ -32,7 +32,9 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Executor, InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
-from labelinf_core.specs import Builder, faults, strict_converter
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder, faults, parse, strict_converter
 
 __all__ = ["Engine", "read_engine"]
 
@@ -94,11 +96,26 @@ class Engine:
             ) as arrays:
                 yield arrays
         elif workers == 0:
-            yield InProcess(Bench(builder=builder))
+            yield InProcess(Bench(builder=builder), strangers_apart=True)
         else:
             labels = label_sets(plan, builder)
-            with Processes(workers=workers, blocked=builder.host.absent, timeout=timeout, labels=labels) as pool:
+            pool = Processes(
+                workers=workers,
+                host=builder.host,
+                timeout=timeout,
+                labels=labels,
+                modules=_modules(plan, builder.host),
+            )
+            with pool:
                 yield pool
+
+
+def _modules(plan: Plan, host: Host) -> tuple[str, ...]:
+    """Return the modules of labelinf's own that the cells of a plan name."""
+    parts = {(Kind.CHANNEL, cell.channel) for cell in plan.cells} | {(Kind.ATTACK, cell.attack) for cell in plan.cells}
+    parts |= {(Kind.DEFENCE, stage) for cell in plan.cells for stage in cell.defences}
+    items = {host.find(kind, parse(spec, "cell").name) for kind, spec in parts}
+    return tuple(sorted(item.descriptor.target.partition(":")[0] for item in items if not item.plugin.stranger))
 
 
 def read_engine(text: str, workers: int | None) -> Engine:

@@ -1,16 +1,18 @@
 """Where tasks are performed: in this process, or in worker processes.
 
-Workers are started fresh (``spawn``), so that they are the same on every platform, and build every component from its
-spec through a host of their own that blocks the same plugins. Each leads a process group of its own and has a limit of
-memory where the system knows one. A worker that hangs past the time limit is killed with its children, one that dies is
-noticed at once, and either is replaced: the task at which it was says what happened, the rest of its batch goes to
-another worker. A worker that ran a distribution's code plays no cell that does not need that distribution, so that what
-a component does to its process cannot touch its neighbours.
+Workers are copies of a fresh process that has imported numerical libraries and nothing of a stranger's, or fresh ones
+themselves where processes cannot be forked. They build every component from its spec through the host's own list, and
+import of a plugin only what a cell needs; what they answer is read as plain data. Each leads a process group of its
+own and has a limit of memory where the system knows one. A worker that hangs past the time limit is killed with its
+children, one that dies is noticed at once, and either is replaced: the task at which it was says what happened, the
+rest of its batch goes to another worker. A worker that ran a distribution's code plays no cell that does not need that
+distribution, so that what a component does to its process cannot touch its neighbours.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import itertools
 import multiprocessing
 import multiprocessing.connection
@@ -22,18 +24,22 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, Protocol
 
 import attrs
 
 from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
+from labelinf_core.evaluator.turns import Turns
+from labelinf_core.plugin.apart import apart, death, packed, plain_data
 from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.watch import alone, limit_memory, watch
 from labelinf_core.specs import Builder
 
@@ -41,6 +47,7 @@ __all__ = ["Executor", "Group", "Imply", "InProcess", "Play", "Processes", "Task
 
 _BATCH = 32  # tasks that travel together, unless more belong together, and
 _SECONDS = 0.05  # how long a batch should take
+_SLOWEST = "sklearn.metrics"  # of what is imported by games
 _START = 120.0  # seconds that a worker may take to start
 
 
@@ -151,37 +158,53 @@ class Executor(Protocol):
 
 @attrs.define
 class InProcess:
-    """Performs tasks one after another in this process: no time limit, and a crash takes everything with it."""
+    """Performs tasks one after another in this process, where a crash takes everything with it.
+
+    Attributes:
+        bench: Where they are played.
+        strangers_apart: Whether those that run strangers' code are each performed in a copy of this process.
+    """
 
     bench: Bench
+    strangers_apart: bool = False
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks`` in order."""
         for task in tasks:
-            yield task, task.perform(self.bench)
+            if self.strangers_apart and _needs(task) - {PROJECT}:
+                yield task, self._apart(task)
+            else:
+                yield task, task.perform(self.bench)
+
+    def _apart(self, task: Task) -> Implied | Trial:
+        asking = f"bounds of {task.asking} on " if isinstance(task, Imply) and task.asking else ""
+        try:
+            return apart(f"{asking}{task.cell.shown.attack}", lambda: task.perform(self.bench))
+        except PluginError as error:
+            return task.failed(Status.CRASHED, str(error))
 
 
 @attrs.define
 class _Worker:
     """A worker process as its parent sees it."""
 
-    process: SpawnProcess
+    process: BaseProcess
     pipe: Connection
     deadline: float
     touched: frozenset[str] = frozenset()
+    known: set[object] = attrs.field(factory=set)
     holds: set[str] = attrs.field(factory=set)
     job: deque[Task] = attrs.field(factory=deque)
     ready: bool = False
     doing: str = ""
 
-    def give(
-        self, tasks: list[Task], needs: frozenset[str], limit: float | None, labels: Mapping[str, LabelSet]
-    ) -> None:
+    def give(self, tasks: list[Task], limit: float | None, labels: Mapping[str, LabelSet]) -> None:
         """Send a batch, and the labels that it is played on where the worker does not hold them yet."""
         new = {task.cell.content for task in tasks} & labels.keys() - self.holds
         self.holds |= new
         self.job.extend(tasks)
-        self.touched |= needs
+        self.touched |= _needs(tasks[0])
+        self.known.add(_game(tasks[0]))
         if self.ready:
             self.deadline = _deadline(limit)
         with contextlib.suppress(OSError):  # it has died: noticed where results are read
@@ -205,15 +228,17 @@ class Processes:
 
     Attributes:
         workers: How many.
-        blocked: Plugins that must not be imported.
+        host: What is provided by whom; nobody's hooks.
         timeout: Seconds that one task may take; None for no limit.
         labels: Label sets by their content, sent to every worker that plays on them, once.
+        modules: What is imported once for all workers, where they are copies of one process; none of a stranger's.
     """
 
     workers: int
-    blocked: frozenset[str] = frozenset()
+    host: Host = attrs.field(repr=False)
     timeout: float | None = None
     labels: Mapping[str, LabelSet] = attrs.field(factory=dict, repr=False)
+    modules: tuple[str, ...] = ()
     _pool: list[_Worker] = attrs.field(factory=list, init=False, repr=False)
     _mean: float = attrs.field(default=1.0, init=False, repr=False)
 
@@ -228,16 +253,15 @@ class Processes:
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks``, drawing few ahead so that a cell given up costs little."""
-        source, again = groups(tasks), deque[Group]()
+        turns: Turns[Task] = Turns(source=groups(tasks), key=_game)
         try:
             while True:
                 for worker in list(self._free()):
-                    if batch := self._batch(source, again):
-                        needs = _needs(batch[0])
-                        self._fit(worker, needs).give(batch, needs, self.timeout, self.labels)
+                    if batch := self._batch(worker, turns):
+                        self._fit(worker, _needs(batch[0])).give(batch, self.timeout, self.labels)
                 if not any(worker.job for worker in self._pool):
                     return
-                yield from self._collect(again)
+                yield from self._collect(turns)
         finally:  # whoever asked may not want the rest
             for worker in [worker for worker in self._pool if worker.job]:
                 self._drop(worker)
@@ -254,9 +278,9 @@ class Processes:
             return worker
         if worker is not None:
             self._drop(worker)
-        context = multiprocessing.get_context("spawn")
+        context = _context(self.modules)
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self.blocked, self.workers))
+        process = context.Process(target=_serve, args=(theirs, self.host.listed(), self.workers, dict(os.environ)))
         process.start()
         theirs.close()
         self._pool.append(_Worker(process=process, pipe=ours, deadline=time.monotonic() + _START))
@@ -266,47 +290,41 @@ class Processes:
         self._pool.remove(worker)
         return worker.end()
 
-    def _batch(self, source: Iterator[Group], again: deque[Group]) -> Group:
-        """Draw as many groups as take about as long as a batch should, of cells that need the same plugins."""
-        batch: Group = []
-        while len(batch) < max(1, min(_BATCH, int(_SECONDS / self._mean))):
-            group = again.popleft() if again else next(source, None)
-            if group is None:
-                break
-            if batch and _needs(group[0]) != _needs(batch[0]):
-                again.appendleft(group)
-                break
-            batch += group
-        return batch
+    def _batch(self, worker: _Worker | None, turns: Turns[Task]) -> list[Task]:
+        """Take as many tasks of one game as take about as long as a batch should."""
+        touched, known = (worker.touched, worker.known) if worker is not None else (frozenset[str](), set[object]())
+        elsewhere = {key for other in self._pool if other is not worker for key in other.known}
+        most = max(1, min(_BATCH, int(_SECONDS / self._mean)))
+        return turns.take(lambda key: touched <= key[0], known, elsewhere, most)
 
-    def _collect(self, again: deque[Group]) -> Iterator[tuple[Task, Implied | Trial]]:
+    def _collect(self, turns: Turns[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Wait for whatever comes first: a word from a worker, its end, or the end of its time."""
         busy = [worker for worker in self._pool if worker.job]
         left = min(worker.deadline for worker in busy) - time.monotonic()
         waiting: list[Any] = [end for worker in busy for end in (worker.pipe, worker.process.sentinel)]
         multiprocessing.connection.wait(waiting, None if left == float("inf") else max(left, 0.0))
         for worker in busy:
-            yield from self._heard_all(worker, again)
+            yield from self._heard_all(worker, turns)
             if not worker.job or worker not in self._pool:
                 continue
             if worker.process.exitcode is not None:
-                yield self._lost(worker, again)
+                yield self._lost(worker, turns)
             elif time.monotonic() >= worker.deadline:
-                yield self._late(worker, again)
+                yield self._late(worker, turns)
 
-    def _heard_all(self, worker: _Worker, again: deque[Group]) -> Iterator[tuple[Task, Implied | Trial]]:
+    def _heard_all(self, worker: _Worker, turns: Turns[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Yield what a worker has said by now."""
         while worker.job:
             try:
                 if not worker.pipe.poll():
                     return
-                word, value = worker.pipe.recv()
-            except Exception:  # it died, or somebody wrote into its pipe
-                yield self._lost(worker, again)
+                word, value = plain_data(worker.pipe.recv_bytes())
+            except Exception:  # it died, or what it wrote is no plain data
+                yield self._lost(worker, turns)
                 return
             if word == "soiled":
                 self._drop(worker)
-                self._hand_on(worker, again)
+                self._hand_on(worker, turns)
                 return
             if found := self._heard(worker, word, value):
                 yield found
@@ -327,44 +345,60 @@ class Processes:
             return worker.job.popleft(), result
         return None
 
-    def _lost(self, worker: _Worker, again: deque[Group]) -> tuple[Task, Implied | Trial]:
+    def _lost(self, worker: _Worker, turns: Turns[Task]) -> tuple[Task, Implied | Trial]:
         worker.process.join(5)
-        return self._given_up(worker, again, Status.CRASHED, f"its process {_death(self._drop(worker))}")
+        return self._given_up(worker, turns, Status.CRASHED, f"its process {death(self._drop(worker))}")
 
-    def _late(self, worker: _Worker, again: deque[Group]) -> tuple[Task, Implied | Trial]:
+    def _late(self, worker: _Worker, turns: Turns[Task]) -> tuple[Task, Implied | Trial]:
         self._drop(worker)
         told = f"no result within {self.timeout:g} s" if worker.ready else f"its worker did not start in {_START:g} s"
-        return self._given_up(worker, again, Status.TIMEOUT, told)
+        return self._given_up(worker, turns, Status.TIMEOUT, told)
 
-    def _hand_on(self, worker: _Worker, again: deque[Group]) -> None:
+    def _hand_on(self, worker: _Worker, turns: Turns[Task]) -> None:
         """Leave what a worker has not done to others."""
-        if worker.job:
-            again.appendleft(list(worker.job))
+        turns.put_back(list(worker.job))
         worker.job.clear()
 
-    def _given_up(
-        self, worker: _Worker, again: deque[Group], status: Status, told: str
-    ) -> tuple[Task, Implied | Trial]:
+    def _given_up(self, worker: _Worker, turns: Turns[Task], status: Status, told: str) -> tuple[Task, Implied | Trial]:
         task = worker.job.popleft()
-        self._hand_on(worker, again)
+        self._hand_on(worker, turns)
+        turns.drop(lambda other: isinstance(other, Play) and other.cell.id == task.cell.id)
         self._mean = max(self._mean, _SECONDS)  # smaller batches: somebody is trouble
         return task, task.failed(status, told, worker.doing)
+
+
+def _game(task: Task) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return what a worker knows once it has performed a task: what attacks meet there, and whose code that runs."""
+    return _needs(task), task.cell.curator
 
 
 def _deadline(limit: float | None) -> float:
     return time.monotonic() + (limit or float("inf"))
 
 
-def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
+def _context(modules: tuple[str, ...]) -> Any:
+    """Return how workers are started; the first to ask says what they have all imported."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, _SLOWEST, *modules])
+    return context
+
+
+def _serve(pipe: Connection, host: Host, workers: int, environment: Mapping[str, str]) -> None:
     """Be a worker: perform what comes, one after another, and answer each."""
+    os.environ.update(environment)
     _start(workers)
 
-    def tell(name: str, endless: bool) -> None:
-        pipe.send(("doing", name))
+    def say(word: str, value: object = None) -> None:
+        pipe.send_bytes(packed((word, value)))
 
-    watch.tell, watch.stopped = tell, lambda: False  # nobody stops a worker but its parent
-    bench = Bench(builder=Builder(Host.load(blocked=blocked)), held={})
-    pipe.send(("ready", None))
+    def tell(name: str, endless: bool) -> None:
+        say("doing", name)
+
+    watch.worker, watch.stopped = True, lambda: False  # nobody stops a worker but its parent
+    bench = Bench(builder=Builder(host), held={})
+    say("ready")
     threads = threading.active_count()
     while True:
         try:
@@ -373,17 +407,20 @@ def _serve(pipe: Connection, blocked: frozenset[str], workers: int) -> None:
             return
         bench.hold(labels)
         for task in tasks:
-            start = time.perf_counter()
             watch.tell = tell if isinstance(task, Imply) else _silent
-            try:
-                result = task.perform(bench)
-            except BaseException as error:  # KeyboardInterrupt and the like in anybody's code
-                pipe.send(("raised", type(error).__name__))
-            else:
-                pipe.send(("result", (result, time.perf_counter() - start)))
+            say(*_performed(task, bench))
             if threading.active_count() > threads or _has_children():
-                pipe.send(("soiled", None))  # somebody left something running: it ends here, with all it left
+                say("soiled")  # somebody left something running: it ends here, with all it left
                 pipe.recv()
+
+
+def _performed(task: Task, bench: Bench) -> tuple[str, object]:
+    start = time.perf_counter()
+    try:
+        result = task.perform(bench)
+    except BaseException as error:  # KeyboardInterrupt and the like in anybody's code
+        return "raised", type(error).__name__
+    return "result", (result, time.perf_counter() - start)
 
 
 def _has_children() -> bool:
@@ -406,7 +443,7 @@ def _start(workers: int) -> None:
     warnings.simplefilter("ignore")
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_memory(workers + 1)
-    import sklearn.metrics  # noqa: F401  # the slowest import must not count against a trial's time limit
+    importlib.import_module(_SLOWEST)  # must not count against a trial's time limit
 
 
 def _end_with_parent() -> None:
@@ -416,9 +453,3 @@ def _end_with_parent() -> None:
         if hasattr(os, "killpg"):
             os.killpg(0, signal.SIGKILL)
         os._exit(1)
-
-
-def _death(exitcode: int | None) -> str:
-    if exitcode is not None and exitcode < 0:
-        return f"was killed by {signal.Signals(-exitcode).name}"
-    return f"ended with exit code {exitcode}"

@@ -9,8 +9,10 @@ import numpy as np
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
-from labelinf_core.contracts.gate import unquoted
+from labelinf_core.contracts.gate import own_words, unquoted
 from labelinf_core.evaluator.cells import Plan, digest_of
+from labelinf_core.evaluator.survey import strange
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
@@ -31,16 +33,22 @@ def load_labels(builder: Builder, written: object, where: str) -> LabelSet:
         PluginError: The source failed.
     """
     spec = parse(written, where)
+    if not strange(builder.host, spec):
+        return gate.seal(_loaded(builder, spec, where))
+    return gate.seal(apart(f"labels {spec}", lambda: _loaded(builder, spec, where)))
+
+
+def _loaded(builder: Builder, spec: Spec, where: str) -> LabelSet:
     source = builder.build(Kind.LABELS, spec, where)
     try:
         with watch.over(f"labels {spec}"):
             data: LabelSet = source.load()
-    except LabelinfError:
-        raise
     except Exception as error:
+        if own_words(error):
+            raise
         raise PluginError(f"{where}: label source {spec} raised {unquoted(error)}.") from error
     _check(data, spec)
-    return gate.seal(data)
+    return data
 
 
 def label_sets(plan: Plan, builder: Builder) -> dict[str, LabelSet]:

@@ -11,16 +11,14 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Channel, LabelSet, Measure
-from labelinf_core.contracts.errors import InputError, LabelinfError, NameConflictError, PluginError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.evaluator.survey import ChannelFacts, Point, channel_facts, points
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
-from labelinf_core.plugin.host import PluginRecord
-from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 __all__ = ["environment_here", "make_plan", "only"]
@@ -55,10 +53,10 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         cells=tuple(cells.values()),
         labels=tuple(planner.labels.values()),
         environment=environment_here(),
-        measures=planner.measures,
-        counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only is True),
+        measures={name: channel.measures for name, channel in planner.channels.items()},
+        counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only),
         installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
-        fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order is True),
+        fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order),
         bounds=tuple(sorted({item.plugin.distribution for item in builder.host.catalogue(Kind.BOUND)})),
         left_out=tuple(dict.fromkeys(planner.left_out)),
     )
@@ -112,49 +110,44 @@ class _Planner:
     builder: Builder
     faults: list[str] = attrs.field(factory=list)
     left_out: list[str] = attrs.field(factory=list)
-    lost: dict[tuple[Kind, str], str] = attrs.field(factory=dict)
-    measures: dict[str, tuple[Measure, ...]] = attrs.field(factory=dict)
     labels: dict[tuple[str, bool], LabelFacts] = attrs.field(factory=dict)
-    channels: dict[str, type[Channel]] = attrs.field(factory=dict)
+    channels: dict[str, ChannelFacts] = attrs.field(factory=dict)
 
     def cells(self, matrix: Matrix, where: str) -> Iterator[Cell]:
         home = self._home(matrix, where)
-        channels = self._points(Kind.CHANNEL, Spec(home, _parsed(matrix.settings)), f"{where}.channel") if home else []
-        sources = self._each(Kind.LABELS, matrix.labels, f"{where}.labels")
+        written = [Spec(home, _parsed(matrix.settings))] if home else []
+        channels = self._playable(self._points(Kind.CHANNEL, written, [f"{where}.channel"] * len(written)))
+        sources = self._playable(self._each(Kind.LABELS, matrix.labels, f"{where}.labels"))
         attacks = list(self._attacks(matrix, f"{where}.attacks", home))
         pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
-        for kind, spec in [*((Kind.CHANNEL, item) for item in channels), *((Kind.LABELS, item) for item in sources)]:
-            if (kind, str(spec)) in self.lost:
-                self.left_out.append(f"{self.lost[kind, str(spec)]} (its cells are left out)")
-        channels = [item for item in channels if (Kind.CHANNEL, str(item)) not in self.lost]
-        sources = [item for item in sources if (Kind.LABELS, str(item)) not in self.lost]
         loaded = [(source, self._load(source, f"{where}.labels")) for source in sources]
         if self.faults:
             return
-        for chosen, (source, facts), pipeline, (attack, role) in itertools.product(
+        for channel, (source, facts), pipeline, (attack, role) in itertools.product(
             channels, loaded, pipelines, attacks
         ):
             if facts is not None:
-                yield attrs.evolve(self._cell(chosen, source, facts, attack, pipeline), role=role)
+                yield _cell(channel, str(source.spec), facts, attack, pipeline, role, self.builder)
 
-    def _attacks(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Spec, Role]]:
+    def _playable(self, points: Sequence[Point]) -> list[Point]:
+        """Return the points that can be had; the others are told."""
+        self.left_out += [f"{point.lost} (its cells are left out)" for point in points if point.lost]
+        return [point for point in points if not point.lost]
+
+    def _attacks(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Point, Role]]:
         """Yield the attacks that are named, and those that are installed where all or the strongest of them are."""
         named = [item for item in matrix.attacks if item not in (STRONGEST, ALL)]
-        yield from ((spec, Role.NAMED) for spec in self._each(Kind.ATTACK, named, where, home))
+        yield from ((point, Role.NAMED) for point in self._each(Kind.ATTACK, named, where, home))
         if home and {STRONGEST, ALL} & set(map(str, matrix.attacks)):
             role = Role.NAMED if ALL in matrix.attacks else Role.CANDIDATE
-            for spec in installed(self.builder, home):
-                yield from ((point, role) for point in self._points(Kind.ATTACK, spec, where))
+            yield from ((point, role) for point in installed(self.builder, home))
 
     def _home(self, matrix: Matrix, where: str) -> str:
         """Return the channel of a table and remember it; empty, and a fault, when it cannot be told."""
         try:
             home = matrix.home(self.builder.host)
-            channel = self.builder.host.find(Kind.CHANNEL, home).load()
-            if home not in self.measures:
-                with watch.over(f"measures of channel {home}"), gate.blamed(channel):
-                    self.measures[home] = gate.each(channel.measures(), Measure, "measures")
-            self.channels[home] = channel
+            if home not in self.channels:
+                self.channels[home] = channel_facts(self.builder.host, home)
         except InputError as error:
             self.faults.append(f"{where}: {error}")
         except PluginError as error:
@@ -165,14 +158,10 @@ class _Planner:
             return home
         return ""
 
-    def _each(self, kind: Kind, items: list[Any], where: str, channel: str | None = None) -> list[Spec]:
-        return [
-            point
-            for index, item in enumerate(items)
-            for point in self._points(kind, item, f"{where}[{index}]", channel)
-        ]
+    def _each(self, kind: Kind, items: Sequence[object], where: str, channel: str | None = None) -> list[Point]:
+        return self._points(kind, items, [f"{where}[{index}]" for index in range(len(items))], channel)
 
-    def _pipelines(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Spec, ...]]:
+    def _pipelines(self, matrix: Matrix, where: str, home: str) -> Iterator[tuple[Point, ...]]:
         for index, item in enumerate(matrix.defences):
             place = f"{where}[{index}]"
             try:
@@ -180,43 +169,34 @@ class _Planner:
             except InputError as error:
                 self.faults.append(str(error))
                 continue
-            yield from itertools.product(*(self._points(Kind.DEFENCE, stage, place, home) for stage in written))
+            parts = [self._points(Kind.DEFENCE, [stage], [place], home) for stage in written]
+            yield from itertools.product(*parts)
 
-    def _points(self, kind: Kind, written: object, where: str, channel: str | None = None) -> list[Spec]:
-        """Return the points of a grid that can be built."""
-        points = []
+    def _points(
+        self, kind: Kind, written: Sequence[object], where: Sequence[str], channel: str | None = None
+    ) -> list[Point]:
+        """Return the points of grids; what cannot be built is a fault."""
+        fitting = [pair for pair in zip(written, where, strict=True) if self._belongs(kind, *pair, channel)]
+        answers = points(self.builder, kind, [item for item, _ in fitting], [place for _, place in fitting])
+        self.faults += [answer for answer in answers if isinstance(answer, str)]
+        return [point for answer in answers if not isinstance(answer, str) for point in answer]
+
+    def _belongs(self, kind: Kind, written: object, where: str, channel: str | None) -> bool:
+        """Whether a component plays on the channel, or on any; a fault where it does not."""
         try:
             name = parse(written, where).name
             home = self.builder.host.find(kind, name).descriptor.channel
-            if channel and home not in (None, channel):
-                raise InputError(f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}.")
-            for spec in self._expanded(kind, written, where):
-                points.append(spec)
-                try:
-                    self.builder.full(kind, spec, where)
-                    list(self.builder.owners(kind, spec, where))
-                except NameConflictError:
-                    raise
-                except PluginError as error:
-                    self.lost[kind, str(spec)] = str(error)
-        except LabelinfError as error:
-            text = str(error)
-            self.faults.append(text if text.startswith(where) else f"{where}: {text}")
-        return points
+        except LabelinfError:
+            return True  # told where it is looked up
+        if channel and home not in (None, channel):
+            self.faults.append(f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}.")
+            return False
+        return True
 
-    def _expanded(self, kind: Kind, written: object, where: str) -> Iterator[Spec]:
-        """Yield the points of a grid; what is written stands for itself where its class cannot be had."""
-        try:
-            yield from self.builder.expand(kind, written, where)
-        except NameConflictError:
-            raise
-        except PluginError:
-            yield parse(written, where)
-
-    def _load(self, source: Spec, where: str) -> LabelFacts | None:
+    def _load(self, source: Point, where: str) -> LabelFacts | None:
         """Load labels and note what they are; the same content is kept apart when one source calls it private."""
         try:
-            data = load_labels(self.builder, source, where)
+            data = load_labels(self.builder, source.spec, where)
         except PluginError as error:
             self.left_out.append(f"{error} (its cells are left out)")
             return None
@@ -226,37 +206,35 @@ class _Planner:
         facts = _facts(data, digest_of(data))
         return self.labels.setdefault((facts.content, facts.public), facts)
 
-    def _cell(self, channel: Spec, source: Spec, facts: LabelFacts, attack: Spec, pipeline: tuple[Spec, ...]) -> Cell:
-        parts = [(Kind.CHANNEL, channel), (Kind.ATTACK, attack), *((Kind.DEFENCE, stage) for stage in pipeline)]
-        plugins = {plugin for kind, spec in parts for plugin in self._owners(kind, spec)}
-        lost = [self.lost[kind, str(spec)] for kind, spec in parts if (kind, str(spec)) in self.lost]
-        return Cell(
-            channel=self._full(Kind.CHANNEL, channel),
-            attack=self._full(Kind.ATTACK, attack),
-            defences=tuple(self._full(Kind.DEFENCE, stage) for stage in pipeline),
-            lost=" ".join(lost),
-            digest=facts.digest,
-            content=facts.content,
-            public=facts.public,
-            versions={plugin.distribution: plugin.version for plugin in plugins},
-            labels=str(source),
-            shown=Shown(
-                channel=str(channel),
-                attack=str(attack),
-                defences=tuple(map(str, pipeline)),
-                reference=str(self.builder.host.find(Kind.ATTACK, attack.name).descriptor.reference),
-            ),
-        )
 
-    def _full(self, kind: Kind, spec: Spec) -> str:
-        """Return a spec with every parameter; as written where its component is lost."""
-        return str(spec if (kind, str(spec)) in self.lost else self.builder.full(kind, spec, "cell"))
-
-    def _owners(self, kind: Kind, spec: Spec) -> list[PluginRecord]:
-        """Return the plugins that provide a component and its parts; of a lost one, its own."""
-        if (kind, str(spec)) in self.lost:
-            return [self.builder.host.find(kind, spec.name).plugin]
-        return list(self.builder.owners(kind, spec, "cell"))
+def _cell(
+    channel: Point,
+    source: str,
+    facts: LabelFacts,
+    attack: Point,
+    pipeline: Sequence[Point],
+    role: Role,
+    builder: Builder,
+) -> Cell:
+    parts = (channel, attack, *pipeline)
+    return Cell(
+        channel=channel.full,
+        attack=attack.full,
+        defences=tuple(stage.full for stage in pipeline),
+        lost=" ".join(point.lost for point in parts if point.lost),
+        digest=facts.digest,
+        content=facts.content,
+        public=facts.public,
+        versions={plugin.distribution: plugin.version for point in parts for plugin in point.plugins},
+        labels=source,
+        shown=Shown(
+            channel=str(channel.spec),
+            attack=str(attack.spec),
+            defences=tuple(str(stage.spec) for stage in pipeline),
+            reference=str(builder.host.find(Kind.ATTACK, attack.spec.name).descriptor.reference),
+        ),
+        role=role,
+    )
 
 
 def _parsed(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ Versions of plugins do not enter either: after an upgrade the same game is playe
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import math
 import time
@@ -29,7 +30,6 @@ from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     Attack,
     Audited,
-    Bound,
     Channel,
     Defence,
     LabelSet,
@@ -46,11 +46,12 @@ from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Implied, Status, Trial, to_json
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, parse
 
-__all__ = ["Bench", "attack_rng", "curator_rng", "said", "theory"]
+__all__ = ["Bench", "attack_rng", "curator_rng", "theory", "told"]
 
 T = TypeVar("T")
 _REMEMBERED = 4096  # budgets whose ceilings are remembered
@@ -103,18 +104,18 @@ class Bench:
             channel.check(setting.data)
             threat = channel.threat(setting)
         except InputError as error:
-            return Implied(status=Status.INVALID, message=str(error))
+            return Implied(status=Status.INVALID, message=str(error) if cell.public else gate.unquoted(error))
         except (Exception, SystemExit) as error:
-            return Implied(status=Status.ERROR, message=_told(error, cell))
+            return Implied(status=Status.ERROR, message=told(error, cell))
         try:
             with self._named(cell, channel, setting):
                 implied = self._implied(cell, setting, threat)
         except (Exception, SystemExit) as error:
-            return Implied(status=Status.ERROR, message=_told(error, cell), baseline=threat.baseline)
+            return Implied(status=Status.ERROR, message=told(error, cell), baseline=threat.baseline)
         try:
             return attrs.evolve(implied, utility=self._cost(cell, channel, setting))
         except (Exception, SystemExit) as error:  # a user's scorer need not take other records than its own
-            note = f"what the defences cost honest users could not be measured: {_told(error, cell)}"
+            note = f"what the defences cost honest users could not be measured: {told(error, cell)}"
             return attrs.evolve(implied, notes=(*implied.notes, note))
 
     def ask(self, cell: Cell, distribution: str) -> Implied:
@@ -139,8 +140,7 @@ class Bench:
             outcome = self.bout(cell, seed, trial)
             return self.kept(cell, outcome, time.perf_counter() - start, proved)
         except (Exception, SystemExit) as error:
-            told = _told(error, cell)
-            return Trial(status=Status.ERROR, message=told, seconds=time.perf_counter() - start)
+            return Trial(status=Status.ERROR, message=told(error, cell), seconds=time.perf_counter() - start)
 
     def kept(self, cell: Cell, outcome: Outcome, seconds: float, proved: tuple[Ceiling, ...] | None = None) -> Trial:
         """Return what is kept of a trial of ``cell``.
@@ -295,8 +295,8 @@ def theory(
     """
     notes: list[str] = []
     bounds = dict(_bounds(builder, channel, without, only, notes))
-    stages = {f"defence {type(item).__name__}": item for item in defences}
-    asked: dict[str, Any] = {**({} if threat.unsaid else stages), **(bounds if _may_hold(threat) else {})}
+    stages = {f"defence {type(item).__name__}": _Source(make=functools.partial(_itself, item)) for item in defences}
+    asked: dict[str, _Source] = {**({} if threat.unsaid else stages), **(bounds if _may_hold(threat) else {})}
     if threat.unsaid:
         notes.append(
             f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: no claim of another stage counts beside it"
@@ -321,22 +321,37 @@ def _bounds(
     without: Mapping[str, str],
     only: Collection[str] | None,
     notes: list[str],
-) -> Iterator[tuple[str, Bound]]:
+) -> Iterator[tuple[str, _Source]]:
     for item in builder.host.catalogue(Kind.BOUND):
         name = item.descriptor.name
         if item.descriptor.channel not in (None, channel) or (only and item.plugin.distribution not in only):
             continue
         if name in without:
             notes.append(f"bound {name} is left out: {without[name]}")
+        elif item.plugin.stranger:
+            yield f"bound {name}", _Source(make=functools.partial(builder.build, Kind.BOUND, name, "bound"), apart=True)
         else:
             try:
-                yield f"bound {name}", builder.build(Kind.BOUND, name, "bound")
+                bound = builder.build(Kind.BOUND, name, "bound")
+                yield f"bound {name}", _Source(make=functools.partial(_itself, bound))
             except LabelinfError as error:
                 notes.append(str(error))
 
 
+@attrs.frozen(kw_only=True)
+class _Source:
+    """Who says something of a threat model: how it is had, and whether it is asked apart."""
+
+    make: Callable[[], Any]
+    apart: bool = False
+
+
+def _itself(component: T) -> T:
+    return component
+
+
 def _gather(
-    sources: Mapping[str, Any],
+    sources: Mapping[str, _Source],
     ask: Callable[[Any], object],
     expected: type[T],
     notes: list[str],
@@ -344,17 +359,28 @@ def _gather(
     """Collect what each source says; one that fails is noted and costs nobody else their say."""
     collected: list[T] = []
     for name, source in sources.items():
-        try:
-            with watch.over(name):
-                collected.extend(gate.each(ask(source), expected, "answer"))
-        except Exception as error:
-            notes.append(f"{name} could not be evaluated: {_cause(error)}")
+        found = _answered(name, source, ask, expected)
+        if isinstance(found, str):
+            notes.append(f"{name} could not be evaluated: {found}")
+        else:
+            collected.extend(found)
     return tuple(collected)
 
 
-def _cause(error: Exception) -> str:
-    """Say what a component raised, also where its end of the program was made an error."""
-    return said(error.__cause__ if type(error) is PluginError and error.__cause__ else error)
+def _answered(name: str, source: _Source, ask: Callable[[Any], object], expected: type[T]) -> tuple[T, ...] | str:
+    """Return what a source says, or why it says nothing: in the same words wherever it is asked."""
+
+    def question() -> tuple[T, ...] | str:
+        try:
+            return gate.each(ask(source.make()), expected, "answer")
+        except (Exception, SystemExit) as error:
+            return gate.unquoted(error)
+
+    try:
+        with watch.over(name):
+            return apart(name, question) if source.apart else question()
+    except Exception as error:
+        return gate.unquoted(error)
 
 
 def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
@@ -382,13 +408,13 @@ def _passed(outcome: object) -> Outcome:
     return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence))
 
 
-def _told(error: BaseException, cell: Cell) -> str:
+def told(error: BaseException, cell: Cell) -> str:
     """Write an exception as one clause.
 
-    Where labels are private, an exception's own words may hold some: then only a sentence written for users is
+    Where labels are private, an exception's own words may hold some: then only a sentence of labelinf's own is
     repeated, and of others the type and the place.
     """
     root = error
     while root.__cause__ is not None:
         root = root.__cause__
-    return said(error) if cell.public or isinstance(root, LabelinfError) else gate.unquoted(root)
+    return said(error) if cell.public or gate.own_words(root) else gate.unquoted(root)

@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 
 import attrs
 
@@ -22,7 +22,7 @@ from labelinf_core.evaluator.executors import Play, Processes, Task
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
-from labelinf_core.plugin.markers import PROJECT
+from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.watch import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
@@ -40,7 +40,7 @@ class Parcel:
         environment: Versions of Python and of the numerical libraries.
         versions: Versions of the distributions whose plugins are played.
         labels: Label sets by their content.
-        blocked: Plugins that must not be imported.
+        host: What is provided by whom.
         timeout: Seconds that one task may take; None for no limit.
         memory: What ``LABELINF_MEMORY`` says where the run is begun; empty for each machine's own.
     """
@@ -49,7 +49,7 @@ class Parcel:
     environment: Mapping[str, str]
     versions: Mapping[str, str]
     labels: Mapping[str, LabelSet] = attrs.field(repr=False)
-    blocked: frozenset[str] = frozenset()
+    host: Host = attrs.field(factory=Host, repr=False)
     timeout: float | None = None
     memory: str = ""
 
@@ -61,7 +61,7 @@ class Parcel:
             environment=plan.environment,
             versions={name: text for cell in plan.cells for name, text in cell.versions.items()},
             labels=label_sets(plan, builder),
-            blocked=builder.host.absent,
+            host=builder.host.listed(),
             timeout=timeout,
             memory=os.environ.get(MEMORY_VARIABLE, ""),
         )
@@ -133,10 +133,9 @@ def _pool(parcel: Parcel) -> Processes:
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     key = parcel.token, threading.get_ident()
     if key not in _POOLS:
-        known = {point.name for point in entry_points(group=PROJECT)}
         if parcel.memory:
             os.environ[MEMORY_VARIABLE] = parcel.memory
-        _POOLS[key] = Processes(workers=1, blocked=parcel.blocked & known, timeout=parcel.timeout, labels=parcel.labels)
+        _POOLS[key] = Processes(workers=1, host=parcel.host, timeout=parcel.timeout, labels=parcel.labels)
     return _POOLS[key]
 
 

@@ -19,6 +19,7 @@ Keys that are not listed in :class:`Matrix` are settings of the channel. A list 
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib import resources
@@ -31,6 +32,7 @@ from cattrs.errors import ClassValidationError
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.choice import STRONGEST
 from labelinf_core.evaluator.strangers import code_in, refusal
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import faults, parse, strict_converter
 
@@ -142,8 +144,8 @@ def read_suite(name: str, host: Host, *, allow_code: bool = False) -> Suite:
 def _inert(host: Host) -> frozenset[str]:
     """Return the settings that read like a function's address and are none, as the channels say."""
     found: frozenset[str] = frozenset()
-    for _, channel in host.loaded(Kind.CHANNEL):
-        found |= channel.inert
+    for _, inert in host.asked(Kind.CHANNEL, lambda channel: frozenset(channel.inert)):
+        found |= inert
     return found
 
 
@@ -163,8 +165,12 @@ def _parsed(text: str, name: str) -> Suite:
 
 def _text_of_part(file: str) -> str:
     package, _, name = file.partition(":")
-    try:
+
+    def read() -> str:
         return (resources.files(package) / name).read_text(encoding="utf-8")
+
+    try:
+        return read() if package.partition(".")[0] in sys.modules else apart(f"suite {file}", read)
     except (ModuleNotFoundError, OSError) as error:
         raise PluginError(
             f"a plugin offers a suite in {file!r}, which cannot be read ({type(error).__name__})."

@@ -23,7 +23,8 @@ import attrs
 import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
-from labelinf_core.contracts.gate import unquoted
+from labelinf_core.contracts.gate import clean, unquoted
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.catalogue import Catalogue
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
 from labelinf_core.plugin.hookspecs import Specs
@@ -33,7 +34,7 @@ from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.watch import watch
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 __all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered", "suggested"]
 
@@ -62,6 +63,11 @@ class PluginRecord:
     provides: tuple[Descriptor, ...] = ()
     problem: str = ""
 
+    @property
+    def stranger(self) -> bool:
+        """Whether it comes with another distribution than labelinf's own: its code runs apart."""
+        return self.distribution != PROJECT
+
     def __str__(self) -> str:
         return f"plugin {self.name!r} of {self.distribution} {self.version}"
 
@@ -73,8 +79,18 @@ class Registered:
     descriptor: Descriptor
     plugin: PluginRecord
 
+    def ask(self, question: Callable[[type[Any]], T]) -> T:
+        """Return what ``question`` finds out about the component's class: plain data, of a stranger's asked apart.
+
+        Raises:
+            PluginError: The class cannot be had, or failed to answer.
+        """
+        if self.plugin.stranger:
+            return apart(f"{self.descriptor} of {self.plugin}", lambda: question(self.load()))
+        return question(self.load())
+
     def load(self) -> type[Any]:
-        """Import and return the component's class.
+        """Import and return the component's class, in this process.
 
         Raises:
             PluginError: It cannot be imported, or is not what its descriptor says.
@@ -113,12 +129,17 @@ class Host:
     blocked: frozenset[str] = frozenset()
     records: dict[str, PluginRecord] = attrs.field(factory=dict)
     _managers: dict[str, pluggy.PluginManager] = attrs.field(factory=dict)
+    _points: dict[str, EntryPoint] = attrs.field(factory=dict)
     _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
 
     @property
-    def absent(self) -> frozenset[str]:
-        """Names of the plugins that are not used, and that a worker must not import either."""
-        return self.blocked | {name for name, item in self.records.items() if item.status is PluginStatus.FAILED}
+    def strangers(self) -> frozenset[str]:
+        """Names of the components that do not come with labelinf."""
+        return frozenset(name for (_, name), owners in self._components.items() if owners[0].plugin.stranger)
+
+    def listed(self) -> Host:
+        """Return what a worker needs to build components, as plain data: without anybody's hooks."""
+        return Host(records=self.records, components=self._components)
 
     @property
     def left_out(self) -> str:
@@ -188,11 +209,14 @@ class Host:
             if kind in (None, key[0]) and len(owners) == 1:
                 yield owners[0]
 
-    def loaded(self, kind: Kind) -> Iterator[tuple[str, type[Any]]]:
-        """Yield the name and the class of every component of a kind; one that cannot be imported is named, left out."""
+    def asked(self, kind: Kind, question: Callable[[type[Any]], T]) -> Iterator[tuple[str, T]]:
+        """Yield every component of a kind by name, with what ``question`` finds out about its class.
+
+        One that cannot be had is named, and left out.
+        """
         for item in self.catalogue(kind):
             try:
-                yield item.descriptor.name, item.load()
+                yield item.descriptor.name, item.ask(question)
             except PluginError as error:
                 _LOG.warning("labelinf: %s", error)
 
@@ -244,40 +268,44 @@ class Host:
         Raises:
             PluginError: A plugin's hook failed and ``strict`` is set.
         """
-        for name, manager in self._managers.items():
-            watched = f"{hook} of plugin {name}"
+        for name in self._points:
+            who = f"{self.records[name]}: {hook}"
             try:
-                with watch.over(watched):
-                    items = [item for results in getattr(manager.hook, hook)() for item in results]
-                wrong = next((type(item).__name__ for item in items if not isinstance(item, expected)), "")
-                fault = f"must yield {expected.__name__} objects, got {wrong}" if wrong else ""
-            except Exception as error:
-                fault = watch.lost.get(watched) or f"raised {type(error.__cause__ or error).__name__}"
-            if not fault:
-                yield from items
-            elif self.strict:
-                raise PluginError(f"{self.records[name]}: {hook} {fault}")
-            else:
-                _LOG.warning("labelinf: %s: %s %s; what it offers there is left out", self.records[name], hook, fault)
+                yield from self._answers(name, who, hook, expected)
+            except PluginError as error:
+                if self.strict:
+                    raise
+                _LOG.warning("labelinf: %s; what it offers there is left out", error)
 
-    def _load_one(self, entry_point: EntryPoint) -> None:
+    def _answers(self, name: str, who: str, hook: str, expected: type[T]) -> list[T]:
+        if self.records[name].stranger:
+            return apart(who, lambda: _answers(_alone(self._points[name].load(), name), who, hook, expected))
+        with watch.over(f"{hook} of plugin {name}"):
+            return _answers(self._managers[name], who, hook, expected)
+
+    def _load_one(self, point: EntryPoint) -> None:
         try:
-            with watch.over(f"plugin {entry_point.name}"):
-                plugin = entry_point.load()
-                manager = _alone(plugin, entry_point.name)
-                provided = _provided(manager)
-            if any(other.is_registered(plugin) for other in self._managers.values()):
+            if any(other.value == point.value for other in self._points.values()):
                 raise TypeError("the same module is already registered under another name")
+            provided = self._asked_for(point)
         except Exception as error:  # a plugin's module may raise anything at all
-            self._fail(entry_point, error)
+            self._fail(point, error)
             return
-        self._managers[entry_point.name] = manager
-        record = self._note(entry_point, PluginStatus.LOADED, provides=provided)
+        self._points[point.name] = point
+        record = self._note(point, PluginStatus.LOADED, provides=provided)
         for descriptor in provided:
             owners = self._components.setdefault((descriptor.kind, descriptor.name), [])
             owners.append(Registered(descriptor=descriptor, plugin=record))
             if self.strict and len(owners) > 1:
                 raise NameConflictError(next(self.contested()))
+
+    def _asked_for(self, point: EntryPoint) -> tuple[Descriptor, ...]:
+        """Return what a plugin provides; one that does not come with labelinf is imported apart."""
+        if _identity(point.dist)[0] != PROJECT:
+            return apart(f"plugin {point.name}", lambda: _described(point))
+        with watch.over(f"plugin {point.name}"):
+            manager = self._managers[point.name] = _alone(point.load(), point.name)
+            return _provided(manager)
 
     def _fail(self, entry_point: EntryPoint, error: BaseException) -> None:
         problem = f"{_told(error)}{_version_hint(entry_point.dist)}"
@@ -329,9 +357,36 @@ def _told(error: BaseException) -> str:
         trace = trace.tb_next
     raised_in = str(trace.tb_frame.f_globals.get("__name__")) if trace is not None else ""
     ours = raised_in.partition(".")[0] in ("labelinf_core", "pluggy", "importlib", "attr")
-    if ours and not isinstance(root, ModuleNotFoundError | PluginError):
-        return f"{type(root).__name__}: {root}"
+    if ours and not isinstance(root, ModuleNotFoundError):
+        return clean(root) if isinstance(root, PluginError) else f"{type(root).__name__}: {root}"
     return unquoted(root)
+
+
+def _described(point: EntryPoint) -> tuple[Descriptor, ...]:
+    """Return what a plugin provides.
+
+    Raises:
+        PluginError: Why it cannot be used.
+    """
+    try:
+        return _provided(_alone(point.load(), point.name))
+    except Exception as error:
+        raise PluginError(_told(error)) from error
+
+
+def _answers(manager: pluggy.PluginManager, who: str, hook: str, expected: type[T]) -> list[T]:
+    """Call one plugin's hook.
+
+    Raises:
+        PluginError: It raised, or yields something else than it must.
+    """
+    try:
+        items = [item for results in getattr(manager.hook, hook)() for item in results]
+    except Exception as error:
+        raise PluginError(f"{who} raised {unquoted(error)}") from error
+    if wrong := [type(item).__name__ for item in items if not isinstance(item, expected)]:
+        raise PluginError(f"{who} must yield {expected.__name__} objects, got {wrong[0]}")
+    return items
 
 
 def _alone(plugin: object, name: str) -> pluggy.PluginManager:

@@ -13,7 +13,7 @@ Example:
     ...     print("never printed")
     Traceback (most recent call last):
         ...
-    labelinf_core.contracts.errors.PluginError: bound endless: no answer within 5 s
+    labelinf_core.contracts.errors.ComponentError: bound endless: no answer within 5 s
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 
-from labelinf_core.contracts.errors import InputError, PluginError
+from labelinf_core.contracts.errors import ComponentError, InputError
 
 __all__ = ["MEMORY_VARIABLE", "Watch", "alone", "limit_memory", "memory_limit", "watch"]
 
@@ -38,6 +38,7 @@ class Watch:
         patience: Seconds that one part of a plugin may take.
         tell: Told the name of what runs, and whether it may take as long as it likes; an empty name for our own code.
         stopped: Whether the user asked to stop; None where nobody can know.
+        worker: Whether this process is there to run strangers' code; in any other it runs apart.
     """
 
     def __init__(self, lost: dict[str, str] | None = None) -> None:
@@ -45,6 +46,7 @@ class Watch:
         self.patience = 120.0
         self.tell: Callable[[str, bool], None] = lambda name, endless: None
         self.stopped: Callable[[], bool] | None = None
+        self.worker = False
         self._running: list[tuple[str, bool]] = [("", False)]
 
     @contextmanager
@@ -56,10 +58,10 @@ class Watch:
             endless: Whether it may take as long as it likes.
 
         Raises:
-            PluginError: It was lost before, or raised what is meant to end the whole program.
+            ComponentError: It was lost before, or raised what is meant to end the whole program.
         """
         if name in self.lost:
-            raise PluginError(f"{name}: {self.lost[name]}")
+            raise ComponentError(f"{name}: {self.lost[name]}")
         self._running.append((name, endless))
         self.tell(name, endless)
         try:
@@ -70,7 +72,7 @@ class Watch:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and (self.stopped is None or self.stopped()):
                 raise
-            raise PluginError(f"{name} raised {type(error).__name__}") from error
+            raise ComponentError(f"{name} raised {type(error).__name__}") from error
         finally:
             self._running.pop()
             self.tell(*self._running[-1])

@@ -13,6 +13,7 @@ import attrs
 from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host, Registered
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec
 from labelinf_core.testing import channels, kinds
 from labelinf_core.testing.rules import NotApplicableError, require
@@ -88,7 +89,8 @@ class Check:
     def result(self) -> Result:
         """Try the rule and say what became of it; a component may raise anything."""
         try:
-            self.run()
+            with watch.over(f"check {self}"):
+                self.run()
         except ExpectedFailureError as error:
             return Result(check=str(self), outcome=CheckOutcome.EXPECTED, reason=str(error))
         except NotApplicableError as error:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -11,6 +13,8 @@ import click
 
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.contracts.documents import json_text
+from labelinf_core.contracts.errors import PluginError
+from labelinf_core.plugin.apart import apart
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
@@ -104,16 +108,31 @@ def rows(
     catalogue = [item.descriptor.name for item in host.catalogue(Kind.METRIC)]
     if unknown := sorted(set(names) - set(catalogue)):
         raise InputError(f"--metric {unknown[0]}: there is no such metric; choose {', '.join(catalogue)}.")
-    classes = [(item.descriptor.name, item.load()) for item in host.catalogue(Kind.ATTACK)]
-    attacks = [
-        (name, builder.build(Kind.ATTACK, name, "attack")) for name, cls in classes if issubclass(cls, MetricAttack)
-    ]
-    for name in names or catalogue:
+    fitting = [name for name, fits in host.asked(Kind.ATTACK, lambda cls: issubclass(cls, MetricAttack)) if fits]
+
+    def of_metric(name: str, attacks: list[str]) -> list[Row]:
         metric = builder.build(Kind.METRIC, name, "--metric")
-        if isinstance(metric, ScoredMetric) and metric.rows is not Rows.COSTS:
-            for n_records in records:
-                for decimals in printed:
-                    yield _row(name, metric, attacks, n_records, max(1, round(share * n_records)), decimals)
+        built = [(title, builder.build(Kind.ATTACK, title, "attack")) for title in attacks]
+        if not isinstance(metric, ScoredMetric) or metric.rows is Rows.COSTS:
+            return []
+        games = itertools.product(records, printed)
+        return [_row(name, metric, built, n, max(1, round(share * n)), decimals) for n, decimals in games]
+
+    for name in names or catalogue:
+        yield from _asked(host, name, fitting, of_metric)
+
+
+def _asked(host: Host, name: str, attacks: list[str], of_metric: Callable[[str, list[str]], list[Row]]) -> list[Row]:
+    """Return the rows of a metric; a stranger that fails is named, and asked no more about it."""
+    own = [attack for attack in attacks if attack not in host.strangers]
+    if name not in host.strangers and own == attacks:
+        return of_metric(name, attacks)
+    for asked in [attacks] if own == attacks else [attacks, own]:
+        try:
+            return apart(f"metric {name}", functools.partial(of_metric, name, asked))
+        except PluginError as error:
+            click.echo(f"labelinf: {error}", err=True)
+    return []
 
 
 def _row(

@@ -260,9 +260,9 @@ def test_a_cost_that_cannot_be_measured_is_a_note(monkeypatch: pytest.MonkeyPatc
     advice = facing("majority")
 
     assert (advice.forced, dict(advice.forced_cost)) == (15, {})
-    assert advice.notes == (
-        "what round(decimals=15) costs honest users could not be measured: InputError: scorer takes 40 records only.",
-    )
+    (note,) = advice.notes
+    assert note.startswith("what round(decimals=15) costs honest users could not be measured: InputError in ")
+    assert "40" not in note  # a stranger's own words may hold labels
 
 
 def test_a_bound_that_breaks_proves_nothing_and_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +274,8 @@ def test_a_bound_that_breaks_proves_nothing_and_is_a_note(monkeypatch: pytest.Mo
     response = Knob(title="rr", template="randomised-response(epsilon={})", weakest=20.0, strongest=1e-3)
     advice = advisor(100, 50, "60%").advise(response)
 
-    assert "bound label-dp could not be evaluated: OverflowError: too large" in advice.notes
+    (note,) = (note for note in advice.notes if "label-dp" in note)
+    assert note.startswith("bound label-dp could not be evaluated: OverflowError in ")
 
 
 class Planted(Bound):

@@ -90,6 +90,9 @@ def test_nothing_unpickles_what_a_user_hands_in() -> None:
     assert len(sources) > 30
     for path in sources:
         text = path.read_text(encoding="utf-8")
-        assert "import pickle" not in text, path
+        if path.parts[-2:] == ("plugin", "apart.py"):  # between our own processes, labelinf's own types alone
+            assert "pickle.load" not in text
+        else:
+            assert "import pickle" not in text, path
         assert "allow_pickle=True" not in text, path
         assert "joblib.load" not in text, path

@@ -18,6 +18,7 @@ from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.plugin.host import Host
 
 PlanOf = Callable[..., Plan]
 
@@ -32,7 +33,7 @@ def test_workers_outlive_attacks_that_raise_hang_and_die(plan_of: PlanOf, bench:
     plan = plan_of(["fake-hangs", "fake-dies", "fake-raises", "fake-coin", "fake-reader"], ["none"], trials=1)
     tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
 
-    with Processes(workers=2, timeout=6, labels=label_sets(plan, bench.builder)) as pool:
+    with Processes(workers=2, host=bench.builder.host, timeout=6, labels=label_sets(plan, bench.builder)) as pool:
         found = {task.cell.shown.attack: result for task, result in pool.perform(tasks)}
 
     assert found["fake-hangs"] == Trial(status=Status.TIMEOUT, message="no result within 6 s")
@@ -51,7 +52,7 @@ def test_workers_block_the_same_plugins(plan_of: PlanOf, bench: Bench) -> None:
     plan = plan_of(["fake-coin"], ["none"], trials=1)
 
     labels = label_sets(plan, bench.builder)
-    with Processes(workers=1, blocked=frozenset({"fakes"}), labels=labels) as pool:
+    with Processes(workers=1, host=Host.load(blocked={"fakes"}), labels=labels) as pool:
         ((_, result),) = pool.perform([Imply(cell=plan.cells[0])])
 
     assert isinstance(result, Implied)

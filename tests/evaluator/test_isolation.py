@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from labelinf_core.evaluator.executors import Processes
@@ -124,7 +126,7 @@ def played(folder: Path, attacks: list[str], timeout: float, defences: list[str]
     )
     plan = make_plan(Suite(matrix=[matrix], trials=2, title="zoo"), Builder(host), "test.toml")
     store = Store.open(folder, plan)
-    with Processes(workers=2, timeout=timeout, labels=label_sets(plan, Builder(host))) as pool:
+    with Processes(workers=2, host=host, timeout=timeout, labels=label_sets(plan, Builder(host))) as pool:
         run(plan, store, pool)
     assert is_complete(plan, store)
     results = summarise(store)
@@ -206,3 +208,35 @@ def test_a_bound_that_nobody_named_costs_itself_and_is_named(
         assert result.implied.bounds
         left_out = sorted(note for note in result.implied.notes if "is left out" in note)
         assert left_out == [f"bound {name} is left out: bound {name}: {why[name]}" for name in names]
+
+
+PATCHING = """
+import sys
+np.mean = np.sum = lambda *a, **k: 0.25
+"""
+
+
+def test_whoever_plans_and_sums_up_has_imported_nothing_of_a_stranger(
+    zoo: Callable[[str], None], tmp_path: Path
+) -> None:
+    zoo(PATCHING + ATTACKS + DEADLY)
+
+    plan = make_plan(
+        Suite(
+            matrix=[
+                Matrix(
+                    labels=["made(n_records=8)"],
+                    attacks=["all", "zoo(how=['exits', 'hangs'])"],
+                    defences=["none"],
+                    settings={"loss": "log-loss", "scorer": "float64"},
+                )
+            ],
+            trials=1,
+        ),
+        Builder(Host.load()),
+        "test.toml",
+    )
+
+    assert {"zoo(how='exits')", "zoo(how='hangs')"} <= {cell.shown.attack for cell in plan.cells}
+    assert "zoo_plugin" not in sys.modules
+    assert np.sum([1, 2]) == 3

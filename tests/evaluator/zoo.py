@@ -14,7 +14,7 @@ WAYS = (
     "surrogates", "unpicklable", "nonsense", "huge", "patches", "thread", "child", "closes", "prints",
 )  # fmt: skip
 HARMLESS = ("patches", "thread", "child", "prints")  # to the cell itself: it must be played, and its neighbours too
-LOADING = ("raises", "exits", "interrupts", "os-exit", "kills", "hangs", "nonsense", "surrogates")
+LOADING = ("raises", "exits", "interrupts", "os-exit", "kills", "hangs", "nonsense", "surrogates", "patches")
 
 SOURCE = '''
 import os, signal, sys, threading, time
@@ -199,7 +199,7 @@ EVERYTHING: Members = tuple(
     (place, way)
     for place in ("run", "promise", "made", "module", "start", "load", "evaluate")
     for way in WAYS
-    if (place, way) not in {("module", "closes"), *((place, "patches") for place in ("made", "module", "load"))}
+    if (place, way) != ("module", "closes")
 )
 
 

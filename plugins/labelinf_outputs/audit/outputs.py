@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.evaluator.play import said
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_outputs.audit.claim import Claim
@@ -118,7 +118,7 @@ def _refused(spec: str, attack: OutputAttack, threat: OutputThreat) -> Finding |
     try:
         refusal = attack.refusal(threat)
     except (Exception, SystemExit) as error:
-        return Finding(attack=spec, word=Word.FAILED, refusal=said(error))
+        return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
     return Finding(attack=spec, word=Word.REFUSED, refusal=refusal) if refusal else None
 
 
@@ -129,7 +129,7 @@ def _try(
     try:
         return _play(spec, attack, planted, threat, rng)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-        return Finding(attack=spec, word=Word.FAILED, refusal=said(error))
+        return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
 
 
 def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:

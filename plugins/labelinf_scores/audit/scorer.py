@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Guess, LabelSet
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.play import said
 from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
@@ -169,7 +169,9 @@ def _play(
         guess = attack.run(oracle, rng)
         accuracy, evidence = _accuracy(guess, labels, oracle.threat.n_classes), gate.evidence(guess.evidence)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-        return Extraction(attack=spec, failure=said(error), queries=oracle.spent, seconds=time.perf_counter() - start)
+        return Extraction(
+            attack=spec, failure=unquoted(error), queries=oracle.spent, seconds=time.perf_counter() - start
+        )
     baseline = oracle.threat.baseline
     gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * len(labels) if baseline < 1 else 0.0
     return Extraction(

@@ -224,11 +224,11 @@ def test_one_attacks_crash_ends_nobody_elses_game() -> None:
         )
     )
 
-    assert [leak.failure for leak in found] == [
-        "ZeroDivisionError: no refusal",
-        "SystemExit: 3",
+    assert [leak.failure.partition(" in tests.")[0] for leak in found] == [  # their own words could hold labels
+        "ZeroDivisionError",
+        "SystemExit",
         "it guessed an array of shape (1,), expected (60,)",
-        "KeyError: 'lost'",
+        "KeyError",
         "",
     ]
     assert [leak.accuracy is None for leak in found] == [True] * 4 + [False]

@@ -1,0 +1,153 @@
+"""What a plan has to know of components: asked of their classes, answered in plain data.
+
+What may reach a stranger's code is asked apart (:mod:`labelinf_core.plugin.apart`), so that whoever plans a run has
+imported nothing but labelinf when it sums the run up. A stranger that takes its process with it loses its own answer:
+what was asked together is then asked again one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import attrs
+
+from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Channel, Measure
+from labelinf_core.contracts.errors import LabelinfError, NameConflictError, PluginError
+from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host, PluginRecord
+from labelinf_core.plugin.watch import watch
+from labelinf_core.specs import Builder, Spec, parse
+
+__all__ = ["ChannelFacts", "Point", "channel_facts", "points", "strange"]
+
+
+@attrs.frozen(kw_only=True)
+class Point:
+    """One point of a grid, looked up.
+
+    Attributes:
+        spec: As written.
+        full: With every parameter spelled out; as written where its component is lost.
+        plugins: Who provides it and the components among its parameters.
+        lost: Why a plugin's part of it cannot be had; empty when it can.
+    """
+
+    spec: Spec
+    full: str
+    plugins: tuple[PluginRecord, ...]
+    lost: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class ChannelFacts:
+    """What a plan keeps of a channel: attributes as in :class:`~labelinf_core.contracts.components.Channel`."""
+
+    measures: tuple[Measure, ...]
+    counts_only: bool
+    fresh_order: bool
+
+
+def strange(host: Host, written: object) -> bool:
+    """Whether to build what is written may run a stranger's code: it names one of a stranger's components."""
+    words = re.findall(r"[\w-]+", str(written))
+    return not host.strangers.isdisjoint(words)
+
+
+def points(builder: Builder, kind: Kind, written: Sequence[object], where: Sequence[str]) -> list[list[Point] | str]:
+    """Look up what is written, every grid expanded.
+
+    Args:
+        builder: Builds the components of a host's plugins.
+        kind: Of all of them.
+        written: The components.
+        where: The place of each, for messages.
+
+    Returns:
+        For each its points, or what is wrong with it, as a sentence that a user can mend.
+    """
+    found: dict[int, list[Point] | str] = {}
+    aside: dict[object, list[int]] = {}
+    for index, item in enumerate(written):
+        if strange(builder.host, item):
+            aside.setdefault(_home(builder.host, kind, item), []).append(index)
+        else:
+            found[index] = _points(builder, kind, item, where[index])
+    for indices in aside.values():
+        found |= zip(indices, _apart(builder, kind, [(written[i], where[i]) for i in indices]), strict=True)
+    return [found[index] for index in range(len(written))]
+
+
+def _home(host: Host, kind: Kind, written: object) -> str:
+    """Return who provides what is written; empty where nobody can say."""
+    try:
+        return host.find(kind, parse(written, "").name).plugin.name
+    except LabelinfError:
+        return ""
+
+
+def _apart(builder: Builder, kind: Kind, items: Sequence[tuple[object, str]]) -> list[list[Point] | str]:
+    """Look up what may run one stranger's code."""
+    try:
+        name = f"{kind.plural} {', '.join(str(written) for written, _ in items)}"
+        return apart(name, lambda: [_points(builder, kind, *item) for item in items])
+    except PluginError:
+        return [_one(builder, kind, *item) for item in items]
+
+
+def _one(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | str:
+    """Look up one component apart; what is written stands for itself where that takes its process."""
+    spec = parse(written, where)
+    try:
+        return apart(f"{kind.value} {spec}", lambda: _points(builder, kind, written, where))
+    except PluginError as error:
+        return [_lost(builder, kind, spec, error)]
+
+
+def _points(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | str:
+    try:
+        try:
+            specs = list(builder.expand(kind, written, where))
+        except NameConflictError:
+            raise
+        except PluginError:
+            specs = [parse(written, where)]
+        return [_point(builder, kind, spec, where) for spec in specs]
+    except LabelinfError as error:
+        text = str(error)
+        return text if text.startswith(where) else f"{where}: {text}"
+
+
+def _point(builder: Builder, kind: Kind, spec: Spec, where: str) -> Point:
+    try:
+        full = str(builder.full(kind, spec, where))
+        return Point(spec=spec, full=full, plugins=tuple(builder.owners(kind, spec, where)))
+    except NameConflictError:
+        raise
+    except PluginError as error:
+        return _lost(builder, kind, spec, error)
+
+
+def _lost(builder: Builder, kind: Kind, spec: Spec, error: PluginError) -> Point:
+    return Point(spec=spec, full=str(spec), plugins=(builder.host.find(kind, spec.name).plugin,), lost=str(error))
+
+
+def channel_facts(host: Host, name: str) -> ChannelFacts:
+    """Return what a plan keeps of a channel.
+
+    Raises:
+        LabelinfError: There is none of that name, or it failed to answer.
+    """
+
+    def question(channel: type[Channel]) -> ChannelFacts:
+        with watch.over(f"measures of channel {name}"), gate.blamed(channel):
+            measures = gate.each(channel.measures(), Measure, "measures")
+        return ChannelFacts(
+            measures=measures,
+            counts_only=channel.counts_only is True,
+            fresh_order=channel.fresh_order is True,
+        )
+
+    return host.find(Kind.CHANNEL, name).ask(question)
