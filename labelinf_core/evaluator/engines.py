@@ -96,7 +96,7 @@ class Engine:
             ) as arrays:
                 yield arrays
         elif workers == 0:
-            yield InProcess(Bench(builder=builder), strangers_apart=True)
+            yield InProcess(Bench(builder=builder))
         else:
             labels = label_sets(plan, builder)
             pool = Processes(

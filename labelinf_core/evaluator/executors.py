@@ -177,6 +177,7 @@ class InProcess:
                 yield task, task.perform(self.bench)
 
     def _apart(self, task: Task) -> Implied | Trial:
+        importlib.import_module(_SLOWEST)  # here, once: not in every copy
         asking = f"bounds of {task.asking} on " if isinstance(task, Imply) and task.asking else ""
         try:
             return apart(f"{asking}{task.cell.shown.attack}", lambda: task.perform(self.bench))

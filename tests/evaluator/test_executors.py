@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.turns import Turns
 from labelinf_core.plugin.host import Host
 
 PlanOf = Callable[..., Plan]
@@ -119,6 +120,7 @@ def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
     """However long its tasks take."""
     plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise"], trials=1)
     source = groups(Play(cell=cell, seed=0, trial=0) for cell in plan.cells)
-    pool = Processes(workers=2)
+    turns = Turns(source=source, key=lambda task: (frozenset(), task.cell.curator))
+    pool = Processes(workers=2, host=Host())
 
-    assert [len(pool._batch(source, deque())) for _ in range(3)] == [2, 2, 0]
+    assert [len(pool._batch(None, turns)) for _ in range(3)] == [2, 2, 0]
