@@ -18,6 +18,7 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -381,8 +382,17 @@ def _context(modules: tuple[str, ...]) -> Any:
     """Return how workers are started; the first to ask says what they have all imported."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver  # where there is none, it cannot be imported
+
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__, _SLOWEST, *modules])
+    path = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)  # it must find the same labelinf as we did
+    try:
+        forkserver.ensure_running()
+    finally:
+        os.environ.pop("PYTHONPATH")
+        os.environ.update({} if path is None else {"PYTHONPATH": path})
     return context
 
 

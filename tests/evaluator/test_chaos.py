@@ -114,7 +114,7 @@ def test_workers_that_are_killed_cost_their_cells_and_retry_plays_those_again(
             os.kill(found[0], signal.SIGKILL)
             killed, left = killed + 1, int(rng.integers(1, 8))
 
-    with Processes(workers=2, labels=labels) as pool:
+    with Processes(workers=2, host=bench.builder.host, labels=labels) as pool:
         while not is_complete(plan, store):
             run(plan, store, pool, stab)
             store.forget_failed()
