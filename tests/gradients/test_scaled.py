@@ -126,7 +126,7 @@ def test_a_saturated_head_leaves_an_interval_that_holds_the_truth(make_labels: C
     assert (~found.complete).sum() > 5
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_all_roots_of_three_exponentials_are_found(seed: int) -> None:
     """Signs of the sum on a fine grid count its roots; each is returned."""
@@ -134,7 +134,7 @@ def test_all_roots_of_three_exponentials_are_found(seed: int) -> None:
     lines, logs = np.sort(rng.normal(size=3)), rng.normal(size=3)
     signs = rng.choice([-1.0, 1.0], size=3)
     signs[rng.integers(3)] *= -1 if abs(signs.sum()) == 3 else 1
-    grid = np.linspace(-40, 40, 20001)
+    grid = np.linspace(-40, 40, 4001)
     exponents = grid[:, None] * lines + logs
     value = (signs * np.exp(exponents - exponents.max(axis=1, keepdims=True))).sum(axis=1)
     crossed = np.flatnonzero(np.diff(np.sign(value)))
@@ -142,7 +142,7 @@ def test_all_roots_of_three_exponentials_are_found(seed: int) -> None:
     found = affine_roots(lines[None], logs[None], signs[None])[0]
 
     for at in crossed:
-        assert np.nanmin(np.abs(found - grid[at])) < 0.01
+        assert np.nanmin(np.abs(found - grid[at])) < 0.05
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16"])
