@@ -68,7 +68,8 @@ class ApproximateProfile:
 
     def least(self, probability: float) -> float:
         """Return the least probability of an event under a neighbour of what gives it ``probability``."""
-        other = 1 - self.at - (1 - probability) * math.exp(self.epsilon) if probability > 0 else 0.0
+        # Beyond e**700, which is a double, only probability 1 is left: the same comes out.
+        other = 1 - self.at - (1 - probability) * math.exp(min(self.epsilon, 700)) if probability > 0 else 0.0
         return max((probability - self.at) * math.exp(-self.epsilon), other, 0.0)
 
 

@@ -501,6 +501,20 @@ def test_a_delta_and_a_mu_are_refuted_for_many_classes(tmp_path: Path) -> None:
         assert 1 / 3 < found.ceiling < 1
 
 
+@pytest.mark.parametrize(
+    "claim", [["--epsilon", "40"], ["--epsilon", "1000"], ["--epsilon", "1000", "--delta", "1e-5"], ["--mu", "60"]]
+)
+def test_a_claim_that_allows_everything_is_planned_for_and_audited(claim: list[str], tmp_path: Path) -> None:
+    planned = cli("--plan", "2", *claim)
+    given, page = files(tmp_path, keep=1.0), tmp_path / "r.html"
+    audit = ["--probabilities", given["predictions"], "--canaries", given["canaries"], "--attack", "lia-threshold"]
+    told = cli(*audit, *claim, "--html", str(page))
+
+    assert planned.exit_code == told.exit_code == 0
+    assert planned.output.count("none suffice") == 7
+    assert "NOT REFUTED" in page.read_text()
+
+
 def test_a_foreign_attack_is_one_sentence(tmp_path: Path) -> None:
     given = {
         "predictions": write(tmp_path / "p.csv", "a,b,c", ["1,0,0"]),

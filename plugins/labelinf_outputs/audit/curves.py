@@ -47,7 +47,9 @@ def roc(ranking: Ranking, n_canaries: int, n_classes: int, claim: Claim) -> str:
     grid = np.geomspace(floor / 2, 1, 60).tolist()
     curves.append(("chance", [(x, x) for x in grid]))
     if claim.made and claim.exact:
-        allowed = [(x, min(math.exp(claim.epsilon) * x, 1 - math.exp(-claim.epsilon) * (1 - x))) for x in grid]
+        allowed = [
+            (x, min(math.exp(min(claim.epsilon, 700)) * x, 1 - math.exp(-claim.epsilon) * (1 - x))) for x in grid
+        ]
         curves.append((f"at most, under {claim}", allowed))
     ticks = [10.0**-power for power in range(math.ceil(-math.log10(floor)) + 1)]
     return _svg(curves, ticks, ticks, "false positive rate", "true positive rate")

@@ -56,6 +56,8 @@ class Power:
     def truths(self) -> tuple[tuple[str, float], ...]:
         """Return what the mechanism may be in truth, in a word or two, and its epsilon."""
         keep = self.claim.ceiling(self.n_classes)
+        if keep == 1:  # in doubles: the claim allows everything
+            return (("no noise", math.inf),)
         level = math.log(keep * (self.n_classes - 1) / (1 - keep))  # of randomised response that keeps as much
         resampled = effective_epsilon(level, self.n_classes)
         return (
