@@ -276,7 +276,9 @@ def test_numbers_are_what_they_are_and_not_what_they_say() -> None:
         gate.finite({"a": 10**400}, "measure")
 
 
-@pytest.mark.parametrize("value", [np.float32(0.5), fractions.Fraction(1, 2), Vague(0.5)])
+@pytest.mark.parametrize(
+    "value", [np.float32(0.5), fractions.Fraction(1, 2), Vague(0.5)], ids=["single", "fraction", "vague"]
+)
 def test_what_a_bound_says_is_kept_in_plain_numbers(value: Any) -> None:
     """A fraction used to be stored as the text of a Python object."""
     ceiling = Ceiling(accuracy=value, statement="s", conditions="c", game=PerGame(share=value, bits=10**400))
