@@ -29,11 +29,11 @@ from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedEr
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.certified import conditions_of, mismatch
 from labelinf_scores.certificates.error import disturbance
-from labelinf_scores.certificates.summation import SpreadSum, to_fixed, to_float
+from labelinf_scores.certificates.summation import SpreadSum, adds_pairwise, to_fixed, to_float
 from labelinf_scores.constructions.detecting_matrix import detecting_row, n_columns
 from labelinf_scores.constructions.rows import computes_as_it_reads
 from labelinf_scores.decoders.detecting import detect
-from labelinf_scores.decoders.explanations import Explanations
+from labelinf_scores.decoders.explanations import ContradictionError, Explanations
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -50,6 +50,7 @@ __all__ = ["JointWeights"]
 _FEWEST = 0.5  # of the labels that a group asks about; one that tells fewer is the last
 _LARGEST = 1024  # queries of a group
 _REHEARSALS = 6
+_CERTIFIED = "certified: no other labels give these answers"
 
 
 @attrs.frozen(kw_only=True)
@@ -89,18 +90,29 @@ class JointWeights(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask group after group until every label is known."""
         game = _Game.start(oracle, _planner(self, oracle.threat), rng)
-        evidence: dict[str, Any] = {"recovery": "certified: no other labels give these answers"}
+        contradiction = False
         try:
             game.play()
         except QueriesExhaustedError:
             pass
-        except ValueError:
-            evidence["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
-        if (game.labels < 0).any():
-            evidence["recovery"] = "decided where one labelling fits"
+        except ContradictionError:
+            contradiction = True
         decided = int((game.labels >= 0).sum())
+        evidence = _evidence(oracle.threat, decided, contradiction=contradiction)
         evidence |= {"labels decided": decided, "labels per query": decided / max(oracle.spent, 1)}
         return Guess(labels=likeliest_labels(certainly(game.labels, oracle.threat), oracle.threat), evidence=evidence)
+
+
+def _evidence(threat: ScoreThreat, decided: int, *, contradiction: bool) -> dict[str, Any]:
+    """Return what is certain: nothing, unless every stage is known and additions go as they are replayed."""
+    pairwise = adds_pairwise(threat.arithmetic, threat.n_records)
+    evidence: dict[str, Any] = {"recovery": "heuristic", "NumPy adds pairwise here": pairwise}
+    if contradiction:
+        evidence["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
+    elif threat.facts.known and pairwise:
+        whole = decided == threat.n_records
+        evidence["recovery"] = _CERTIFIED if whole else "decided where one labelling fits"
+    return evidence
 
 
 @functools.lru_cache(maxsize=32)
@@ -158,9 +170,9 @@ class _Game:
 
         Raises:
             QueriesExhaustedError: The budget is spent.
-            ValueError: An answer fits no labels.
+            ContradictionError: An answer fits no labels.
         """
-        while (records := self._to_ask()).size:
+        while self.oracle.remaining >= 1 and (records := self._to_ask()).size:
             before = int((self.labels >= 0).sum())
             if self.daring:
                 size = self.planner.best(records.size, min(self.oracle.remaining, _LARGEST))
@@ -196,6 +208,8 @@ class _Game:
 
     def _ask(self, records: NDArray[np.intp], size: Size) -> None:
         """Ask a group of queries, read them together, and write down what they leave open."""
+        if not self.planner.variants(size):
+            return
         n_detected = min(n_columns(size.queries), records.size)
         detected, rest = records[:n_detected], records[n_detected:]
         told = []
@@ -209,7 +223,7 @@ class _Game:
         counts = np.array([asked.count - np.count_nonzero(asked.sign < 0) for asked in told], dtype=np.int64)
         found = detect(counts)
         if found[n_detected:].any() or not np.isin(found, (0, 1)).all():
-            raise ValueError("no labels have these counts")
+            raise ContradictionError("no labels have these counts")
         self.labels[detected] = found[:n_detected]
         for asked in told:
             if asked.records.size:
@@ -258,10 +272,13 @@ class _Game:
         fixed = weighed.size * wide.low[0] + sum(row.low[0] for row in used) + self._others(weighed.size + private.size)
         gap, narrow = wide.low[1] - wide.low[0], sum(row.high[1] - row.low[0] for row in used)
         error = self.planner.error(fixed + weighed.size * gap + narrow)
-        total = to_fixed(score) * self.labels.size - fixed
+        try:
+            total = to_fixed(score) * self.labels.size - fixed
+        except (ValueError, OverflowError) as problem:
+            raise ContradictionError("no labels have this score") from problem
         first, last = max(0, -((narrow + error - total) // gap)), min(weighed.size, (total + error) // gap)
         if first > last:
-            raise ValueError("no labels have this sum")
+            raise ContradictionError("no labels have this sum")
         return _Asked(records=private, rows=rows, sign=sign, score=score, count=first) if first == last else None
 
     def _others(self, n_asked: int) -> int:

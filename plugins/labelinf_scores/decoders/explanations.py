@@ -24,7 +24,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Explanations"]
+__all__ = ["ContradictionError", "Explanations"]
+
+
+class ContradictionError(ValueError):
+    """No labels give an answer: what was assumed of the curator is wrong."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -46,12 +50,12 @@ class Explanations:
             labels: Of all records, -1 where nothing is known; written into.
 
         Raises:
-            ValueError: No labelling is left.
+            ContradictionError: No labelling is left.
         """
         known = labels[self.records]
         options = self.options[((known < 0) | (self.options == known)).all(axis=1)]
         if not len(options):
-            raise ValueError("an answer fits no labels")
+            raise ContradictionError("an answer fits no labels")
         shared = (options == options[0]).all(axis=0)
         labels[self.records[shared]] = options[0, shared]
         return Explanations(records=self.records[~shared], options=options[:, ~shared])

@@ -93,7 +93,11 @@ class JointPlanner:
         settled = [self.rows.settled(label) for label in (0, 1)]
         if len({cost for label, row in enumerate(settled) for cost in (row.low[label], row.high[label])}) > 1:
             return "needs a row for known labels whose cost is certain"
-        return "" if self.variants(self.safe(self.threat.n_records)) else "no row has costs that are certain"
+        try:
+            self.gaps(self.safe(self.threat.n_records))
+        except ValueError as problem:
+            return str(problem)
+        return ""
 
     def gaps(self, size: Size, variant: int = 0) -> tuple[CostedRow, ...]:
         """Return the rows of a query, the narrowest first, the detected one last: its costs are certain.
@@ -105,6 +109,8 @@ class JointPlanner:
         Raises:
             ValueError: There are no such rows.
         """
+        if size.private < 0:
+            raise ValueError("no gap within the clip stands out from the error of the sum")
         unit, total, rows = to_fixed(size.unit), 0, []
         nudged = round(-math.log2(size.unit))
         for place in range(size.private + 1):

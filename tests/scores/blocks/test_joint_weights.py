@@ -12,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.contracts.effects import Unknown
 from labelinf_scores.attacks.joint_weights import JointWeights
 from labelinf_scores.certificates.row_costs import possible_costs
 from labelinf_scores.certificates.summation import to_fixed
-from labelinf_scores.decoders.explanations import Explanations
+from labelinf_scores.decoders.explanations import ContradictionError, Explanations
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.rounding import Round
@@ -117,12 +118,13 @@ def test_where_nothing_is_dared_all_labels_come_out_too(monkeypatch: pytest.Monk
 
 @attrs.frozen(kw_only=True)
 class Shifted(ScoreDefence):
-    """Moves every score, and does not say so."""
+    """Moves every score, and does not say by how much, or not even that it does."""
 
     by: float
+    honest: bool = False
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
-        return ()
+        return (Unknown(stage="mine"),) if self.honest else ()  # type: ignore[return-value]
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         shift = self.by
@@ -134,17 +136,43 @@ class Shifted(ScoreDefence):
         return Moving()
 
 
-@ROWS
-def test_answers_that_no_labels_explain_are_a_contradiction_and_no_certificate(proper: bool) -> None:
-    outcome = play(np.arange(200) % 2, proper, Shifted(by=1e-9))
+@pytest.mark.parametrize(("proper", "by"), [(True, 1e-9), (False, 1e-9), (False, np.inf)])
+def test_answers_that_no_labels_explain_are_a_contradiction_and_no_certificate(proper: bool, by: float) -> None:
+    outcome = play(np.arange(20) % 2, proper, Shifted(by=by))
     assert "contradiction" in outcome.evidence
-    assert "certified" not in outcome.evidence["recovery"]
+    assert outcome.evidence["recovery"] == "heuristic"
 
 
-def test_a_budget_that_ends_early_leaves_the_rest_undecided() -> None:
-    outcome = play(np.random.default_rng(1).integers(0, 2, 569), True, queries=4)
-    assert 190 <= outcome.evidence["labels decided"] < 569
+def test_a_contradiction_that_comes_once_all_labels_are_written_down_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def written_then_contradicted(game: Any) -> None:
+        game.labels[:] = 0
+        raise ContradictionError
+
+    monkeypatch.setattr("labelinf_scores.attacks.joint_weights._Game.play", written_then_contradicted)
+    evidence = play([0, 1, 0, 1], True).evidence
+    assert evidence["recovery"] == "heuristic"
+    assert "contradiction" in evidence
+
+
+@ROWS
+def test_behind_a_stage_that_does_not_say_what_it_does_nothing_is_certified(proper: bool) -> None:
+    """Even where it does nothing, and all labels come out."""
+    outcome = play(np.arange(20) % 2, proper, Shifted(by=0.0, honest=True))
+    assert outcome.n_correct == 20
+    assert outcome.evidence["recovery"] == "heuristic"
+
+
+def test_where_numpy_adds_in_another_order_nothing_is_certified(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labelinf_scores.attacks.joint_weights.adds_pairwise", lambda *_: False)
+    assert play(np.arange(20) % 2, True).evidence["recovery"] == "heuristic"
+
+
+@ROWS
+def test_a_budget_that_ends_early_leaves_the_rest_undecided_and_contradicts_nothing(proper: bool) -> None:
+    outcome = play(np.random.default_rng(1).integers(0, 2, 100), proper, queries=1)
+    assert 40 <= outcome.evidence["labels decided"] < 100
     assert outcome.evidence["recovery"] == "decided where one labelling fits"
+    assert "contradiction" not in outcome.evidence
 
 
 @pytest.mark.parametrize(
@@ -153,6 +181,7 @@ def test_a_budget_that_ends_early_leaves_the_rest_undecided() -> None:
         ((Round(decimals=5),), {}, "needs scores as the scorer computes them"),
         ((), {"scorer": "float32"}, "float64"),
         ((), {"scorer": "exact"}, "float64"),
+        ((Clip(epsilon=0.5 - 2.0**-45),), {}, "stands out from the error"),
         ((), {"loss": SquaredEuclidean(), "scorer": "float64"}, "needs the log-loss"),
     ],
 )
