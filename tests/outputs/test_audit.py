@@ -21,9 +21,11 @@ from labelinf_core.specs import Builder
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Conclusion, Word
 from labelinf_outputs.audit.outputs import audit_outputs
-from labelinf_outputs.audit.planted import read_planted
+from labelinf_outputs.audit.planted import Planted, read_planted
 from labelinf_outputs.audit.predictions import read_predictions
+from labelinf_outputs.audit.validity import voids
 from labelinf_outputs.commands import outputs
+from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import Outputs, View
 from labelinf_privacy import epsilon_bounds
 
@@ -300,6 +302,44 @@ def test_a_canary_counts_once(tmp_path: Path) -> None:
     }
     with pytest.raises(InputError, match="87 stand there more than once"):
         read_planted(**given)
+
+
+@pytest.mark.parametrize(("twice", "void"), [(2, False), (10, True)])
+def test_two_coincidences_among_a_thousand_classes_are_not_called_uneven(twice: int, void: bool) -> None:
+    """Of twenty labels two pairs agree in 1.6 % of honest audits; the chi-square distribution says .005 %."""
+    labels = np.concatenate([np.arange(20 - twice), np.arange(twice)])
+    said = np.zeros((20, 1000))
+    planted = Planted(
+        release=Release(probabilities=said, log_probabilities=said),
+        labels=labels,
+        class_names=tuple(map(str, range(1000))),
+        view=View(),
+    )
+
+    assert any("not uniform" in reason for reason in voids(planted)) is void
+
+
+def test_references_of_the_same_mechanism_are_not_called_another_pipeline() -> None:
+    """Randomised response that keeps 65 %: the model is lucky and one reference is not in 6 % of honest audits."""
+    rng, m = np.random.default_rng(0), 100
+
+    def echoed(labels: NDArray[Any]) -> NDArray[Any]:
+        return np.log(np.where(np.where(rng.random(m) < 0.65, labels, 1 - labels)[:, None] == np.arange(2), 0.9, 0.1))
+
+    void = 0
+    for _ in range(300):
+        labels, own = rng.integers(0, 2, (2, m))
+        logs = echoed(labels)
+        planted = Planted(
+            release=Release(probabilities=np.exp(logs), log_probabilities=logs),
+            labels=labels,
+            class_names=("0", "1"),
+            view=View(references=1),
+            references=References(log_probabilities=echoed(own)[None], planted=own[None], trained=own[None]),
+        )
+        void += any("same pipeline" in reason for reason in voids(planted))
+
+    assert void <= 2
 
 
 def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:

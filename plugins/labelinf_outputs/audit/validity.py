@@ -20,6 +20,8 @@ from labelinf_outputs.audit.planted import Planted
 __all__ = ["IMPROBABLE", "carries_signal", "voids"]
 
 IMPROBABLE = 1e-3  #: probability that one check calls an honest audit void
+_MANY = 50  # planted labels of a class, from which the chi-square distribution is near enough that far out
+_DRAWN = 3999
 _SHIFTS = (-3, -2, -1, 1, 2, 3)
 
 
@@ -39,9 +41,20 @@ def carries_signal(planted: Planted) -> bool:
 def _of_labels(planted: Planted) -> Iterator[str]:
     counts = np.bincount(planted.labels, minlength=len(planted.class_names))
     expected = planted.labels.size / counts.size
-    p_uniform = float(special.chdtrc(counts.size - 1, ((counts - expected) ** 2 / expected).sum()))
+    if expected >= _MANY:
+        p_uniform = float(special.chdtrc(counts.size - 1, ((counts - expected) ** 2 / expected).sum()))
+    else:
+        p_uniform = _p_drawn(counts)
     if p_uniform <= IMPROBABLE:
         yield f"the planted labels are not uniform over the classes (p = {p_uniform:.1g}); they must be drawn so"
+
+
+def _p_drawn(counts: NDArray[np.intp]) -> float:
+    """Return the p-value of the chi-square statistic among drawn ones: exact, where its limit is not reached yet."""
+    rng, even = np.random.default_rng(0), np.full(counts.size, 1 / counts.size)
+    uneven = int(np.square(counts).sum())
+    as_uneven = sum(int(np.square(rng.multinomial(counts.sum(), even)).sum()) >= uneven for _ in range(_DRAWN))
+    return (1 + as_uneven) / (1 + _DRAWN)
 
 
 def _of_rows(planted: Planted) -> Iterator[str]:
@@ -69,9 +82,13 @@ def _of_references(planted: Planted) -> Iterator[str]:
             f"(p = {p:.1g}): these labels follow from the features, or the references were not independent"
         )
     own = planted.references.trained
-    remembered = _p(int((_top(said) == own).sum()), own.size, planted)
-    given_back = _p(int((_top(planted.release.log_probabilities) == labels).sum()), labels.size, planted)
-    if given_back <= IMPROBABLE / 10 and remembered > 10 * IMPROBABLE:
+    n_remembered = int((_top(said) == own).sum())
+    remembered = _p(n_remembered, own.size, planted)
+    n_back = int((_top(planted.release.log_probabilities) == labels).sum())
+    # One lucky and one unlucky draw of a mechanism are no other pipeline: the shares themselves must differ.
+    most = special.betaincinv(n_remembered + 1, max(own.size - n_remembered, 1), 1 - IMPROBABLE / 2)
+    differ = p_value(n_back, labels.size, float(most)) <= IMPROBABLE / 2
+    if differ and _p(n_back, labels.size, planted) <= IMPROBABLE / 10 and remembered > 10 * IMPROBABLE:
         yield (
             "the model gives planted labels back, and the reference models do not give back theirs: they are "
             "shuffled, or not of the same pipeline"
