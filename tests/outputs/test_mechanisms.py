@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 
+import gmpy2
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -216,6 +217,23 @@ def test_the_noise_on_votes_is_just_enough(epsilon: float, delta: float, votes: 
     mu = distance / vote_noise(epsilon, delta, votes)
 
     assert GaussianProfile(mu).delta(epsilon) == pytest.approx(delta, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(4.0, 1e-5), (0.1, 1e-9), (8.0, 1e-12), (1e-30, 1e-17), (1e-10, 1e-16), (1.0, 1e-200), (740.0, 0.1), (0.5, 0.999)],
+)
+@pytest.mark.parametrize("votes", [3, 100])
+def test_the_noise_on_votes_is_enough_in_spite_of_rounding(epsilon: float, delta: float, votes: int) -> None:
+    with gmpy2.context(precision=2000):
+        root = gmpy2.sqrt(gmpy2.mpfr(2))
+        exact, mu = (
+            gmpy2.mpfr(epsilon),
+            gmpy2.sqrt(gmpy2.mpfr(2 * votes)) / gmpy2.mpfr(vote_noise(epsilon, delta, votes)),
+        )
+        over, under = (gmpy2.erfc((exact / mu + side * mu / 2) / root) / 2 for side in (-1, 1))
+
+        assert over - gmpy2.exp(exact) * under <= gmpy2.mpfr(delta)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])
