@@ -110,7 +110,7 @@ class ScoreChannel(Channel):
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
-        facts = self._scorer(data.n_classes).facts
+        facts = self._scorer(data.n_classes, data.n_records).facts
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
@@ -139,11 +139,11 @@ class ScoreChannel(Channel):
         one_column = data.n_classes == 2 or self._scored(data) is not None
         shape = (data.n_records,) if one_column else (data.n_records, data.n_classes)
         blank = Query(predictions=np.full(shape, 1 / data.n_classes))
-        self._scorer(data.n_classes).score(data.labels, blank)
+        self._scorer(data.n_classes, data.n_records).score(data.labels, blank)
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
         """Start a curator for ``labels``."""
-        return Curator.start(labels, threat, self._scorer(threat.n_classes), rng)
+        return Curator.start(labels, threat, self._scorer(threat.n_classes, threat.n_records), rng)
 
     @property
     def _loss(self) -> AdditiveLoss:
@@ -165,12 +165,12 @@ class ScoreChannel(Channel):
             raise InputError(f"the metric {type(metric).__name__} is for two classes, and there are {data.n_classes}.")
         return metric
 
-    def _scorer(self, n_classes: int) -> Scorer:
+    def _scorer(self, n_classes: int, n_records: int) -> Scorer:
         if metric := self._unadditive:
             return metric_scorer(self.scorer, metric)
         # What scikit-learn computes of another loss is the mean in doubles.
         doubles = self.metric is not None and self.scorer == "sklearn" and not self._loss.is_log_loss
-        return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes)
+        return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes, n_records)
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.

@@ -24,18 +24,22 @@ __all__ = ["answers_as_it_says"]
 
 _SIZES = (1, 2, 3, 8, 9, 127, 130, 300)  # around the blocks in which NumPy adds up
 _EACH = 4  # games of every size
+_MANY = 24  # of the game's own: sums in another order agree to the last bit in most
 
 
-def answers_as_it_says(function: Callable[..., Any], declared: ScorerFacts, loss: AdditiveLoss, n_classes: int) -> bool:
+def answers_as_it_says(
+    function: Callable[..., Any], declared: ScorerFacts, loss: AdditiveLoss, n_classes: int, n_records: int = 0
+) -> bool:
     """Return whether ``function`` computes ``loss`` as ``declared``, bit for bit, wherever it is tried.
 
-    What it says it does besides (its ``effects``), and a sum of unknown order, cannot be tried out.
+    What it says it does besides (its ``effects``), and a sum of unknown order, cannot be tried out. Functions that
+    add up in pieces of thousands show it only where there are as many records: ``n_records`` are tried, too.
     """
     if declared.effects or declared.summation == "unknown":
         return False
     try:
         numbers, read = make_arithmetic(declared.arithmetic), make_arithmetic(declared.input_format)
-        for labels, predictions in _cases(n_classes):
+        for labels, predictions in _cases(n_classes, n_records):
             seen = read.convert(predictions)
             if declared.clip:
                 seen = np.clip(seen, *read.convert(np.array([declared.clip, 1 - declared.clip])))
@@ -48,11 +52,11 @@ def answers_as_it_says(function: Callable[..., Any], declared: ScorerFacts, loss
     return True
 
 
-def _cases(n_classes: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+def _cases(n_classes: int, n_records: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64]]]:
     """Yield labels and predictions, certain ones among them, that are not a game's."""
     rng = np.random.default_rng(0)
-    for size in _SIZES:
-        for turn in range(_EACH):
+    for size in (*_SIZES, *(() if n_records <= _SIZES[-1] else (n_records,))):
+        for turn in range(_EACH if size <= _SIZES[-1] else _MANY):
             labels = rng.integers(0, n_classes, size)
             if n_classes == 2 and turn % 2:
                 predictions = rng.beta(0.2, 0.2, size)

@@ -164,7 +164,7 @@ class ImportedScorer:
     facts: ScorerFacts
 
     @classmethod
-    def load(cls, target: str, loss: AdditiveLoss, n_classes: int) -> ImportedScorer:
+    def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
         """Import ``module:function``, which may say what it does as ``function.facts``.
 
         Raises:
@@ -174,7 +174,7 @@ class ImportedScorer:
         declared = getattr(function, "facts", None)
         facts = _assumed(target)
         if isinstance(declared, ScorerFacts) and isinstance(function, Hashable):
-            facts = declared if _tried(function, declared, loss, n_classes) else facts
+            facts = declared if _tried(function, declared, loss, n_classes, n_records) else facts
         return cls(target=target, function=function, facts=facts)
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
@@ -204,7 +204,7 @@ class ImportedScorer:
 _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
 
 
-def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
+def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 0) -> Scorer:
     """Return the scorer that a suite names.
 
     Args:
@@ -212,6 +212,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
             arithmetic.
         loss: What it must compute.
         n_classes: K.
+        n_records: N, at which what a function says of itself is tried; 0: at a few hundred at most.
 
     Raises:
         InputError: There is no such scorer, or it computes another loss.
@@ -226,7 +227,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if ":" in name and not format_named(name).known:
-        return ImportedScorer.load(name, loss, n_classes)
+        return ImportedScorer.load(name, loss, n_classes, n_records)
     try:
         numbers = make_arithmetic(name)
     except InputError as error:
