@@ -292,6 +292,20 @@ def test_nothing_is_proved_by_what_is_void(tmp_path: Path) -> None:
     assert {item["word"] for item in content["findings"]} == {"void", "not played"}
 
 
+def test_ids_that_are_no_text_are_one_sentence(tmp_path: Path) -> None:
+    canaries = write(tmp_path / "c.csv", "record,label", ["a,0", "b,1"])
+    np.savez(tmp_path / "p.npz", probabilities=np.full((2, 2), 0.5), record=np.array([b"\xe9", b"b"]))
+    with pytest.raises(InputError, match="not bytes beyond ASCII"):
+        read_planted(str(tmp_path / "p.npz"), canaries)
+
+
+def test_ids_are_the_same_with_spaces_around_them(tmp_path: Path) -> None:
+    canaries = write(tmp_path / "c.csv", "record, label", [" b, yes", " a, no"])
+    predictions = write(tmp_path / "p.csv", "record, no, yes", [" a, 0.75, 0.25", " b, 0.5, 0.5"])
+
+    assert read_planted(predictions, canaries).release.probabilities.tolist() == [[0.5, 0.5], [0.75, 0.25]]
+
+
 def test_a_canary_counts_once(tmp_path: Path) -> None:
     """Twelve labels, each thirty times, would prove what 360 do."""
     given = {

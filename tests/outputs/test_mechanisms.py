@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from scipy import special
 
 from labelinf_outputs.defences.alibi import STEPS, learned_prior, noise_of, observe, posterior
+from labelinf_outputs.defences.lp_mst import LpMst
 from labelinf_outputs.defences.pate import vote_noise
 from labelinf_outputs.defences.temperature import tempered
+from labelinf_outputs.game.training import TrainingTask, one_hot
+from labelinf_outputs.game.victims import make_victim
 from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
@@ -234,6 +237,14 @@ def test_the_noise_on_votes_is_enough_in_spite_of_rounding(epsilon: float, delta
         over, under = (gmpy2.erfc((exact / mu + side * mu / 2) / root) / 2 for side in (-1, 1))
 
         assert over - gmpy2.exp(exact) * under <= gmpy2.mpfr(delta)
+
+
+def test_lp_mst_has_no_more_stages_than_records() -> None:
+    task = TrainingTask(features=np.eye(3), targets=one_hot(np.array([0, 1, 0]), 2))
+
+    trained = LpMst(stages=7).train(task, make_victim("memory").train, np.random.default_rng(0))
+
+    assert trained.targets.shape == (3, 2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 10])

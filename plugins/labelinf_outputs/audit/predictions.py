@@ -137,7 +137,10 @@ def _of_arrays(path: str, view: View) -> _Said:
     records = arrays.get(_RECORD)
     if len(set(names)) != n_classes or (records is not None and records.shape != values.shape[:1]):
         raise InputError(f"{path}: classes must be {n_classes} different names, record one id for each row.")
-    ids = None if records is None else records.astype(np.str_)
+    try:
+        ids = None if records is None else records.astype(np.str_)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: record must be numbers or text, not bytes beyond ASCII.") from error
     return _Said(values=values.astype(np.float64), names=names, records=ids, first=0)
 
 
@@ -180,6 +183,7 @@ def _quickly(path: str) -> _Said | None:
             values = np.loadtxt(file, ndmin=2, usecols=columns, **options)
             file.seek(start)
             ids = None if place is None else np.loadtxt(file, ndmin=1, usecols=place, dtype=np.str_, **options)
+            ids = None if ids is None else np.char.strip(ids)
     except (OSError, ValueError, StopIteration, UserWarning, csv.Error):  # a fault that the slow reader names
         return None
     doubtful = counting and bool((values == np.floor(values)).all())

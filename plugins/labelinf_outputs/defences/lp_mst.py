@@ -35,7 +35,7 @@ class LpMst(OutputDefence):
     Attributes:
         epsilon: Of pure label-DP, at least 0.
         temperature: Of the predictions before they serve as a prior, above 0.
-        stages: T, at least 2.
+        stages: T, at least 2; no more than there are records.
     """
 
     epsilon: float = attrs.field(default=1.0, validator=attrs.validators.ge(0))
@@ -49,7 +49,7 @@ class LpMst(OutputDefence):
             InputError: The labels are soft.
         """
         labels = task.hard_labels("lp-mst")
-        first, *later = np.array_split(rng.permutation(labels.size), self.stages)
+        first, *later = np.array_split(rng.permutation(labels.size), min(self.stages, labels.size))
         labels[first] = RandomisedResponse(epsilon=self.epsilon).sample(labels[first], task.n_classes, rng)
         answered = first
         for part in later:
