@@ -304,6 +304,10 @@ def test_a_table_that_cannot_be_planted_in_is_one_sentence(tmp_path: Path, text:
         planted(str(tmp_path / "d.csv"), "outcome", tmp_path / "x", Planting(), np.random.default_rng(0))
 
 
+def test_what_was_planted_is_for_its_owners_eyes_alone(plan: Path) -> None:
+    assert (plan / "sealed.json").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_plan_is_never_planted_over(data: str, plan: Path) -> None:
     assert "holds a plan already" in str(cli("plant", data, "--column", "outcome", "--into", str(plan)).exception)
 

@@ -48,8 +48,10 @@ class Seal:
         return hashlib.sha256(f"{_VERSION}\n{content}".encode()).hexdigest()
 
     def write(self, path: Path) -> None:
-        """Write the sealed file."""
+        """Write the sealed file, for its owner's eyes alone."""
         content = {"format": _VERSION, "seal": self.digest, **attrs.asdict(self)}
+        path.touch(mode=0o600)
+        path.chmod(0o600)
         path.write_text(json_text(content) + "\n", encoding="utf-8")
 
 
