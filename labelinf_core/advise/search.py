@@ -60,6 +60,7 @@ class Advice:
             none, or the channel cannot say.
         forced_cost: The same for the forced one.
         notes: What failed on the way, one sentence each: attacks that broke, proofs and costs that could not be had.
+        cut: Whether the time was up before every setting had been played.
     """
 
     knob: Knob
@@ -73,6 +74,7 @@ class Advice:
     certified_cost: Mapping[str, float] = attrs.field(factory=dict)
     forced_cost: Mapping[str, float] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
+    cut: bool = False
 
     @property
     def setting(self) -> str:
@@ -127,9 +129,15 @@ class Advisor(Asked):
             return siege.withstands(knob.spec(strength))
 
         def undecided() -> bool:
-            return sum(stand.open for stand in siege.stood.values()) >= _OPEN
+            return siege.late or sum(stand.open for stand in siege.stood.values()) >= _OPEN
 
         forced = smallest(knob, withstands, steps=10, enough=undecided) if played else None
+        cut = siege.cut or (played and siege.late)
+        if cut:
+            notes["time"] = (
+                f"not every setting was played: {self.patience:g} seconds were up (--patience); what the attacks force "
+                f"may be more"
+            )
         stands = [(tried[spec], stand) for spec, stand in siege.stood.items()]
         contradiction = self._crossing(knob, siege, stands, certified, proof)
         low, high = _interval(knob, stands)
@@ -149,6 +157,7 @@ class Advisor(Asked):
             certified_cost=costs[0],
             forced_cost=costs[1],
             notes=(*siege.failures.values(), *notes.values()),
+            cut=cut,
         )
 
     def _crossing(

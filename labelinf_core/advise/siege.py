@@ -2,11 +2,13 @@
 
 An attack that refuses to play is passed over. One that fails, because it breaks or because the curator would not answer
 it, has shown nothing: it counts neither for the defence nor against it, and stands beside the advice. A strength at
-which no attack could be played to its end has withstood nothing.
+which no attack could be played to its end has withstood nothing, nor has one at which the time was up before all were.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 import attrs
@@ -63,6 +65,7 @@ class Asked:
         strongest: Whether those are to be withstood too that may be the strongest, of all that are installed.
         trials: Most games per attack and strength; fewer where the first ones leave no doubt.
         seed: Of the games.
+        patience: Seconds after which no further game begins on one knob.
     """
 
     builder: Builder
@@ -75,6 +78,7 @@ class Asked:
     trials: int = 16
     seed: int = 0
     strongest: bool = False
+    patience: float = math.inf
 
 
 @attrs.define
@@ -86,12 +90,24 @@ class Siege:
         culprit: The last attack that exceeded the target; it is tried before all others. Empty when none has.
         failures: What went wrong, by the spec of the attack or defence that failed; the first time of each.
         stood: How every defence that was tried has stood, by its spec.
+        until: When no further game begins, by the monotonic clock.
+        cut: Whether the time was up before every attack had been played.
     """
 
     asked: Asked
     culprit: str = ""
     failures: dict[str, str] = attrs.field(factory=dict)
     stood: dict[str, Stand] = attrs.field(factory=dict)
+    until: float = attrs.field(init=False)
+    cut: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.until = time.monotonic() + self.asked.patience
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.monotonic() >= self.until
 
     def withstands(self, defence: str) -> bool:
         """Return whether at least one attack played to its end against ``defence``, and none exceeded the target."""
@@ -104,6 +120,10 @@ class Siege:
             return False
         played, within = 0, True
         for spec in sorted(attackers, key=lambda spec: spec != self.culprit):
+            if self.late:
+                self.cut = True
+                self.stood[defence] = Stand()
+                return False
             games = self._games(spec, defences, defence)
             if not games:
                 continue
@@ -156,7 +176,7 @@ class Siege:
                 return [], ""
             spent = 0
             while len(games) < self.asked.trials and not self._is_settled(games):
-                if spent >= _QUERIES and len(games) >= _FEWEST:
+                if (spent >= _QUERIES and len(games) >= _FEWEST) or (games and self.late):
                     break
                 *game, queries = self._play(setting, len(games))
                 games.append((game[0], game[1]))

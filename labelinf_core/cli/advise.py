@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import block_option, game_options, load_host
+from labelinf_core.cli.options import Finite, block_option, game_options, load_host
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
+@click.option("--patience", type=Finite(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS",
+              help="After which no further game begins on one knob; what was not played is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @list_options
@@ -115,6 +117,7 @@ def _advisor(game: Game, chosen: Mapping[str, Any]) -> Advisor:
         attacks=tuple(dict.fromkeys(named)) if played else (),
         strongest=played and not chosen["attacks"],
         seed=chosen["seed"],
+        patience=chosen["patience"],
     )
 
 
@@ -138,6 +141,8 @@ def _forced(advice: Advice, sign: str) -> str:
     by = f" (forced by {advice.strongest_attack})" if advice.strongest_attack else ""
     if advice.forced is not None:
         return f"{sign} {advice.forced:.4g}{_between(advice)}{by}"
+    if advice.cut:
+        return f"not found in the time{by}"
     return f"no setting withstands{by}" if by else "none could be played, so nothing was withstood"
 
 

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import Finite, block_option, channel_options, features_option, labels_options, load_host
+from labelinf_core.cli.options import (
+    Finite,
+    block_option,
+    channel_options,
+    features_option,
+    groups_option,
+    labels_options,
+    load_host,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +39,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @click.argument("attack")
 @labels_options
 @features_option
+@groups_option
 @channel_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
@@ -77,7 +86,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
     if not labels:
         raise InputError(f"say on which labels the {channel.name} channel is played: --labels FILE.")
     table = Matrix(
-        labels=[labels_spec(host, labels, chosen["column"], chosen["features"])],
+        labels=[labels_spec(host, labels, chosen["column"], chosen["features"], chosen["groups"])],
         attacks=[attack],
         defences=[list(chosen["defences"])],
         channel=channel.name,

@@ -13,7 +13,7 @@ import attrs
 
 from labelinf_core.contracts.components import Channel, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.labels import load_labels
+from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
 from labelinf_core.evaluator.suite import homes
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder, Spec, parse, stages
@@ -119,19 +119,20 @@ def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str
     raise InputError(f"no channel {wanted}{host.left_out}.")
 
 
-def labels_spec(host: Host, labels: str, column: str = "", features: str = "") -> str | Spec:
+def labels_spec(host: Host, labels: str, column: str = "", features: str = "", groups: str = "") -> str | Spec:
     """Read ``--labels``: what looks like a file is one, and its ending says which label source reads it.
 
     Raises:
-        InputError: ``--column`` or ``--features`` was given for what is no file, or nothing reads such files.
+        InputError: ``--column``, ``--features`` or ``--groups`` was given for what is no file, or nothing reads such
+            files.
     """
     path = Path(labels)
     is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
     if is_file:
-        given = {"path": labels, "column": column, "features": features}
+        given = {"path": labels, "column": column, "features": features, "groups": groups}
         return Spec(_reader(host, path.suffix), {key: value for key, value in given.items() if value})
-    if column or features:
-        option = "--column" if column else "--features"
+    if column or features or groups:
+        option = "--column" if column else "--features" if features else "--groups"
         raise InputError(f"{option} belongs to a file, and --labels {labels} is none.")
     return labels
 
@@ -151,8 +152,12 @@ def _labels(builder: Builder, chosen: Mapping[str, Any], name: str, kind: type[C
     if (chosen["records"] is None) == (chosen["labels"] is None):
         raise InputError("say either how many labels there are (--records N) or which (--labels FILE).")
     if chosen["labels"] is not None:
-        spec = labels_spec(builder.host, chosen["labels"], chosen["column"], chosen["features"])
-        return load_labels(builder, spec, "--labels")
+        spec = labels_spec(builder.host, *(chosen.get(key, "") for key in ("labels", "column", "features", "groups")))
+        data = load_labels(builder, spec, "--labels")
+        grouped_only_where_known(data, name, builder.host)
+        return data
+    if chosen.get("groups"):
+        raise InputError("--groups belongs to labels of your own; name their file with --labels.")
     if kind.needs_features:
         example = f", for example {kind.default_labels}" if kind.default_labels else ""
         raise InputError(

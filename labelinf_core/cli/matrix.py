@@ -19,6 +19,7 @@ from labelinf_core.cli.options import (
     block_option,
     features_option,
     form_options,
+    groups_option,
     labels_options,
     load_host,
     print_results,
@@ -38,6 +39,7 @@ __all__ = ["matrix"]
 @click.argument("suite", default="quick")
 @labels_options
 @features_option
+@groups_option
 @click.option("--attack", "attacks", metavar="SPEC", multiple=True, help="Add an attack to the suite. May be repeated.")
 @click.option("--defence", "defences", metavar="SPEC", multiple=True, help="Add a defence. May be repeated.")
 @click.option(
@@ -134,10 +136,11 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     from labelinf_core.plugin.descriptors import Kind
 
     if chosen["labels"]:
-        labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"])
+        labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"], chosen["groups"])
         suite, left_out = with_labels(suite, host, labels)
         for channel in left_out:
-            click.echo(f"labelinf: the {channel} channel is left out: it trains on features (--features)", err=True)
+            reason = "it heeds no groups (--groups)" if chosen["groups"] else "it trains on features (--features)"
+            click.echo(f"labelinf: the {channel} channel is left out: {reason}", err=True)
     if chosen["queries"] is not None:
         suite = with_setting(suite, host, "queries", chosen["queries"])
     for kind in (Kind.ATTACK, Kind.DEFENCE):

@@ -23,6 +23,7 @@ __all__ = [
     "features_option",
     "form_options",
     "game_options",
+    "groups_option",
     "labels_options",
     "load_host",
     "print_results",
@@ -103,6 +104,15 @@ features_option = click.option(
 )
 
 
+groups_option = click.option(
+    "--groups",
+    metavar="COLUMN|FILE.csv:COLUMN",
+    default="",
+    help="Column that says which records belong together (a patient, a household): their labels may depend on each "
+    "other. Without it records are assumed independent.",
+)
+
+
 def channel_options(function: Any) -> Any:
     """Add what a command line can say of a channel and of what stands between."""
     return _with(
@@ -140,6 +150,7 @@ def game_options(function: Any) -> Any:
         ),
         labels_options,
         features_option,
+        groups_option,
         channel_options,
     )
 

@@ -276,6 +276,8 @@ class Channel(abc.ABC):
 
     Attributes:
         needs_features: Whether it can be played on labels that come with features only.
+        knows_groups: Whether what it says of labels heeds that those of one group depend on each other; a channel that
+            does not is not played on labels that come in groups.
         default_labels: Label source that the command line plays on when the user names none.
         rank: Where it stands among the channels, smaller first; the first that fits is meant where none is named.
         counts_only: Whether :meth:`threat` reads nothing of the labels but how many there are of every class.
@@ -286,6 +288,7 @@ class Channel(abc.ABC):
     """
 
     needs_features: ClassVar[bool] = False
+    knows_groups: ClassVar[bool] = False
     default_labels: ClassVar[str] = ""
     rank: ClassVar[int] = 50
     counts_only: ClassVar[bool] = False

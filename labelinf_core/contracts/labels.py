@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
 import attrs
@@ -26,6 +27,8 @@ class LabelSet:
         features: Real features, shape ``(n_records, n_features)``, where there are any.
         public: Whether anybody may know these labels (made or bundled data). Unknown means private: the randomness of
             a run on private labels is keyed with a secret, and its results are published in coarse figures only.
+        groups: Number of every record's group, shape ``(n_records,)``: labels of one group (a patient, a household)
+            may depend on each other. None: not known, so that records are taken for independent, and that is said.
     """
 
     labels: NDArray[np.intp]
@@ -34,6 +37,7 @@ class LabelSet:
     provenance: str
     features: NDArray[np.float64] | None = None
     public: bool = False
+    groups: NDArray[np.intp] | None = None
 
     @property
     def n_records(self) -> int:
@@ -51,13 +55,21 @@ class LabelSet:
         counts = [int((self.labels == k).sum()) for k in range(self.n_classes)]
         return tuple(count / self.n_records for count in counts)
 
+    @property
+    def group_sizes(self) -> tuple[tuple[int, int], ...]:
+        """How many groups there are of every size: pairs (records, groups), small groups first; none: not known."""
+        if self.groups is None:
+            return ()
+        sizes = sorted(Counter(Counter(self.groups.tolist()).values()).items())
+        return tuple(sizes)
+
 
 class LabelSource(abc.ABC):
     """Where private labels come from.
 
     Attributes:
         suffixes: Endings of the files it reads (``".csv"``), empty text for any that no other source reads; such a
-            source has the parameters ``path``, ``column`` and ``features``.
+            source has the parameters ``path``, ``column``, ``features`` and ``groups``.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ()

@@ -23,6 +23,8 @@ class ThreatModel:
             one record); infinity when there is none.
         label_delta: The delta that goes with it.
         effects: What the stages between do, from the curator outward.
+        groups: How many groups there are of every size, as pairs (records, groups), small ones first: labels of one
+            group may depend on each other. Empty: not known.
     """
 
     n_records: int = attrs.field(validator=attrs.validators.ge(1))
@@ -31,6 +33,12 @@ class ThreatModel:
     label_epsilon: float = float("inf")
     label_delta: float = 0.0
     effects: tuple[Effect[Any], ...] = ()
+    groups: tuple[tuple[int, int], ...] = attrs.field(default=())
+
+    @groups.validator
+    def _are_of_all_records(self, attribute: attrs.Attribute[Any], value: tuple[tuple[int, int], ...]) -> None:
+        if value and (min(map(min, value)) < 1 or sum(size * count for size, count in value) != self.n_records):
+            raise ValueError(f"groups={value} must hold {self.n_records} records in all, each group at least one.")
 
     @prior.validator
     def _is_a_distribution(self, attribute: attrs.Attribute[tuple[float, ...]], value: tuple[float, ...]) -> None:

@@ -219,11 +219,13 @@ def _keyed(item: K, key: str) -> K:
 
 
 def digest_of(data: LabelSet) -> str:
-    """Return the SHA-256 of what is in a label set: labels, class names and features."""
+    """Return the SHA-256 of what is in a label set: labels, class names, features and groups."""
     parts = hashlib.sha256(to_json([data.class_names, data.labels.shape]).encode())
     parts.update(data.labels.astype("<i8").tobytes())
     if data.features is not None:
         parts.update(data.features.astype("<f8").tobytes())
+    if data.groups is not None:
+        parts.update(b"groups" + data.groups.astype("<i8").tobytes())
     return parts.hexdigest()
 
 

@@ -57,7 +57,8 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
     """Play on other labels, and only what can be played on them.
 
     Returns:
-        The suite, and the channels that were left out because they train on features and these labels have none.
+        The suite, and the channels that were left out because they train on features and these labels have
+        none, or they heed no groups and these labels come in some.
 
     Raises:
         InputError: The labels cannot be loaded, or nothing is left to play.
@@ -66,11 +67,16 @@ def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str
 
     def playable(table: Matrix) -> bool:
         channel = host.find(Kind.CHANNEL, table.home(host))
-        return data.features is not None or not channel.ask(lambda kind: bool(kind.needs_features))
+        needs, knows = channel.ask(lambda kind: (bool(kind.needs_features), bool(kind.knows_groups)))
+        return (data.features is not None or not needs) and (data.groups is None or knows)
 
     tables = [attrs.evolve(table, labels=[labels]) for table in suite.matrix if playable(table)]
     left_out = dict.fromkeys(table.home(host) for table in suite.matrix if not playable(table))
     if not tables:
+        if data.groups is not None:
+            raise InputError(
+                f"labels {data.title!r} come in groups, which the {' and '.join(left_out)} channel heeds not."
+            )
         raise InputError(
             f"labels {data.title!r} come without features, which the {' and '.join(left_out)} channel trains on; name "
             f"their columns with --features."

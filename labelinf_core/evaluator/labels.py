@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from labelinf_core.evaluator.cells import Plan, digest_of
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
 
-__all__ = ["label_sets", "load_labels"]
+__all__ = ["grouped_only_where_known", "label_sets", "load_labels"]
 
 
 def load_labels(builder: Builder, written: object, where: str) -> LabelSet:
@@ -65,17 +67,41 @@ def label_sets(plan: Plan, builder: Builder) -> dict[str, LabelSet]:
     return found
 
 
+def grouped_only_where_known(data: LabelSet, channel: str, host: Host) -> None:
+    """Refuse labels in groups where nothing heeds them: what is said there is of independent records.
+
+    Raises:
+        InputError: The labels come in groups, and the channel knows none.
+    """
+    if data.groups is not None and not host.find(Kind.CHANNEL, channel).ask(_knows_groups):
+        raise InputError(
+            f"labels {data.title!r} come in groups, and what the {channel} channel says is of independent records; "
+            f"leave the groups out there, and read its ceilings as such."
+        )
+
+
+def _knows_groups(kind: type[Any]) -> bool:
+    return bool(kind.knows_groups)
+
+
 def _check(data: object, source: Spec) -> None:
     """Raise what is wrong with labels, quoting none."""
     if not isinstance(data, LabelSet):
         raise PluginError(f"labels {source}: the source gave a {type(data).__name__}, expected a LabelSet.")
     labels, names = data.labels, data.class_names
     features = data.features is None or isinstance(data.features, np.ndarray)
+    grouped = data.groups is None or (
+        isinstance(data.groups, np.ndarray) and data.groups.dtype.kind in "iu" and data.groups.ndim == 1
+    )
     texts = isinstance(names, tuple) and all(isinstance(text, str) for text in (*names, data.title, data.provenance))
-    if not (isinstance(labels, np.ndarray) and features and texts):
+    if not (isinstance(labels, np.ndarray) and features and grouped and texts):
         raise PluginError(f"labels {source}: the source gave a LabelSet whose fields are not of their types.")
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
         raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")
+    if data.groups is not None and data.groups.shape != labels.shape:
+        raise InputError(
+            f"labels {source} are {labels.size}, and {data.groups.size} have a group; every one needs its own."
+        )
     outside = (labels < 0) | (labels >= data.n_classes)
     if outside.any():
         row = int(outside.argmax())

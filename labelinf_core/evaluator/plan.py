@@ -15,7 +15,7 @@ from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
-from labelinf_core.evaluator.labels import load_labels
+from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.evaluator.survey import ChannelFacts, Point, channel_facts, points
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
@@ -120,7 +120,7 @@ class _Planner:
         sources = self._playable(self._each(Kind.LABELS, matrix.labels, f"{where}.labels"))
         attacks = list(self._attacks(matrix, f"{where}.attacks", home))
         pipelines = list(self._pipelines(matrix, f"{where}.defences", home))
-        loaded = [(source, self._load(source, f"{where}.labels")) for source in sources]
+        loaded = [(source, self._load(source, f"{where}.labels", home)) for source in sources]
         if self.faults:
             return
         for channel, (source, facts), pipeline, (attack, role) in itertools.product(
@@ -193,10 +193,11 @@ class _Planner:
             return False
         return True
 
-    def _load(self, source: Point, where: str) -> LabelFacts | None:
+    def _load(self, source: Point, where: str, home: str) -> LabelFacts | None:
         """Load labels and note what they are; the same content is kept apart when one source calls it private."""
         try:
             data = load_labels(self.builder, source.spec, where)
+            grouped_only_where_known(data, home, self.builder.host)
         except PluginError as error:
             self.left_out.append(f"{error} (its cells are left out)")
             return None

@@ -17,6 +17,7 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_number, label_set
+from labelinf_data.groups import group_numbers, groups_of_file
 from labelinf_data.table import Row, listed, read_rows
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ class CsvFile(LabelSource):
             label, labels, target, y or class.
         features: Names of the columns that hold the features, separated by commas; ``*`` for all the others. Only
             channels that train on them need any.
+        groups: Name of the column that says which records belong together (one patient, one household), or
+            ``FILE.csv:column`` of another file. Without it records are taken for independent of one another.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", "")
@@ -45,6 +48,7 @@ class CsvFile(LabelSource):
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""
     features: str = ""
+    groups: str = ""
 
     def load(self) -> LabelSet:
         """Return the labels.
@@ -64,7 +68,8 @@ class CsvFile(LabelSource):
             columns = _feature_columns(self.path, header, self.features, chosen)
             features = _numbers(self.path, {header[at]: [(row, cells[at]) for row, cells in body] for at in columns})
         labels = [cells[chosen] for _, cells in body]
-        return label_set(labels, title=Path(self.path).name, place=place, features=features)
+        groups = _groups(self.path, header, body, self.groups, chosen) if self.groups else None
+        return label_set(labels, title=Path(self.path).name, place=place, features=features, groups=groups)
 
 
 def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:
@@ -110,6 +115,18 @@ def _feature_columns(path: str, header: list[str], wanted: str, labels: int) -> 
     if not chosen:
         raise InputError(f"{path} has no column besides the labels; features need at least one.")
     return chosen
+
+
+def _groups(path: str, header: list[str], body: list[Row], wanted: str, labels: int) -> NDArray[np.intp]:
+    """Return the number of every record's group, from a column of this file or of another."""
+    if wanted not in header and ":" in wanted:
+        return groups_of_file(wanted, len(body))
+    if header.count(wanted) != 1:
+        raise InputError(f"{path} has no column {wanted!r} for the groups. {listed(header)}")
+    if header.index(wanted) == labels:
+        raise InputError(f"{path}: column {wanted!r} holds the labels; groups are told by another one.")
+    values = [cells[header.index(wanted)] for _, cells in body]
+    return group_numbers(values, f"{path}: column {wanted!r}", len(body))
 
 
 def _numbers(path: str, columns: dict[str, list[tuple[int, str]]]) -> NDArray[np.float64]:

@@ -20,7 +20,12 @@ _MANY = 10  # records, from which on a class each is a mistake
 
 
 def label_set(
-    values: Sequence[str], *, title: str, place: str, features: NDArray[np.float64] | None = None
+    values: Sequence[str],
+    *,
+    title: str,
+    place: str,
+    features: NDArray[np.float64] | None = None,
+    groups: NDArray[np.intp] | None = None,
 ) -> LabelSet:
     """Number the classes in sorted order: by value when every name is a number, otherwise alphabetically.
 
@@ -29,6 +34,7 @@ def label_set(
         title: What a report calls the set.
         place: How a message names where the values stand, for example ``"y.csv: column 'label'"``.
         features: The records' features, shape ``(len(values), n_features)``, where there are any.
+        groups: Number of every record's group, where they are known.
 
     Raises:
         InputError: There are fewer than two classes, or about as many as records.
@@ -52,6 +58,7 @@ def label_set(
         title=title,
         provenance="user's file",
         features=features,
+        groups=groups,
     )
 
 

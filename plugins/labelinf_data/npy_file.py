@@ -12,6 +12,7 @@ from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import label_set
+from labelinf_data.groups import group_numbers, groups_of_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,6 +29,7 @@ class NpyFile(LabelSource):
         column: Name of the array in a ``.npz`` file; may be left out when there is only one besides the features.
         features: Name of the array in a ``.npz`` file that holds the records' features, one row each, where there are
             any.
+        groups: Name of the array in a ``.npz`` file that says which records belong together, or ``FILE.csv:column``.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".npy", ".npz")
@@ -36,6 +38,7 @@ class NpyFile(LabelSource):
     path: str = attrs.field(validator=attrs.validators.min_len(1))
     column: str = ""
     features: str = ""
+    groups: str = ""
 
     def load(self) -> LabelSet:
         """Return the labels.
@@ -43,7 +46,8 @@ class NpyFile(LabelSource):
         Raises:
             InputError: The file cannot be used as it is; the message says what is wrong.
         """
-        values, features = _arrays(self.path, self.column, self.features)
+        inner = "" if ":" in self.groups else self.groups
+        values, features, grouped = _arrays(self.path, self.column, self.features, inner)
         if values.dtype.kind not in "biuUf":
             raise InputError(f"{self.path} holds values of type {values.dtype}. Labels must be numbers or strings.")
         if values.ndim != 1 or not values.size:
@@ -51,23 +55,30 @@ class NpyFile(LabelSource):
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise InputError(f"{self.path} has {values[row]} at index {row}. Every record needs a label.")
+        groups = groups_of_file(self.groups, len(values)) if self.groups and not inner else None
+        if grouped is not None:
+            groups = group_numbers([str(value) for value in grouped.ravel()], f"{self.path}: {inner}", len(values))
         return label_set(
             [str(value) for value in values],
             title=Path(self.path).name,
             place=self.path,
             features=None if features is None else _checked(self.path, features, len(values)),
+            groups=groups,
         )
 
 
-def _arrays(path: str, column: str, features: str) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return the labels, and the features when they are wanted."""
+def _arrays(
+    path: str, column: str, features: str, groups: str
+) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
+    """Return the labels, and the features and groups when they are wanted."""
     loaded = read_arrays(path)
     if "" in loaded:
-        if wanted := column or features:
+        if wanted := column or features or groups:
             raise InputError(f"{path} holds one array, none called {wanted!r}; a .npz file holds several.")
-        return loaded[""], None
-    labels = loaded[_member(path, [name for name in loaded if name != features], column)]
-    return labels, loaded[_member(path, list(loaded), features)] if features else None
+        return loaded[""], None, None
+    labels = _member(path, [name for name in loaded if name not in (features, groups)], column)
+    told, belong = (loaded[_member(path, list(loaded), name)] if name else None for name in (features, groups))
+    return loaded[labels], told, belong
 
 
 def _checked(path: str, features: NDArray[Any], n_records: int) -> NDArray[np.float64]:

@@ -361,3 +361,13 @@ def test_the_command_shows_what_failed_and_knows_a_slip_in_a_name() -> None:
     assert slip.exit_code == 2
     assert "hadamrd" in slip.stderr
     assert "attacks    none could be played, so nothing was withstood" in none.stdout
+
+
+def test_when_the_time_is_up_what_was_not_played_is_said_and_has_withstood_nothing() -> None:
+    hurried = advisor(40, 0, "60%", ("hadamard",), patience=1e-9)
+
+    found = next(hurried.advise(item) for item in hurried.knobs() if "decimals" in item.title)
+
+    assert found.cut
+    assert found.forced is None
+    assert any("not every setting was played" in note for note in found.notes)

@@ -81,3 +81,31 @@ def test_a_number_of_records_says_too_little_where_features_are_needed(labelinf:
 
     assert result.exit_code == 2
     assert "--records says too little for the gradient channel, which trains on features; name labels" in result.stderr
+
+
+def test_groups_count_by_their_effective_number_and_without_them_records_are_assumed_independent(
+    labelinf: Labelinf, tmp_path: Path
+) -> None:
+    rows = [f"{patient % 2},p{patient}" for patient in range(100) for _ in range(1 + 9 * (patient < 20))]
+    path = tmp_path / "y.csv"
+    path.write_text("\n".join(["label,patient", *rows, ""]))
+    asked = ("bounds", "--labels", str(path), "--column", "label", "--queries", "1", "--defence", "round(decimals=1)")
+
+    apart, together = (document(labelinf(*asked, *more, "--json")) for more in ((), ("--groups", "patient")))
+
+    gains = [next(b for b in found["bounds"] if b["quantity"] == "gain") for found in (apart, together)]
+    assert gains[0]["value"] < gains[1]["value"]
+    assert "records are assumed independent" in gains[0]["conditions"]
+    assert "280 records in 100 groups count as 37.69" in gains[1]["conditions"]
+
+
+def test_groups_are_refused_where_nothing_heeds_them(labelinf: Labelinf, tmp_path: Path) -> None:
+    path = tmp_path / "y.csv"
+    path.write_text("label,patient,x\n" + "".join(f"{i % 2},{i // 3},{i}\n" for i in range(12)))
+    asked = ("--labels", str(path), "--column", "label", "--features", "x", "--groups", "patient")
+
+    result = labelinf("bounds", *asked, "--channel", "gradient")
+
+    assert result.exit_code == 2
+    assert "the gradient channel says is of independent records" in result.stderr
+    assert "--groups belongs to labels of your own" in labelinf("bounds", "--records", "9", "--groups", "p").stderr

@@ -187,3 +187,38 @@ def test_a_column_of_names_is_not_a_column_of_labels(tmp_path: Path) -> None:
 
     assert "has 30 different values in 30 rows, too many for classes" in message
     assert load(tmp_path, "id,outcome\n" + rows, "outcome").n_classes == 2
+
+
+VISITS = "label,patient\n1,a\n0,b\n1,a\n0,c\n1,c\n"
+
+
+def test_a_column_says_which_records_belong_together(tmp_path: Path) -> None:
+    data = CsvFile(path=write(tmp_path, VISITS), column="label", groups="patient").load()
+
+    assert data.groups is not None
+    assert data.groups.tolist() == [0, 1, 0, 2, 2]
+    assert data.group_sizes == ((1, 1), (2, 2))
+
+
+def test_groups_may_stand_in_a_file_of_their_own(tmp_path: Path) -> None:
+    other = tmp_path / "who.csv"
+    other.write_text("patient\nx\ny\nx\n")
+    path = write(tmp_path, "label\n1\n0\n1\n")
+
+    assert CsvFile(path=path, groups=f"{other}:patient").load().group_sizes == ((1, 1), (2, 1))
+    with pytest.raises(InputError, match="names 3 groups for 2 labels"):
+        CsvFile(path=write(tmp_path, "label\n1\n0\n"), groups=f"{other}:patient").load()
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [("doctor", "no column 'doctor' for the groups"), ("label", "groups are told by another one")],
+)
+def test_groups_that_cannot_be_used_are_one_sentence(tmp_path: Path, groups: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        CsvFile(path=write(tmp_path, VISITS), column="label", groups=groups).load()
+
+
+def test_a_record_without_a_group_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no group for 1 record"):
+        CsvFile(path=write(tmp_path, VISITS.replace("0,b", "0,")), column="label", groups="patient").load()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from labelinf_core.evaluator.statistics import (
+    CONFIDENCE,
     alarm_accuracy,
     clopper_pearson,
     exact_recovery,
@@ -108,6 +110,28 @@ def test_a_single_full_recovery_shows_a_leak_whatever_the_mean() -> None:
 
     assert leak_floor(shares, 569, 0.999) > 0.95
     assert label_accuracy(shares, 569).low < 0.627
+
+
+@pytest.mark.parametrize("cells", [1, 30])
+@pytest.mark.parametrize("right", [[62], [55, 61, 49], [100] + [50] * 9, [48] * 20], ids=str)
+def test_more_than_luck_is_computed_as_the_page_on_reading_says(right: list[int], cells: int) -> None:
+    """The page's sentence, number by number, with SciPy's binomial; another sentence needs another test."""
+    page = " ".join((Path(__file__).parents[2] / "docs" / "reading.md").read_text().split())
+    assert (
+        "The lower limit is the larger of two of Clopper and Pearson, for all trials together and for the best trial "
+        "alone, each at half of 5 % divided by the number of cells, and the best trial's divided by the number of "
+        "trials too."
+    ) in page
+
+    def limit(successes: int, n: int, level: float) -> float:
+        return optimize.brentq(lambda p: stats.binom.sf(successes - 1, n, p) - level, 1e-12, 1 - 1e-12, xtol=1e-12)
+
+    level, trials = 0.05 / cells / 2, len(right)
+    together, best = limit(sum(right), 100 * trials, level), limit(max(right), 100, level / trials)
+
+    found = leak_floor([count / 100 for count in right], 100, 1 - (1 - CONFIDENCE) / cells)
+
+    assert found == pytest.approx(max(together, best), abs=1e-6)
 
 
 def test_a_guess_that_knows_nothing_rarely_shows_a_leak() -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import math
 
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.bounds import groups
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["EXACT_NOISE", "INDEPENDENT", "UNRELATED", "any_score", "counts_allowance", "score_threat"]
+__all__ = ["EXACT_NOISE", "UNRELATED", "any_score", "counts_allowance", "independent", "score_threat"]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
-INDEPENDENT = (
-    f"{UNRELATED}; labels independent with the class shares, all others known; exactly known class counts are worth "
-    "more, and the alarm allows for it: what changing two labels is worth at most, or (K - 1) / (4 sqrt(N))"
+_COUNTS = (
+    "exactly known class counts are worth more, and the alarm allows for it: what changing two labels is worth at "
+    "most, or (K - 1) / (4 sqrt(N))"
 )
 EXACT_NOISE = "value and noise are put on one grid together and drawn exactly, in whole numbers, independently"
+
+
+def independent(threat: ThreatModel) -> str:
+    """Say under which conditions a ceiling for one record holds for all of them."""
+    return f"{UNRELATED}; {groups.said(threat)}; all have the class shares, all others are known; {_COUNTS}"
 
 
 def counts_allowance(single: float, double: float, n_records: int, n_classes: int) -> float:

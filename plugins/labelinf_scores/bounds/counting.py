@@ -18,7 +18,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, P
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED, any_score
 from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
-from labelinf_scores.bounds.gain import gain_ceiling
+from labelinf_scores.bounds.groups import counts_answer, grouped_accuracy, grouped_exact, grouped_gain, said
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -81,10 +81,9 @@ def _fall(threat: ScoreThreat) -> float:
 
 def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
     """Return the points over a perfect model, known class counts charged as one more answer."""
-    counts = (threat.n_classes - 1) * math.log2(threat.n_records + 1)
-    bits, least = transcript_bits(threat) + counts, 1 / threat.n_classes
-    gain = gain_ceiling(bits=bits, n_effective=threat.n_records, least=least) if math.isfinite(bits) else 1 - least
-    if gain >= 1 - least:
+    bits = transcript_bits(threat)
+    gain = grouped_gain(threat, bits)
+    if gain >= 1 - 1 / threat.n_classes:
         return ()
     return (
         BoundValue(
@@ -92,12 +91,36 @@ def _gain(threat: ScoreThreat) -> tuple[BoundValue, ...]:
             direction=Direction.CEILING,
             quantity="gain",
             value=gain,
-            formula="sqrt(ln2 B / 2N); N the effective number of groups where labels depend on each other",
-            conditions=f"B = {bits:.1f} bits in all answers, known class counts charged as one more; labels "
-            "independent given what a perfect model knows, which may be most of them",
+            formula="sqrt(ln2 B / 2 N_eff), N_eff = (sum m)^2 / sum m^2 of groups of m labels, N without groups",
+            conditions=f"B = {bits + counts_answer(threat):.1f} bits in all answers, known class counts charged as one "
+            f"more; given what a perfect model knows, which may be most labels, {said(threat)}",
             statement="labelinf theory, counting",
         ),
     )
+
+
+def _of_groups(facts: ScoreThreat, bits: float) -> tuple[Ceiling, ...]:
+    """Return the ceiling of labels in groups, where there is one: their orders are not equally likely."""
+    accuracy, exact = grouped_accuracy(facts, bits), grouped_exact(facts, bits)
+    if accuracy == exact == 1:
+        return ()
+    return (
+        Ceiling(
+            accuracy=accuracy,
+            exact=exact,
+            statement="labelinf theory, counting",
+            conditions=f"{bits:.1f} bits in all answers, class counts known (charged as one more answer); {UNRELATED}; "
+            f"{said(facts)}; no guarantee for any one record",
+        ),
+    )
+
+
+def _needed(facts: ScoreThreat) -> float:
+    """Return the bits without which some order of the labels, all in their groups, is not told."""
+    if not facts.groups:
+        return label_bits(facts.prior, facts.n_records)
+    n_groups = sum(count for _, count in facts.groups)
+    return max(1.0, -n_groups * math.log2(facts.baseline) - counts_answer(facts))
 
 
 @attrs.frozen(kw_only=True)
@@ -110,6 +133,8 @@ class Counting(Bound):
         if facts is None:
             return ()
         bits, entropy = transcript_bits(facts), label_bits(facts.prior, facts.n_records)
+        if facts.groups:
+            return _of_groups(facts, bits)
         if bits >= entropy:
             return ()
         return (
@@ -120,7 +145,7 @@ class Counting(Bound):
                 exact=math.exp2(bits - entropy),
                 statement="labelinf theory, counting and Fano",
                 conditions=f"{bits:.1f} bits in all answers, {entropy:.1f} in the labels in random order, class counts "
-                f"known (charged as one more answer); {UNRELATED}; no guarantee for any one record",
+                f"known (charged as one more answer); {UNRELATED}; {said(facts)}; no guarantee for any one record",
                 game=PerGame(share=facts.baseline, bits=bits + counts_bits(facts.prior, facts.n_records)),
             ),
         )
@@ -137,9 +162,9 @@ class Counting(Bound):
                 title="queries without which no attack recovers all labels",
                 direction=Direction.CEILING,
                 quantity="queries",
-                value=math.ceil(label_bits(facts.prior, facts.n_records) / bits),
-                formula="q >= log2(N! / prod n_k!) / log2 R",
-                conditions=f"an answer takes at most R = 2**{bits:.2f} values; class counts known",
+                value=math.ceil(_needed(facts) / bits),
+                formula="q >= log2(N! / prod n_k!) / log2 R; groups: (G log2(1 / p) - (K - 1) log2(N + 1)) / log2 R",
+                conditions=f"an answer takes at most R = 2**{bits:.2f} values; class counts known; {said(facts)}",
                 statement="labelinf theory, counting",
             ),
         )

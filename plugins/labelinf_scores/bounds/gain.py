@@ -16,30 +16,13 @@ count by their *effective number* (sum m)^2 / sum m^2, not by their number.
 Example:
     >>> round(gain_ceiling(bits=726, n_effective=25_000, perfect=0.86), 3)
     0.053
-    >>> effective_number([500] + [1] * 500)
-    3.992015968063872
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-__all__ = ["effective_number", "gain_ceiling"]
-
-
-def effective_number(sizes: Sequence[int]) -> float:
-    """Return (sum m)^2 / sum m^2, the number of independent labels that groups of labels are worth.
-
-    Args:
-        sizes: Labels in every group, each at least 1.
-
-    Raises:
-        ValueError: There is no group, or an empty one.
-    """
-    if not sizes or min(sizes) < 1:
-        raise ValueError(f"sizes={list(sizes)[:5]} must name at least one label in every group.")
-    return sum(sizes) ** 2 / sum(size**2 for size in sizes)
+__all__ = ["gain_ceiling"]
 
 
 def gain_ceiling(*, bits: float, n_effective: float, perfect: float | None = None, least: float = 0.0) -> float:

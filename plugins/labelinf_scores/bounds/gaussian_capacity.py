@@ -14,8 +14,9 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_scores.bounds.common import INDEPENDENT, score_threat
+from labelinf_scores.bounds.common import independent, score_threat
 from labelinf_scores.bounds.entropy import fano_accuracy, gaussian_bits, label_bits
+from labelinf_scores.bounds.groups import effective, grouped_accuracy
 
 __all__ = ["GaussianCapacity"]
 
@@ -37,7 +38,7 @@ class GaussianCapacity(Bound):
         entropy = label_bits(facts.prior, facts.n_records)
         span = facts.magnification * facts.span
         bits = gaussian_bits(
-            spread=span / (2 * math.sqrt(facts.averaged or facts.n_records)) + rounded,
+            spread=span / (2 * math.sqrt(effective(facts, facts.averaged))) + rounded,
             span=span + 2 * rounded,
             std=model.scale,
             queries=facts.query_budget,
@@ -47,12 +48,12 @@ class GaussianCapacity(Bound):
             return ()
         return (
             Ceiling(
-                accuracy=fano_accuracy(
-                    bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes
-                ),
-                exact=min(1.0, (bits + 1) / entropy),
+                accuracy=grouped_accuracy(facts, bits)
+                if facts.groups
+                else fano_accuracy(bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes),
+                exact=grouped_accuracy(facts, bits) if facts.groups else min(1.0, (bits + 1) / entropy),
                 statement="labelinf theory, capacity of Gaussian noise",
-                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; {INDEPENDENT}",
+                conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; {independent(facts)}",
             ),
         )
 

@@ -10,10 +10,14 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
-from labelinf_scores.bounds.common import INDEPENDENT, counts_allowance
+from labelinf_scores.bounds.common import counts_allowance, independent
 from labelinf_scores.bounds.entropy import counts_bits, counts_probability
+from labelinf_scores.bounds.groups import on_average
 
 __all__ = ["LabelDp"]
+
+
+_CERTAIN = 30.0  #: an epsilon of a whole group from which on nothing is claimed where there is a delta
 
 
 @attrs.frozen(kw_only=True)
@@ -21,7 +25,8 @@ class LabelDp(Bound):
     """Ceilings from the label-DP budget of everything released.
 
     Pure: a label is guessed with at most ``max_j e**eps P_(1..j) / (j - 1 + e**eps)``, and all N with its Nth power
-    (divided by the probability of the class counts, when the adversary knows them exactly).
+    (divided by the probability of the class counts, when the adversary knows them exactly). Of groups neither the power
+    nor a line of one game is proved: all labels are guessed no more often than one.
     """
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
@@ -29,12 +34,10 @@ class LabelDp(Bound):
         epsilon, delta, prior = threat.label_epsilon, threat.label_delta, threat.prior
         if math.isinf(epsilon):
             return ()
-        if delta > 0:
-            accuracy = approximate_accuracy(epsilon, delta, prior)
-            double = approximate_accuracy(2 * epsilon, min(1.0, (1 + math.exp(epsilon)) * delta), prior)
-            exact, game = accuracy, None  # with probability delta everything may be told at once
-        else:
-            accuracy, double = pure_accuracy(epsilon, prior), pure_accuracy(2 * epsilon, prior)
+        single, double = (_moved(epsilon, delta, prior, records) for records in (1, 2))
+        accuracy = on_average(threat, lambda size: _moved(epsilon, delta, prior, size))
+        exact, game = accuracy, None  # with probability delta everything may be told at once
+        if delta == 0 and not threat.groups:
             known = counts_probability(prior, threat.n_records)
             exact = min(accuracy, pure_exact(epsilon, prior, threat.n_records) / known)
             game = PerGame(share=likeliest(epsilon, max(prior)), bits=counts_bits(prior, threat.n_records))
@@ -43,12 +46,23 @@ class LabelDp(Bound):
                 accuracy=accuracy,
                 exact=exact,
                 statement="labelinf theory, label-DP ceilings",
-                conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {INDEPENDENT}",
+                conditions=f"label-DP with epsilon = {epsilon:.4g}, delta = {delta:.4g} in all; {independent(threat)}",
                 game=game,
-                allowance=counts_allowance(accuracy, double, threat.n_records, threat.n_classes),
+                allowance=counts_allowance(single, double, threat.n_records, threat.n_classes),
             ),
         )
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Nothing but the ceiling."""
         return ()
+
+
+def _moved(epsilon: float, delta: float, prior: tuple[float, ...], records: int) -> float:
+    """Return the largest accuracy on a label that ``records`` records tell, each with (epsilon, delta)."""
+    total = records * epsilon
+    if delta == 0:
+        return pure_accuracy(total, prior)
+    if total > _CERTAIN:
+        return 1.0
+    steps = sum(math.exp(step * epsilon) for step in range(records))
+    return approximate_accuracy(total, min(1.0, steps * delta), prior)

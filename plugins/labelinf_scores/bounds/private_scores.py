@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 
 import attrs
 import scipy.optimize
@@ -20,8 +21,10 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
+from labelinf_privacy.noise.grid import GridNoise
 from labelinf_privacy.profiles import Profile
-from labelinf_scores.bounds.common import EXACT_NOISE, INDEPENDENT, any_score, counts_allowance
+from labelinf_scores.bounds.common import EXACT_NOISE, any_score, counts_allowance, independent
+from labelinf_scores.bounds.groups import on_average
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrivateScores"]
@@ -46,15 +49,15 @@ class PrivateScores(Bound):
         return tuple(self._ceilings(facts, facts.query_budget))
 
     def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
-        pairs = zip(_profiles(facts, queries, moved=1), _profiles(facts, queries, moved=2), strict=True)
-        for (title, profile), (_, doubled) in pairs:
-            reached, double = accuracy(profile, facts.prior), accuracy(doubled, facts.prior)
+        for title, profile in _profiles(facts, queries):
+            against = functools.partial(_against, profile, facts.prior)
+            reached, single, double = on_average(facts, against), against(1), against(2)
             yield Ceiling(
                 accuracy=reached,
                 exact=reached,
                 statement="labelinf theory, noise over the query budget",
-                conditions=f"{title}, {queries} queries; {INDEPENDENT}; {EXACT_NOISE}",
-                allowance=counts_allowance(reached, double, facts.n_records, facts.n_classes),
+                conditions=f"{title}, {queries} queries; {independent(facts)}; {EXACT_NOISE}",
+                allowance=counts_allowance(single, double, facts.n_records, facts.n_classes),
             )
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
@@ -69,16 +72,25 @@ class PrivateScores(Bound):
         )
 
 
-def _profiles(facts: ScoreThreat, queries: int, moved: int) -> Iterator[tuple[str, Profile]]:
-    """Yield what every private stage gives away when the labels of ``moved`` records change."""
+def _profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Callable[[int], Profile]]]:
+    """Yield what every private stage gives away when the labels of so many records change."""
     for model, steps in facts.facts.private_noise():
         title = f"{type(model).__name__} noise of scale {model.scale:.4g} on a grid of {model.step:.4g}"
-        yield title, model.privacy(moved * steps, queries)
+        yield title, functools.partial(_noise, model, steps, queries)
     if math.isfinite(facts.answer_epsilon):
         yield (
             f"labels perturbed anew, epsilon {facts.answer_epsilon:.4g} an answer",
-            PureProduct(epsilon=moved * facts.answer_epsilon, queries=queries),
+            lambda moved: PureProduct(epsilon=moved * facts.answer_epsilon, queries=queries),
         )
+
+
+def _noise(model: GridNoise, steps: Fraction, queries: int, moved: int) -> Profile:
+    return model.privacy(moved * steps, queries)
+
+
+def _against(profile: Callable[[int], Profile], prior: tuple[float, ...], moved: int) -> float:
+    """Return the largest accuracy on a label that so many records tell."""
+    return accuracy(profile(moved), prior)
 
 
 def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundValue:
@@ -87,9 +99,9 @@ def _gaussian_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVa
         title=f"Gaussian noise that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=facts.shift * math.sqrt(queries) / mu,
-        formula="s = L sqrt(q) / (N mu); two equal classes: mu = 2 Phi^-1(a)",
-        conditions=f"standard deviation, {queries} adaptive queries; {INDEPENDENT}",
+        value=_largest(facts) * facts.shift * math.sqrt(queries) / mu,
+        formula="s = m L sqrt(q) / (N mu), m records in the largest group; two equal classes: mu = 2 Phi^-1(a)",
+        conditions=f"standard deviation, {queries} adaptive queries; {independent(facts)}",
         statement="Dong, Roth and Su, JRSS B 2022, Corollary 3.3; labelinf theory, Gaussian noise",
     )
 
@@ -99,11 +111,18 @@ def _laplace_needed(facts: ScoreThreat, queries: int, target: float) -> BoundVal
         title=f"Laplace scale that holds every attack to {target:.1%} of labels",
         direction=Direction.CEILING,
         quantity="noise",
-        value=facts.shift / _laplace_epsilon(queries, facts.prior, target) if math.isfinite(facts.span) else math.inf,
-        formula="b = L / (N eps0), eps0 from the product of q Laplace pairs",
-        conditions=f"scale b, {queries} adaptive queries; {INDEPENDENT}",
+        value=_largest(facts) * facts.shift / _laplace_epsilon(queries, facts.prior, target)
+        if math.isfinite(facts.span)
+        else math.inf,
+        formula="b = m L / (N eps0), m records in the largest group, eps0 from the product of q Laplace pairs",
+        conditions=f"scale b, {queries} adaptive queries; {independent(facts)}",
         statement="Dwork et al., TCC 2006, Proposition 1; labelinf theory, Laplace noise",
     )
+
+
+def _largest(facts: ScoreThreat) -> int:
+    """Return the records of the largest group, 1 where none are known."""
+    return max((size for size, _ in facts.groups), default=1)
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
 from labelinf_scores.bounds.common import any_score
 from labelinf_scores.bounds.entropy import label_bits
+from labelinf_scores.bounds.groups import grouped_accuracy, grouped_exact, grouped_gain, on_average, said
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Unseen", "unseen_accuracy"]
@@ -70,18 +71,22 @@ def _ever_seen(facts: ScoreThreat) -> float:
 
 def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
     accuracy = unseen_accuracy(seen, facts.prior, facts.n_records)
+    if facts.groups:
+        touched = on_average(facts, lambda size: min(1.0, size * seen))
+        accuracy = min(1.0, unseen_accuracy(touched, facts.prior) + grouped_gain(facts, 0))
     return Ceiling(
         accuracy=accuracy,
         exact=accuracy,
         statement="labelinf theory, scoring part of the records",
-        conditions=f"answers depend on {seen:.2%} of the records, chosen at random; class counts known",
+        conditions=f"answers depend on {seen:.2%} of the records, chosen at random; class counts known; {said(facts)}",
     )
 
 
 def _unordered(facts: ScoreThreat) -> Ceiling:
     return Ceiling(
-        accuracy=facts.baseline,
-        exact=math.exp2(-label_bits(facts.prior, facts.n_records)),
+        accuracy=grouped_accuracy(facts, 0) if facts.groups else facts.baseline,
+        exact=grouped_exact(facts, 0) if facts.groups else math.exp2(-label_bits(facts.prior, facts.n_records)),
         statement="labelinf theory, unknown order; Aggarwal et al., AISTATS 2022, Section 7",
-        conditions="the order of the records is secret and random; the class counts themselves are given away",
+        conditions="the order of the records is secret and random; the class counts themselves are given away; "
+        f"{said(facts)}",
     )

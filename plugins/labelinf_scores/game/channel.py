@@ -59,6 +59,7 @@ class ScoreChannel(Channel):
 
     default_labels: ClassVar[str] = "breast-cancer"
     rank: ClassVar[int] = 10
+    knows_groups: ClassVar[bool] = True
     counts_only: ClassVar[bool] = True
     fresh_order: ClassVar[bool] = True
     inert: ClassVar[frozenset[str]] = frozenset({"sklearn:float32"})
@@ -123,6 +124,7 @@ class ScoreChannel(Channel):
             scorer_clip=facts.clip,
             scorer_effects=facts.effects,
             granted=self.queries or None,
+            groups=data.group_sizes,
         ).through(defences)
 
     def spending(self, threat: ThreatModel, queries: int) -> ScoreThreat | None:

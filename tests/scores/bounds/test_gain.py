@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelinf_scores.bounds.entropy import fano_accuracy
-from labelinf_scores.bounds.gain import effective_number, gain_ceiling
+from labelinf_scores.bounds.gain import gain_ceiling
 
 
 def largest_gain(posteriors: list[float], sizes: list[int]) -> float:
@@ -52,25 +52,3 @@ def test_equal_posteriors_are_not_the_worst_case() -> None:
     assert share == 1
     assert fano_accuracy(bits=1, entropy=entropy, n_records=4, n_classes=2) < 0.95
     assert 0.875 + gain_ceiling(bits=1, n_effective=4, perfect=0.875) >= 1
-
-
-@pytest.mark.parametrize("sizes", [[2, 1, 1], [3, 1, 1, 1], [2, 2]], ids=str)
-def test_groups_count_by_their_effective_number(sizes: list[int]) -> None:
-    gain = largest_gain([0.5] * len(sizes), sizes)
-
-    assert gain <= gain_ceiling(bits=1, n_effective=effective_number(sizes)) + 1e-12
-
-
-def test_the_number_of_groups_is_not_their_effective_number() -> None:
-    """One group of 500 and 500 single labels: one bit tells the group, a quarter over chance."""
-    sizes = [500, *[1] * 500]
-
-    assert (
-        gain_ceiling(bits=1, n_effective=len(sizes)) < 0.25 <= gain_ceiling(bits=1, n_effective=effective_number(sizes))
-    )
-
-
-@pytest.mark.parametrize("sizes", [[], [3, 0]])
-def test_a_group_without_labels_is_a_mistake(sizes: list[int]) -> None:
-    with pytest.raises(ValueError, match="at least one label in every group"):
-        effective_number(sizes)

@@ -1,0 +1,157 @@
+"""Labels of one group may be one label: no ceiling that heeds groups is beaten, and those for records apart are."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.bounds.counting import Counting
+from labelinf_scores.bounds.gain import gain_ceiling
+from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
+from labelinf_scores.bounds.groups import effective, grouped_accuracy, grouped_exact, on_average
+from labelinf_scores.bounds.label_dp import LabelDp
+from labelinf_scores.bounds.private_scores import PrivateScores
+from labelinf_scores.bounds.unseen import Unseen
+from labelinf_scores.defences.gaussian_dp import GaussianDp
+from labelinf_scores.defences.laplace_dp import LaplaceDp
+from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.subset import Subset
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.threat import ScoreThreat
+
+MakeThreat = Callable[..., ScoreThreat]
+
+
+def histogram(sizes: list[int]) -> tuple[tuple[int, int], ...]:
+    return tuple((size, sizes.count(size)) for size in sorted(set(sizes)))
+
+
+def best_share(sizes: list[int], channel: np.ndarray) -> tuple[float, float]:
+    """Return the best mean share of labels, and chance of all, when every group has one fair label.
+
+    Args:
+        sizes: Labels of every group, all the same.
+        channel: P(answer | labels), shape (2 ** groups, answers), rows in the order of ``itertools.product``.
+    """
+    points = np.array(list(itertools.product((0, 1), repeat=len(sizes))))
+    joint = channel / len(points)
+    ones = joint.T @ points  # P(answer, group's label is 1)
+    right = np.maximum(ones, joint.sum(axis=0)[:, None] - ones).sum(axis=0)
+    return float(right @ sizes / sum(sizes)), float(joint.max(axis=0).sum())
+
+
+def every_bit(n_groups: int) -> np.ndarray:
+    """Return every deterministic answer of one bit, shape (functions, 2 ** groups, 2)."""
+    n = 2**n_groups
+    told = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
+    return np.stack([told, 1 - told], axis=2).astype(float)
+
+
+@pytest.mark.parametrize("sizes", [[4, 1], [3, 1, 1], [2, 2, 1], [5, 1, 1]], ids=str)
+def test_no_bit_tells_more_than_the_effective_number_allows(make_threat: MakeThreat, sizes: list[int]) -> None:
+    threat = make_threat(n_records=sum(sizes), groups=histogram(sizes))
+    found = [best_share(sizes, channel) for channel in every_bit(len(sizes))]
+
+    assert max(share for share, _ in found) <= 0.5 + gain_ceiling(bits=1, n_effective=effective(threat)) + 1e-12
+    assert max(share for share, _ in found) <= grouped_accuracy(threat, 1) + 1e-12
+    assert max(everything for _, everything in found) <= grouped_exact(threat, 1) + 1e-12
+
+
+def test_with_the_number_of_records_or_groups_it_is_beaten() -> None:
+    """Eight labels of one patient beside two of others: the best of all bits is the patient's label."""
+    sizes = [8, 1, 1]
+    best = max(best_share(sizes, channel)[0] for channel in every_bit(len(sizes)))
+
+    assert best > 0.5 + gain_ceiling(bits=1, n_effective=sum(sizes))
+    assert best > 0.5 + gain_ceiling(bits=1, n_effective=len(sizes))
+
+
+def test_the_ceiling_of_records_apart_is_beaten_and_that_of_groups_is_not(make_threat: MakeThreat) -> None:
+    """A thousand labels of one patient, 200 of others, one answer of one decimal: the whole bound, as it is printed."""
+    sizes = [1000, *[1] * 200]
+    threat = make_threat(n_records=1200, query_budget=1, clip=0.4, defences=(Round(decimals=1),))
+    attacked = 0.5 + 0.5 * 1000 / 1200
+
+    (apart,) = Counting().ceilings(threat)
+    grouped = Counting().ceilings(attrs.evolve(threat, groups=histogram(sizes)))
+
+    assert apart.accuracy < attacked
+    assert all(ceiling.accuracy >= attacked for ceiling in grouped)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0])
+@pytest.mark.parametrize("sizes", [[3, 1], [2, 2, 1], [4, 1, 1]], ids=str)
+def test_privacy_of_a_record_is_less_for_a_group(sizes: list[int], epsilon: float) -> None:
+    """Randomised response on every record, whatever the group: every answer to every label vector is enumerated."""
+    private = ThreatModel(
+        n_records=sum(sizes), n_classes=2, prior=(0.5, 0.5), label_epsilon=epsilon, groups=histogram(sizes)
+    )
+    keep = math.exp(epsilon) / (1 + math.exp(epsilon))
+    labels = np.array([np.repeat(point, sizes) for point in itertools.product((0, 1), repeat=len(sizes))])
+    answers = np.array(list(itertools.product((0, 1), repeat=sum(sizes))))
+    same = (labels[:, None, :] == answers[None, :, :]).sum(axis=2)
+    share, everything = best_share(sizes, keep**same * (1 - keep) ** (sum(sizes) - same))
+
+    (grouped,) = LabelDp().ceilings(private)
+    (apart,) = LabelDp().ceilings(attrs.evolve(private, groups=()))
+
+    assert apart.accuracy < share <= grouped.accuracy + 1e-12
+    assert everything <= grouped.exact + 1e-12
+
+
+def test_a_share_of_the_records_shows_more_than_its_share_of_groups(make_threat: MakeThreat) -> None:
+    """Two of six records are seen, chosen at random; who sees one of a group knows it all. Every choice is taken."""
+    sizes = [3, 2, 1]
+    owner = np.repeat(np.arange(3), sizes)
+    seen = [len({*owner[list(chosen)]} & {group}) for chosen in itertools.combinations(range(6), 2) for group in owner]
+    known = float(np.mean(seen))
+    threat = make_threat(n_records=6, groups=histogram(sizes))
+    share = known + (1 - known) / 2
+
+    touched = on_average(threat, lambda size: min(1.0, size / 3))
+
+    assert 1 / 3 + (2 / 3) / 2 < share <= touched + (1 - touched) / 2
+
+
+def test_a_score_of_groups_is_as_spread_as_that_of_their_effective_number(make_threat: MakeThreat) -> None:
+    sizes = [4, 2, 1, 1]
+    threat = make_threat(n_records=8, groups=histogram(sizes))
+    signs = np.array(list(itertools.product((-1, 1), repeat=4)))
+
+    scores = signs @ sizes / 8  # a span of 2 a label
+
+    assert float(np.mean(scores**2)) == pytest.approx(1 / effective(threat))
+    assert effective(threat, averaged=2) == 1  # both may be of one group
+
+
+STAGES = {
+    Counting(): Round(decimals=3),
+    GaussianCapacity(): GaussianDp(epsilon=0.05, queries=2),
+    LabelDp(): RandomisedResponse(epsilon=0.3),
+    PrivateScores(): LaplaceDp(epsilon=0.5, queries=2),
+    Unseen(): Subset(share=0.1),
+}
+
+
+@pytest.mark.parametrize(("bound", "stage"), STAGES.items(), ids=repr)
+def test_every_ceiling_says_what_it_takes_for_independent(
+    make_threat: MakeThreat, bound: Bound, stage: ScoreDefence
+) -> None:
+    """And none is lower where records depend on each other."""
+    plain = make_threat(n_records=1000, query_budget=2, defences=(stage,))
+    grouped = attrs.evolve(plain, groups=((1, 500), (5, 100)))
+    apart, together = bound.ceilings(plain), bound.ceilings(grouped)
+
+    assert apart
+    assert all("records are assumed independent of one another" in item.conditions for item in apart)
+    assert len(together) == len(apart)
+    assert all("in 600 groups count as 333.3" in item.conditions for item in together)
+    assert all(more.accuracy > less.accuracy for less, more in zip(apart, together, strict=True))
