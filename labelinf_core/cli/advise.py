@@ -45,7 +45,7 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
-@click.option("--patience", type=Finite(min=0, min_open=True), default=60.0, show_default=True, metavar="SECONDS",
+@click.option("--patience", type=Finite(min=0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
               help="After which no further game begins on one knob; what was not played is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
