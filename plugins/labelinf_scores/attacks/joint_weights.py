@@ -50,7 +50,7 @@ __all__ = ["JointWeights"]
 _FEWEST = 0.5  # of the labels that a group asks about; one that tells fewer is the last
 _LARGEST = 1024  # queries of a group
 _REHEARSALS = 6
-_CERTIFIED = "certified: no other labels give these answers"
+_CERTIFIED = "certified, if every answer is right to the last bit: no other labels give these"
 
 
 @attrs.frozen(kw_only=True)
