@@ -175,7 +175,10 @@ def test_every_command_goes_on_and_names_who_failed(
     zoo: ModuleType, fakes: Path, install_fake: Callable[..., Path], tmp_path: Path
 ) -> None:
     ways = ("raises", "exits", "interrupts", "os-exit")
-    members = [(place, way) for place in ("run", "evaluate", "module", "load") for way in ways] + [("run", "hangs")]
+    members = [(place, way) for place in ("run", "evaluate", "module", "load") for way in ways] + [
+        ("run", "hangs"),
+        ("ceilings", "os-exit"),
+    ]
     site = zoo.install(install_fake, members, ["os-exit"], kinds=("import", "late"))
 
     for way in ("exits", "os-exit", "hangs"):
@@ -186,12 +189,12 @@ def test_every_command_goes_on_and_names_who_failed(
         assert f"zoo-run-{way}" in done.stderr
         assert "Traceback" not in done.stderr
     said = {
-        ("plugins", "show"): ["zoo_os_exit", "attack 'majority'"],
+        ("plugins", "show"): ["zoo-module-os-exit", "attack 'majority'"],
         ("bounds", "--records", "50"): [f"bound zoo-evaluate-{way}" for way in ways],
         ("metrics", "--records", "20"): ["f1"],
-        ("reproduce",): ["labelinf"],
+        ("reproduce",): ["blia-tables"],
         ("advise", "--records", "40", "--gain", "5%", "--only", "epsilon", "--certificates-only"): [
-            "zoo-evaluate-os-exit"
+            "bound zoo-ceilings-os-exit could not be evaluated"
         ],
     }
     for command, words in said.items():
