@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 
+import attrs
 import gmpy2
 import numpy as np
 import pytest
@@ -15,9 +16,10 @@ from scipy import special
 
 from labelinf_outputs.defences.alibi import STEPS, learned_prior, noise_of, observe, posterior
 from labelinf_outputs.defences.lp_mst import LpMst
-from labelinf_outputs.defences.pate import vote_noise
+from labelinf_outputs.defences.pate import STEPS as PATE_STEPS
+from labelinf_outputs.defences.pate import Pate, vote_noise
 from labelinf_outputs.defences.temperature import tempered
-from labelinf_outputs.game.training import TrainingTask, one_hot
+from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
@@ -207,6 +209,76 @@ def test_the_noise_on_votes_is_gaussian_on_its_grid() -> None:
 
     assert p_of(scale) > 1e-6
     assert p_of(0.9 * scale) < 1e-6
+
+
+def exact_winner(counts: tuple[int, ...], scale: float) -> np.ndarray:
+    """The law of PATE's winner, summed over what the noise of each class may be on its grid.
+
+    Beyond 9 standard deviations lie less than 3e-19 of every class's noise; of equals the first class wins.
+    """
+    wide = int((9 * scale + max(counts)) * PATE_STEPS)
+    values = np.arange(-wide, wide + 1)
+    at_most = special.ndtr((values[:, None] + 0.5 - PATE_STEPS * np.array(counts)) / (scale * PATE_STEPS))
+    mass = np.diff(at_most, axis=0, prepend=0)
+    beats_first, beats_later = at_most - mass, at_most
+    return np.array(
+        [
+            (mass[:, k] * beats_first[:, :k].prod(axis=1) * beats_later[:, k + 1 :].prod(axis=1)).sum()
+            for k in range(len(counts))
+        ]
+    )
+
+
+@attrs.frozen
+class Says:
+    """A teacher of one opinion."""
+
+    label: int
+    n_classes: int
+
+    def log_probabilities(self, features: np.ndarray) -> np.ndarray:
+        return np.where(np.arange(self.n_classes) == self.label, 0.0, -50.0) * np.ones((len(features), 1))
+
+
+@pytest.mark.parametrize("counts", [(2, 1), (0, 3), (1, 2, 2), (1, 0, 4)])
+def test_the_winner_of_noisy_votes_has_the_law_that_enumeration_gives(counts: tuple[int, ...]) -> None:
+    """10 000 votes with one histogram; 5 standard deviations, which no law with a third less noise comes within."""
+    n_classes, votes = len(counts), 10_000
+    opinions = iter([*np.repeat(np.arange(n_classes), counts), 0])
+    defence = Pate(epsilon=700.0, teachers=sum(counts), votes=votes)
+    scale = vote_noise(defence.epsilon, defence.delta, votes)
+
+    def train(task: TrainingTask, rng: np.random.Generator) -> Trained:
+        return Trained(model=Says(int(next(opinions)), n_classes), targets=task.targets)
+
+    task = TrainingTask(features=np.zeros((votes, 1)), targets=one_hot(np.zeros(votes, dtype=np.intp), n_classes))
+    found = np.nanmean(defence.train(task, train, np.random.default_rng(3)).targets, axis=0)
+
+    def fits(law: np.ndarray) -> bool:
+        return bool((np.abs(found - law) <= 5 * np.sqrt(law * (1 - law) / votes)).all())
+
+    assert exact_winner(counts, scale).sum() == pytest.approx(1, abs=1e-12)
+    assert fits(exact_winner(counts, scale))
+    assert not fits(exact_winner(counts, 2 / 3 * scale))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_winners_of_noisy_votes_are_private_by_enumeration(n_classes: int) -> None:
+    """All histograms of three teachers on two records, all neighbours; a quarter of the noise is not enough."""
+    epsilon, delta, votes = 1.0, 0.01, 2
+    histograms = [item for item in itertools.product(range(4), repeat=n_classes) if sum(item) == 3]
+    moves = [pair for pair in itertools.product(histograms, repeat=2) if np.abs(np.subtract(*pair)).sum() <= 2]
+
+    def worst(scale: float) -> float:
+        laws = {item: exact_winner(item, scale) for item in histograms}
+        return max(
+            float(np.maximum(np.outer(laws[a], laws[b]) - math.exp(epsilon) * np.outer(laws[c], laws[d]), 0).sum())
+            for (a, c), (b, d) in itertools.product(moves, repeat=votes)
+        )
+
+    scale = vote_noise(epsilon, delta, votes)
+    assert worst(scale) <= delta
+    assert worst(scale / 4) > delta
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "votes"), [(1.0, 1e-5, 50), (4.0, 1e-6, 300)])

@@ -27,11 +27,11 @@ from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import GaussianProfile, gaussian_mu, normal_cdf
 from labelinf_privacy.words import SeededWords
 
-__all__ = ["Pate", "vote_noise"]
+__all__ = ["STEPS", "Pate", "vote_noise"]
 
 _KNOWN = 2.0**-40  # relative error of a tail probability, at most
 _LARGEST = 700.0  # epsilon up to which the tails are no subnormal numbers
-_STEPS = 1024  #: of the noise's grid, to a vote
+STEPS = 1024  #: of the grid of the noise, to a vote
 
 
 def vote_noise(epsilon: float, delta: float, votes: int) -> float:
@@ -77,8 +77,8 @@ class Pate(OutputDefence):
             said = self.teach(task, rows, train, rng).log_probabilities(task.features[asked]).argmax(axis=1)
             counts += one_hot(said, task.n_classes).astype(np.int64)
         # Votes are whole numbers, so that they lie on the grid of the noise: nothing is rounded but the noise itself.
-        noise = GridGaussian(scale=vote_noise(self.epsilon, self.delta, asked.size), step=1 / _STEPS)
-        noisy = _STEPS * counts + noise.steps(SeededWords(rng), counts.size).reshape(counts.shape)
+        noise = GridGaussian(scale=vote_noise(self.epsilon, self.delta, asked.size), step=1 / STEPS)
+        noisy = STEPS * counts + noise.steps(SeededWords(rng), counts.size).reshape(counts.shape)
         winners = one_hot(noisy.argmax(axis=1), task.n_classes)
         student = train(attrs.evolve(task.take(asked), targets=winners), rng)
         targets = np.full_like(task.targets, np.nan)
