@@ -106,8 +106,9 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
 )
 @click.option("--channel", metavar="NAME", help="Which channel it belongs to  [default: the first that has such]")
 @click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
+@_json_option
 @click.pass_obj
-def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None) -> None:
+def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None, as_json: bool) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.plugin.descriptors import Kind
@@ -120,6 +121,11 @@ def new(host: Host, distribution: str, kind: str, channel: str | None, into: Pat
         raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")
     directory = into or Path(distribution)
     write_project(project, directory)
+    if as_json:
+        component = str(directory / project.package / f"{kind}.py")
+        said = {"plugin": project.name, "kind": kind, "channel": home, "directory": str(directory)}
+        click.echo(json_text({**said, "component": component}))
+        return
     click.echo(f"written: {directory}, with the {kind} in {project.package}/{kind}.py")
     click.echo(f"next: pip install -e {directory} && labelinf plugins check {project.name}")
 

@@ -33,30 +33,38 @@ __all__ = ["outputs", "plant"]
 @click.option("--control", type=click.IntRange(min=0), default=20, show_default=True, help="Records trained on openly.")
 @click.option("--copies", type=click.IntRange(min=1), default=10, show_default=True, help="Of each of those.")
 @click.option("--seed", type=click.IntRange(min=0), help="Draw again what was drawn before; it tells the labels.")
-def plant(
-    table: str, column: str, into: Path, share: float, references: int, control: int, copies: int, seed: int | None
-) -> None:
+@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+def plant(table: str, column: str, into: Path, seed: int | None, as_json: bool, **amounts: Any) -> None:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
     DATA.csv has one row per record; a column 'record' holds ids.
     """
     import numpy as np
 
+    from labelinf_core.contracts.documents import json_text
     from labelinf_outputs.audit.plant import Planting
     from labelinf_outputs.audit.plant import plant as planted
 
-    how = Planting(share=share, references=references, control=control, copies=copies)
-    seal = planted(table, column, into, how, np.random.default_rng(seed))
-    click.echo(
-        f"{len(seal.records)} planted labels of {len(seal.classes)} classes, {control} records of control.\n"
-        f"seal {seal.digest}\n"
-        f"Keep the seal where nobody can change it,\n"
-        f"and {into / 'sealed.json'} from whoever trains or attacks.\n"
-        f"Train on {into / 'training.csv'} as ever,\n"
-        f"predict {into / 'query.csv'}, keep the column 'record'; then\n"
-        f"  labelinf audit outputs --probabilities PREDICTIONS.csv \\\n"
-        f"      --seal {into / 'sealed.json'}"
-    )
+    seal = planted(table, column, into, Planting(**amounts), np.random.default_rng(seed))
+    counted = {name: len(getattr(seal, name)) for name in ("classes", "control", "references")}
+    said = {"folder": str(into), "seal": seal.digest, "canaries": len(seal.records), **counted}
+    click.echo(json_text(said) if as_json else "\n".join(_planting(said)))
+
+
+def _planting(said: Mapping[str, Any]) -> Iterator[str]:
+    """Say what was planted and what comes next, a folder's name of any length in lines of its own."""
+    from labelinf_outputs.audit.words import WIDTH
+
+    folder, room = said["folder"], WIDTH - 2
+    yield f"{said['canaries']} planted labels of {said['classes']} classes, {said['control']} records of control."
+    yield f"seal {said['seal']}"
+    yield "Keep the seal where nobody can change it."
+    yield "Written into the folder"
+    yield from (f"  {folder[start : start + room]}" for start in range(0, len(folder), room))
+    yield "Keep its sealed.json from whoever trains or attacks."
+    yield "Train on its training.csv as ever, predict query.csv, keep the column 'record';"
+    yield "then, in that folder,"
+    yield "  labelinf audit outputs --probabilities PREDICTIONS.csv --seal sealed.json"
 
 
 @click.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -61,6 +62,16 @@ def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
     tested = run(environment, "pytest", "-q", "--import-mode=importlib", "-p", "no:cacheprovider", str(tests))
 
     assert tested.returncode == 0, tested.stdout
+
+
+def test_a_program_reads_where_it_was_written(labelinf: Labelinf) -> None:
+    written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", "noise", "--json")
+
+    said = json.loads(written.stdout)
+
+    assert said["plugin"] == "my-idea"
+    assert Path(said["component"]).is_relative_to(said["directory"])
+    assert Path(said["component"]).is_file()
 
 
 def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_path: Path) -> None:

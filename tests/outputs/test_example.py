@@ -21,6 +21,7 @@ from labelinf_outputs.audit.planted import read_planted
 from labelinf_outputs.commands import outputs, plant
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "plant_and_train.py"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "outputs.md"
 
 
 def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Audit:
@@ -72,3 +73,24 @@ def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     assert found.output.startswith("REFUTED: epsilon = 1 was claimed, epsilon >= 4.03 is proved.")
     code = example.read_text().rpartition('"""')[2].splitlines()
     assert len([line for line in code if line and not line.startswith(("import", "from"))]) <= 15
+
+
+def test_label_tokens_lead_to_a_verdict_on_made_log_probabilities(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run of the documentation: 100 of 400 made prompts are planted, with three tokens of a vocabulary."""
+    prompts = [[f"prompt {number}", ("bad", "fair", "good")[number % 3]] for number in range(400)]
+    (tmp_path / "prompts.csv").write_text(csv_text(["prompt", "mood"], prompts))
+    monkeypatch.chdir(tmp_path)
+    amounts = ["--into", "plan", "--share", "0.25", "--seed", "1"]
+    CliRunner().invoke(plant, ["prompts.csv", "--column", "mood", *amounts])
+    monkeypatch.setattr(sys, "argv", ["", "plan", "mood", "said.npz"])
+    runpy.run_path(str(SCRIPT.with_name("audit_label_tokens.py")))
+
+    found = CliRunner().invoke(outputs, ["--logits", "said.npz", "--seal", "plan/sealed.json", "--epsilon", "1"])
+
+    assert found.exit_code == 1
+    answer, _, attacks = found.output.partition("\n  blind-guess")
+    counted = attacks.partition("\n* ")[2].partition("\n  lira")[0]
+    assert answer in DOCUMENTED.read_text()
+    assert f"\n* {counted}\n" in DOCUMENTED.read_text()

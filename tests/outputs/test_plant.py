@@ -107,6 +107,23 @@ def test_a_model_that_memorises_is_refuted_from_an_empty_folder(plan: Path) -> N
     assert max(map(len, result.output.splitlines())) <= 80
 
 
+def test_what_plant_says_fits_in_80_columns_whatever_the_folder_and_is_json_for_a_program(
+    data: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / ("a-very-long-name-" * 8)
+    arguments = ("plant", data, "--column", "outcome", "--references", "2", "--seed", "1")
+
+    told = cli(*arguments, "--into", str(folder)).output
+    said = json.loads(cli(*arguments, "--into", f"{folder}2", "--json").output)
+
+    assert max(map(len, told.splitlines())) <= 80
+    assert str(folder) in told.replace("\n  ", "")
+    seal = read_seal(str(folder / "sealed.json"))
+    assert f"seal {seal.digest}\n" in told
+    counts = {"canaries": 40, "classes": 2, "control": 20, "references": 2}
+    assert said == {"folder": f"{folder}2", "seal": seal.digest, **counts}
+
+
 def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
     result = audit(plan, trained(plan / "training.csv", plan / "query.csv"))
 
