@@ -35,6 +35,7 @@ COMMANDS = {
     ],
     "advise on outputs": ["advise", "--channel", "output", "--labels", "y.csv", "--column", "label", "--target", "60%"],
     "audit": ["audit", "--help"],
+    "audit client": ["audit", "client", "--help"],
     "audit scorer": ["audit", "scorer", "--help"],
     "audit log": ["audit", "log", "--help"],
     "audit outputs": ["audit", "outputs", "--help"],
