@@ -67,8 +67,9 @@ def init(board: Path) -> None:
 @_board
 @click.option("--team", required=True, metavar="NAME", help="Whose submission it is.")
 @click.argument("submission", type=click.Path(path_type=Path), metavar="FILE")
+@_json
 @click.pass_context
-def score(context: click.Context, board: Path, team: str, submission: Path) -> None:
+def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
     from labelinf_core.contracts.errors import InputError
     from labelinf_guard.board import Board, Refused
@@ -87,7 +88,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path) -> N
     if isinstance(told, Refused):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
-    click.echo(f"{told.score}\n{told.left} submissions left")
+    click.echo(json_text(told) if as_json else f"{told.score}\n{told.left} submissions left")
 
 
 @guard.command()
@@ -110,15 +111,16 @@ def status(board: Path, as_json: bool) -> None:
 @guard.command()
 @_board
 @click.option("--head", metavar="HEX", default="", help="A chain head that was published: it must be in the ledger.")
+@_json
 @click.pass_context
-def verify(context: click.Context, board: Path, head: str) -> None:
+def verify(context: click.Context, board: Path, head: str, as_json: bool) -> None:
     """Compute seals, charges, order and quotas again from the ledger alone. Exits with status 1 when one is wrong."""
     from labelinf_guard.files import State, derived, read_key
     from labelinf_guard.ledger.verify import verify as again
 
     state = State.of(board)
     found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
-    click.echo("\n".join(_verified(found)))
+    click.echo(json_text(found) if as_json else "\n".join(_verified(found)))
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 
 

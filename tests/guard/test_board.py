@@ -576,6 +576,8 @@ def test_five_commands_from_a_csv_to_a_final_release(
     shown = json.loads(command("status", "board.toml", "--json").output)
     assert shown["submissions"] == 1
     assert "a " in command("status", "board.toml").output
+    again = command("score", "board.toml", "--team", "a", "one.csv", "--json")
+    assert json.loads(again.output) == {"score": "1.000", "left": 99}  # the same bytes are answered once
     final = command("release", "board.toml", "--final")
     assert final.exit_code == 0
     assert final.output.split()[-1] == "a"
@@ -583,6 +585,8 @@ def test_five_commands_from_a_csv_to_a_final_release(
     assert checked.exit_code == 0
     assert "all of it follows" in checked.output
     assert command("verify", "board.toml", "--head", "00").exit_code == 1
+    wrong = json.loads(command("verify", "board.toml", "--head", "00", "--json").output)
+    assert (wrong["submissions"], len(wrong["faults"])) == (1, 1)
     assert command("adopt", "board.toml").output == "nothing was lost.\n"
 
 
