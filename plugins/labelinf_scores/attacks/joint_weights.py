@@ -10,6 +10,10 @@ known, and one record more decides (:mod:`labelinf_scores.decoders.explanations`
 Records that are known cost next to nothing from then on, so that later answers are finer. Should a group tell less than
 half of what it asked about, single queries follow that are read right whatever the labels.
 
+A replay has no margin: one answer that is one last place off can be explained by wrong labels. So once all are decided
+one query more weighs every record by a gap and a side that are drawn then, and only labels that give its answer, too,
+are certified.
+
 Example::
 
     labelinf attack joint-weights --labels y.csv
@@ -50,7 +54,12 @@ __all__ = ["JointWeights"]
 _FEWEST = 0.5  # of the labels that a group asks about; one that tells fewer is the last
 _LARGEST = 1024  # queries of a group
 _REHEARSALS = 6
-_CERTIFIED = "certified, if every answer is right to the last bit: no other labels give these"
+_CERTIFIED = "certified: no other labels give these answers, and the last one verifies them"
+_DISAGREES = "the last query's answer is not that of the labels decided"
+_NO_QUERY = "no query was left to verify the labels decided"
+_REFUSED = "the query that verifies was refused"
+_NO_ROWS = "no rows within the clip verify labels"
+_WEIGHED_APART = 1024  # records that the verifying query gives rows of their own
 
 
 @attrs.frozen(kw_only=True)
@@ -78,39 +87,42 @@ class JointWeights(ScoreAttack):
         return _planner(self, threat).lacks
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
-        """Every label, within three queries a record and one group more, however the labels are chosen."""
+        """Every label, within three queries a record, one group more and one to verify, whatever the labels."""
         return Promise(
             survives=0.0,
             present=0.0,
             statement="labelinf theory, answers replayed",
             conditions=conditions_of(threat),
-            proved=threat.facts.intact and threat.allows(3 * threat.n_records + _LARGEST),
+            proved=threat.facts.intact and threat.allows(3 * threat.n_records + _LARGEST + 1),
         )
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
-        """Ask group after group until every label is known."""
+        """Ask group after group until every label is known, and then whether they give one answer more."""
         game = _Game.start(oracle, _planner(self, oracle.threat), rng)
-        contradiction = False
+        contradiction, doubt = False, _NO_QUERY
         try:
             game.play()
+            doubt = game.doubt()
         except QueriesExhaustedError:
             pass
         except ContradictionError:
             contradiction = True
         decided = int((game.labels >= 0).sum())
-        evidence = _evidence(oracle.threat, decided, contradiction=contradiction)
+        evidence = _evidence(oracle.threat, decided, contradiction=contradiction, doubt=doubt)
         evidence |= {"labels decided": decided, "labels per query": decided / max(oracle.spent, 1)}
         return Guess(labels=likeliest_labels(certainly(game.labels, oracle.threat), oracle.threat), evidence=evidence)
 
 
-def _evidence(threat: ScoreThreat, decided: int, *, contradiction: bool) -> dict[str, Any]:
+def _evidence(threat: ScoreThreat, decided: int, *, contradiction: bool, doubt: str) -> dict[str, Any]:
     """Return what is certain: nothing, unless every stage is known and additions go as they are replayed."""
+    whole = decided == threat.n_records
     pairwise = adds_pairwise(threat.arithmetic, threat.n_records)
     evidence: dict[str, Any] = {"recovery": "heuristic", "NumPy adds pairwise here": pairwise}
     if contradiction:
         evidence["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
+    elif whole and doubt:
+        evidence["not verified"] = doubt
     elif threat.facts.known and pairwise:
-        whole = decided == threat.n_records
         evidence["recovery"] = _CERTIFIED if whole else "decided where one labelling fits"
     return evidence
 
@@ -185,6 +197,34 @@ class _Game:
             if not told and not self.daring:
                 return  # refused: there is nothing to be had
             self.daring = self.daring and told >= _FEWEST * asked.size
+
+    def doubt(self) -> str:
+        """Ask about all labels at once, and return what is left to doubt of those decided; empty: nothing.
+
+        Every record has a wide row, its gap and its costly side drawn only now: a few other labels move the sum, even
+        where as many are positive.
+        """
+        n = self.labels.size
+        if (self.labels < 0).any():
+            return "some labels are not decided"
+        if self.oracle.remaining < 1:
+            return _NO_QUERY
+        rows = self.planner.scattered(min(n, _WEIGHED_APART), self.rng)
+        if not rows:
+            return _NO_ROWS
+        drawn = self.rng.permutation(np.arange(n) % len(rows))
+        flipped = self.rng.integers(0, 2, n)
+        columns = np.arange(2) ^ flipped[:, None]
+        predictions, costs = (
+            np.take_along_axis(np.array(table)[drawn], columns, axis=1)
+            for table in ([row.prediction for row in rows], [[to_float(cost) for cost in row.low] for row in rows])
+        )
+        try:
+            score = float(self.oracle.query(predictions))
+        except QueryRefusedError:
+            return _REFUSED
+        replayed = np.add.reduce(costs[np.arange(n), self.labels]) / n
+        return "" if score == replayed else _DISAGREES
 
     def _to_ask(self) -> NDArray[np.intp]:
         """Return the unknown records, those first that decide others; records that wait for these are left out."""

@@ -80,6 +80,16 @@ class LogRows(Rows):
             raise ValueError(f"no probability within the clip costs {to_float(least * unit):.6g} more")
         return nearest
 
+    def row_near(self, step: int) -> CostedRow:
+        """Return a row of two classes whose gap is near ``step``, in fixed point, whatever is known of its costs.
+
+        Raises:
+            ValueError: No probability within the clip has such a gap.
+        """
+        if near := self._with_gap(step):
+            return costed_row(self.threat, near[0])
+        raise ValueError(f"no probability within the clip costs {to_float(step):.6g} more")
+
     @abc.abstractmethod
     def _with_gap(self, step: int) -> list[NDArray[Any]]:
         """Return rows of two classes whose gaps are near ``step``, the nearest first."""

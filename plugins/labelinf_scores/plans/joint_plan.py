@@ -40,6 +40,9 @@ _DARED = 3  # bits below the last place of the largest sum, where nothing but th
 _ASKED_AGAIN = 2.0  # labels of a query of free rows, as measured
 _SIGNIFICANT = 53
 _MOST_PRIVATE = 60
+_GAP_BITS = 24  # of gaps that are drawn: more of them coincide the rarer
+_FEWEST_GAP_BITS = 8
+_DRAWS = 16  # of a gap, for a row whose costs are certain
 _SLIGHT = 2.0**-8  # what a variant may widen a gap of 1 by
 
 
@@ -135,6 +138,30 @@ class JointPlanner:
         largest = to_fixed(self.neutral) * self.threat.n_records + (to_fixed(self._widest) << 2)
         private = min(n_unknown - 1, self._octaves(4 * to_float(self.error(largest))))
         return Size(queries=1, private=private, unit=self._widest / 2.0**private)
+
+    def scattered(self, count: int, rng: np.random.Generator) -> list[CostedRow]:
+        """Return ``count`` rows of wide gaps that are drawn, whose costs are certain; none where they are not found.
+
+        Whichever of them all records have, sums of costs that are a unit of these gaps apart are told apart. There are
+        none where the error leaves too few such units.
+
+        Args:
+            count: Of the rows.
+            rng: Draws the gaps.
+        """
+        largest = self.threat.n_records * (to_fixed(self.neutral) + 2 * to_fixed(self._widest))
+        octaves = min(_GAP_BITS, self._octaves(4 * to_float(self.error(largest))))
+        rows: list[CostedRow] = []
+        if octaves < _FEWEST_GAP_BITS:
+            return rows
+        unit = to_fixed(self._widest / 2.0**octaves)
+        for units in rng.integers(2 ** (octaves - 1), 2**octaves, _DRAWS * count).tolist():
+            with contextlib.suppress(ValueError):
+                row = self.rows.row_near(units * unit)
+                rows += [row] if row.low == row.high else []
+            if len(rows) == count:
+                return rows
+        return []
 
     def best(self, n_unknown: int, most_queries: float) -> Size:
         """Return the group with the most labels a query for so many records."""
