@@ -48,6 +48,6 @@ def test_a_hook_that_fails_is_named_and_stops_no_command(
     assert done.returncode == 0
     assert "S16" in done.stdout
     assert done.stderr == (
-        "labelinf: plugin 'rude' of labelinf-rude 1.0: labelinf_statements raised SystemExit; "
-        "what it offers there is left out\n"
+        "labelinf: plugin 'rude' of labelinf-rude 1.0: labelinf_statements raised SystemExit in "
+        "rude_plugin, line 5; what it offers there is left out\n"
     )
