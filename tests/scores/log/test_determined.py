@@ -111,13 +111,13 @@ def test_the_worked_example() -> None:
 
 
 def test_honest_rows_determine_every_label_and_half_of_them_few() -> None:
-    """150 labels, 60 rows of mean AUC .95 in full; the numbers belong to this log, not to leaderboards."""
+    """300 labels, 60 rows of mean AUC .95 in full; the numbers belong to this log, not to leaderboards."""
     rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, 150)
+    labels = rng.integers(0, 2, 300)
     log = auc_log(labels, 2.3, 60, rng)
 
-    assert determine(log, labels, seconds=30).count(Known.DETERMINED) == 150
-    assert determine(log.until(8), labels, seconds=2, witnesses=False).count(Known.DETERMINED) == 0
+    assert determine(log, labels, seconds=30).count(Known.DETERMINED) == 300
+    assert determine(log.until(15), labels, seconds=2, witnesses=False).count(Known.DETERMINED) == 0
 
 
 def test_it_says_which_submission_gave_the_labels_away() -> None:
