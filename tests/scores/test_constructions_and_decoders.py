@@ -49,6 +49,7 @@ from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.rounding import nearest_integer, spelled_integer
 from labelinf_scores.decoders.squarefree import closest_squarefree
+from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
 from labelinf_scores.game.effects import Perturbed
 from labelinf_scores.game.threat import ScoreThreat
@@ -145,12 +146,19 @@ def of_bit_sets() -> Iterator[Case]:
         )
 
 
+def only_subset(weights: Sequence[int], answer: Fraction) -> Any:
+    (subset,) = subsets_between(weights, math.ceil(answer - Fraction(1, 2)), math.floor(answer + Fraction(1, 2)))
+    return subset
+
+
 def of_codes(codes: Sequence[tuple[Code, int]], n_rows: Sequence[int]) -> Iterator[Case]:
     for (code, n_classes), n, extra in itertools.product(codes, n_rows, (0, 3)):
         weights = code.weights(n, lambda place, least, extra=extra: least + extra)  # type: ignore[misc]
         costs = [[Fraction(k * weight) for k in range(n_classes)] for weight in weights]
         own: Decode = lambda answers, c=code, w=weights: c.decode(w, rounded(answers))[0]  # noqa: E731
         found = {type(code).__name__: (own, None), **nearest(costs)}
+        if n_classes == 2:
+            found["subset_sums"] = (lambda answers, w=weights: only_subset(w, answers[0]), None)
         if isinstance(code, Superincreasing):
             by_digits: Decode = lambda answers, w=weights, k=n_classes: digits(w, rounded(answers), k)[0]  # noqa: E731
             found.update({"digits": (by_digits, None), **greedy(costs)})
@@ -428,6 +436,7 @@ CONSTRUCTIONS: Mapping[str, Callable[[], Iterator[Case]]] = {
 }
 ELSEWHERE = {
     "rows": "chooses between log_rows and loss_rows",
+    "explanations": "keeps what several labellings share: tests/scores/blocks/test_joint_weights.py asks its pivots",
     "posterior": "weighs what was read: held against Bayes' rule below",
 }
 
