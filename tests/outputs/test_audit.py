@@ -623,8 +623,9 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
 
     assert word(found, "blind-guess") is Word.FAILED
     assert word(found, "lia-threshold") is Word.LEAKS
-    assert re.search(r"blind-guess +failed: ZeroDivisionError: by nothing", shown)
-    with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError: by nothing"):
+    assert re.search(r"blind-guess +failed: ZeroDivisionError in \S*test_audit, line", shown)
+    assert "by nothing" not in shown
+    with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError in"):
         audited(given, attacks=["blind-guess"])
 
 

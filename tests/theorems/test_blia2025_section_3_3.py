@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.committed import Commitment
-from labelinf_outputs.audit.findings import Bout, Claim, Finding, Word, findings_of
+from labelinf_outputs.audit.findings import Bout, Claim, Finding, Ranking, Word, findings_of
+from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
 from labelinf_privacy.epsilon_bounds import label_dp_ceiling
@@ -52,11 +53,12 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
         guess = Threshold().run(oracle, rng)
         bout = Bout(
             attack="lia-threshold",
-            ranked=guess.labels == planted,
+            ranked=ranked(guess, planted),
             placebo=guess.labels == rng.integers(0, 2, m),
             trained=guess.labels == labels,
+            first=Ranking(canaries=surest(guess), right=ranked(guess, planted)),
         )
-        return findings_of([bout], threat, Claim(epsilon=epsilon), committed)[0]
+        return findings_of([bout], threat, Claim(epsilon=epsilon), committed, m)[0]
 
     honest, broken = audited(trained), audited(planted)
 
@@ -66,5 +68,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     ceiling = label_dp_ceiling(epsilon, 2)
     assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
     assert (honest.word, broken.word) == (Word.WITHIN, Word.REFUTES)
-    assert honest.p_claim > 1e-3
-    assert broken.p_claim < 1e-9
+    assert honest.proof is not None
+    assert broken.proof is not None
+    assert honest.proof.p_claim > 1e-3
+    assert broken.proof.p_claim < 1e-9

@@ -95,7 +95,7 @@ def blia_in_kind(scale: Scale = Scale()) -> Reproduced:
     rows = [_row(make().load(), epochs, epsilon, scale) for make, epochs in _SOURCES for epsilon in scale.budgets]
     groups = [*_groups(BreastCancer().load(), scale)]
     return Reproduced(
-        title="Khan et al., BLIA, 2025, Tables 2 to 8 in kind: models trained anew on real data",
+        title="Tables 2 to 8 of Khan et al., BLIA, 2025, in kind: models trained anew on real data",
         tables=(_rates(rows), _memory(rows), _correlated(groups)),
         remarks=tuple(_remarks(rows, groups)),
     )
