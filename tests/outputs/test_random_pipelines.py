@@ -251,7 +251,7 @@ def few_records() -> Iterator[None]:
 
 
 @given(PIPELINES)
-@examples(25)
+@examples(8)
 def test_what_the_fold_says_is_what_happens(stages: list[OutputDefence]) -> None:
     nothing_false(*stages)
 
