@@ -129,7 +129,7 @@ class Host:
     blocked: frozenset[str] = frozenset()
     records: dict[str, PluginRecord] = attrs.field(factory=dict)
     _managers: dict[str, pluggy.PluginManager] = attrs.field(factory=dict)
-    _points: dict[str, EntryPoint] = attrs.field(factory=dict)
+    _points: dict[str, EntryPoint] = attrs.field(factory=dict, init=False)
     _components: dict[tuple[Kind, str], list[Registered]] = attrs.field(factory=dict)
 
     @property
