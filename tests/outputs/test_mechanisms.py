@@ -15,13 +15,19 @@ from hypothesis import strategies as st
 from scipy import special
 
 from labelinf_outputs.defences.alibi import STEPS, learned_prior, noise_of, observe, posterior
+from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_mst import LpMst
 from labelinf_outputs.defences.pate import STEPS as PATE_STEPS
 from labelinf_outputs.defences.pate import Pate, vote_noise
+from labelinf_outputs.defences.rr_with_prior import RrWithPrior
 from labelinf_outputs.defences.temperature import tempered
+from labelinf_outputs.game.output import OutputThreat
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
-from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
+from labelinf_outputs.game.view import View
+from labelinf_privacy.label_noise.exact import ExactLabelNoise, enumerated_epsilon
+from labelinf_privacy.label_noise.prior_response import PriorResponse, best_k, respond_within_top
+from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.profiles import GaussianProfile
@@ -335,3 +341,17 @@ def test_a_temperature_keeps_every_order() -> None:
 
     assert np.array_equal(np.argsort(tempered(logs, 10.0)), np.argsort(logs))
     np.testing.assert_allclose(tempered(logs, 1.0), np.exp(logs))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1e-19, 0.3])
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 7, 100])
+def test_what_is_certified_is_not_below_the_table_of_words_that_answers(epsilon: float, n_classes: int) -> None:
+    """Words divide evenly among three classes never: at epsilon 0 a little is told, and a little is certified."""
+    prior = (1 / n_classes,) * n_classes
+    threat = OutputThreat(n_records=9, n_classes=n_classes, prior=prior, declared=View())
+    tables: list[ExactLabelNoise] = [RandomisedResponse(epsilon=epsilon)]
+    tables += [PriorResponse(epsilon=epsilon, prior=prior, top=k) for k in range(1, n_classes + 1)]
+    real = max(enumerated_epsilon(table.weights(n_classes)) for table in tables)
+    for defence in (LabelRr(epsilon=epsilon), RrWithPrior(epsilon=epsilon), LpMst(epsilon=epsilon)):
+        (effect,) = defence.effects(threat)
+        assert effect.epsilon >= real

@@ -17,6 +17,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_privacy.label_noise.exact import no_less
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 
 __all__ = ["LabelRr"]
@@ -40,4 +41,4 @@ class LabelRr(OutputDefence):
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return (Randomised(epsilon=self.epsilon),)
+        return (Randomised(epsilon=no_less(self.epsilon, threat.n_classes)),)

@@ -21,6 +21,7 @@ from labelinf_outputs.defences.temperature import tempered
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputDefence
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_privacy.label_noise.exact import no_less
 from labelinf_privacy.label_noise.prior_response import best_k, respond_within_top
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.words import SeededWords
@@ -62,4 +63,4 @@ class LpMst(OutputDefence):
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Pure label-DP."""
-        return (Randomised(epsilon=self.epsilon),)
+        return (Randomised(epsilon=no_less(self.epsilon, threat.n_classes)),)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelNoise, Weights
 from labelinf_privacy.words import SeededWords, Words
 
-__all__ = ["WORDS", "ExactLabelNoise", "enumerated_epsilon", "even", "responses"]
+__all__ = ["WORDS", "ExactLabelNoise", "enumerated_epsilon", "even", "no_less", "responses"]
 
 WORDS = 2**64  #: how many words there are
 _BITS = 200
@@ -76,6 +76,11 @@ def even(n: int) -> tuple[int, ...]:
     """Return all words spread over ``n`` answers, as evenly as can be."""
     share, rest = divmod(WORDS, n)
     return tuple(share + (place < rest) for place in range(n))
+
+
+def no_less(epsilon: float, n_classes: int) -> float:
+    """Return the epsilon that answers made for ``epsilon`` have: no 64-bit words are spread more evenly than this."""
+    return max(epsilon, n_classes**2 * 2.0**-63)
 
 
 def enumerated_epsilon(weights: Weights) -> float:

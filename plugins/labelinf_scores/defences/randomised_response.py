@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_privacy.label_noise.exact import no_less
 from labelinf_privacy.randomised_response import keep_probability, perturb
 from labelinf_scores.defences.answers import combined
 from labelinf_scores.defences.placing import need_nothing_random_nearer
@@ -57,7 +58,7 @@ class RandomisedResponse(ScoreDefence):
         """
         if self.debiased:
             need_nothing_random_nearer(threat, "a debiased randomised-response")
-        return (Perturbed(epsilon=self.epsilon, fresh=self.fresh, debiased=self.debiased),)
+        return (Perturbed(epsilon=no_less(self.epsilon, threat.n_classes), fresh=self.fresh, debiased=self.debiased),)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
