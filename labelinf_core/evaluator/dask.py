@@ -17,9 +17,9 @@ import distributed
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
-from labelinf_core.evaluator.executors import Task, draw, groups
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.remote import Answer, Parcel, Refused, size_of_batch
+from labelinf_core.evaluator.tasks import Task, draw, groups
 
 __all__ = ["Dask"]
 

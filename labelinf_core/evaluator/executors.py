@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -33,121 +32,22 @@ import attrs
 
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import PluginError
-from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
+from labelinf_core.evaluator.tasks import Imply, Play, Task, groups, needs
 from labelinf_core.evaluator.turns import Turns
 from labelinf_core.plugin.apart import apart, death, packed, plain_data
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.markers import PROJECT
-from labelinf_core.plugin.watch import alone, limit_memory, watch
+from labelinf_core.plugin.watch import limit_memory, watch
 from labelinf_core.specs import Builder
 
-__all__ = ["Executor", "Group", "Imply", "InProcess", "Play", "Processes", "Task", "draw", "groups"]
+__all__ = ["Executor", "InProcess", "Processes"]
 
 _BATCH = 32  # tasks that travel together, unless more belong together, and
 _SECONDS = 0.05  # how long a batch should take
 _SLOWEST = "sklearn.metrics"  # of what is imported by games
 _START = 120.0  # seconds that a worker may take to start
-
-
-@attrs.frozen(kw_only=True)
-class Imply:
-    """Say what is known of a cell before it is played.
-
-    Attributes:
-        cell: The cell.
-        asking: A distribution that provides no part of the cell and whose bounds are asked about it; empty for all
-            that the cell's own distributions say.
-        without: Bounds that are not asked, and why.
-    """
-
-    cell: Cell
-    asking: str = ""
-    without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
-
-    @property
-    def together(self) -> tuple[object, ...]:
-        """Tasks with the same are performed one after another by one worker: what they share is computed once."""
-        return (_needs(self), self.asking, self.cell.target)
-
-    def perform(self, bench: Bench) -> Implied:
-        """Do it; a candidate is not asked where another one of its line of defences is certain of every label."""
-        if bench.without != self.without:
-            bench.without = self.without
-            bench.settled.clear()
-        if self.cell.role is Role.CANDIDATE and bench.settled.get(self.cell.target, self.cell.id) != self.cell.id:
-            return Implied(status=Status.PENDING)
-        with alone():
-            known = bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
-        if self.cell.role is Role.CANDIDATE and known.is_certain:
-            bench.settled[self.cell.target] = self.cell.id
-        return known
-
-    def failed(self, status: Status, message: str, doing: str = "") -> Implied:
-        """Return what to keep when the worker hung or died while it was ``doing`` something."""
-        kind, _, name = doing.partition(" ")
-        told = f"{doing}: {message}" if doing else message
-        return Implied(status=status, message=told, culprit=name.partition("(")[0] if kind == "bound" else "")
-
-
-@attrs.frozen(kw_only=True)
-class Play:
-    """Play one trial of a cell.
-
-    Attributes:
-        cell: The cell.
-        seed: Of the run.
-        trial: Number of the trial.
-        without: Bounds that are not asked, and why.
-        proved: The ceilings of the cell.
-    """
-
-    cell: Cell
-    seed: int
-    trial: int
-    without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
-    proved: tuple[Ceiling, ...] | None = attrs.field(default=None, repr=False)
-
-    @property
-    def together(self) -> tuple[object, ...]:
-        """As of :class:`Imply`: the attacks of one trial meet what was trained for the first of them."""
-        return (_needs(self), self.trial, self.cell.curator)
-
-    def perform(self, bench: Bench) -> Trial:
-        """Do it."""
-        bench.without = self.without
-        with alone():
-            return bench.play(self.cell, self.seed, self.trial, self.proved)
-
-    def failed(self, status: Status, message: str, doing: str = "") -> Trial:
-        """Return what to keep when the worker hung or died."""
-        return Trial(status=status, message=f"{doing}: {message}" if doing else message)
-
-
-Task = Imply | Play
-Group = list[Task]
-
-
-def groups(tasks: Iterable[Task]) -> Iterator[Group]:
-    """Yield neighbours among ``tasks`` that one worker should perform together."""
-    for _, group in itertools.groupby(tasks, key=lambda task: task.together):
-        yield list(group)
-
-
-def draw(source: Iterator[Group], size: int) -> list[Group]:
-    """Draw groups of at least ``size`` tasks together; fewer at the end."""
-    drawn: list[Group] = []
-    while sum(map(len, drawn)) < size and (group := next(source, None)):
-        drawn.append(group)
-    return drawn
-
-
-def _needs(task: Task) -> frozenset[str]:
-    """Return the distributions whose code a task runs."""
-    asked = {task.asking} - {""} if isinstance(task, Imply) else frozenset()
-    return frozenset(task.cell.versions) | asked
 
 
 class Executor(Protocol):
@@ -172,7 +72,7 @@ class InProcess:
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks`` in order."""
         for task in tasks:
-            if self.strangers_apart and _needs(task) - {PROJECT}:
+            if self.strangers_apart and needs(task) - {PROJECT}:
                 yield task, self._apart(task)
             else:
                 yield task, task.perform(self.bench)
@@ -205,7 +105,7 @@ class _Worker:
         new = {task.cell.content for task in tasks} & labels.keys() - self.holds
         self.holds |= new
         self.job.extend(tasks)
-        self.touched |= _needs(tasks[0])
+        self.touched |= needs(tasks[0])
         self.known.add(_game(tasks[0]))
         if self.ready:
             self.deadline = _deadline(limit)
@@ -260,7 +160,7 @@ class Processes:
             while True:
                 for worker in list(self._free()):
                     if batch := self._batch(worker, turns):
-                        self._fit(worker, _needs(batch[0])).give(batch, self.timeout, self.labels)
+                        self._fit(worker, needs(batch[0])).give(batch, self.timeout, self.labels)
                 if not any(worker.job for worker in self._pool):
                     return
                 yield from self._collect(turns)
@@ -371,7 +271,7 @@ class Processes:
 
 def _game(task: Task) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return what a worker knows once it has performed a task: what attacks meet there, and whose code that runs."""
-    return _needs(task), task.cell.curator
+    return needs(task), task.cell.curator
 
 
 def _deadline(limit: float | None) -> float:

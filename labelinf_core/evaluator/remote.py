@@ -18,10 +18,11 @@ import attrs
 
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.executors import Play, Processes, Task
+from labelinf_core.evaluator.executors import Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
+from labelinf_core.evaluator.tasks import Play, Task
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.watch import MEMORY_VARIABLE
 from labelinf_core.specs import Builder

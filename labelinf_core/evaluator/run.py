@@ -17,9 +17,10 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Plan
 from labelinf_core.evaluator.choice import choose, in_turn, settled
-from labelinf_core.evaluator.executors import Executor, Imply, Play
+from labelinf_core.evaluator.executors import Executor
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tasks import Imply, Play
 
 __all__ = ["is_complete", "run", "size"]
 

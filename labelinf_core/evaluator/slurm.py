@@ -21,9 +21,9 @@ import submitit
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
-from labelinf_core.evaluator.executors import Task, draw, groups
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.remote import Parcel, Refused, size_of_batch
+from labelinf_core.evaluator.tasks import Task, draw, groups
 
 __all__ = ["Slurm"]
 

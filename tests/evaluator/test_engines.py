@@ -17,12 +17,13 @@ import pytest
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.engines import Engine, read_engine
-from labelinf_core.evaluator.executors import InProcess, Play
+from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.remote import Parcel, Refused, end, perform
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tasks import Play
 from labelinf_core.plugin.watch import MEMORY_VARIABLE
 from labelinf_core.report.data import as_csv, as_json
 

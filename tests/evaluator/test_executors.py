@@ -12,12 +12,13 @@ import pytest
 
 from labelinf_core.evaluator import play
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.executors import Group, Imply, InProcess, Play, Processes, Task, groups
+from labelinf_core.evaluator.executors import InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
 from labelinf_core.evaluator.turns import Turns
 from labelinf_core.plugin.host import Host
 

@@ -12,12 +12,13 @@ import pytest
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.executors import InProcess, Play, Task
+from labelinf_core.evaluator.executors import InProcess
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run, size
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tasks import Play, Task
 from labelinf_core.report.data import as_csv, as_json
 
 PlanOf = Callable[..., Plan]
