@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.options import Finite, block_option, game_options, load_host
+from labelinf_core.cli.progress import steps
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from labelinf_core.advise.search import Advice, Advisor
     from labelinf_core.cli.game import Game
     from labelinf_core.contracts.components import Measure
 
-__all__ = ["advise", "attack_list", "cost_lines", "list_options"]
+__all__ = ["advise", "advisor_of", "attack_list", "cost_lines", "list_options"]
 
 
 def list_options(function: Any) -> Any:
@@ -65,35 +66,56 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
 
     named = [*chosen["attacks"], *chosen["also"]]
     game = Game.read(load_host(chosen["blocks"]), chosen, named)
-    advisor = _advisor(game, chosen)
-    say = (lambda line: None) if chosen["as_json"] else click.echo
-    say(_heading(game, advisor))
-    found, only = [], chosen["only"]
-    for knob in advisor.knobs():
-        if not only or any(text in knob.title + knob.template for text in only):
+    advisor = advisor_of(game, chosen)
+    only = chosen["only"]
+    knobs = [k for k in advisor.knobs() if not only or any(text in k.title + k.template for text in only)]
+    found: list[Advice] = []
+    with steps("advising") as progress:
+        for knob in knobs:
+            progress(knob.title, len(knobs))
             try:
                 found.append(advisor.advise(knob))
             except PluginError as error:
                 click.echo(f"labelinf: {error}", err=True)
-                continue
-            say(_line(found[-1], game.channel.measures(), played=not chosen["certificates_only"]))
     if chosen["as_json"]:
         click.echo(json_text(found))
-    elif not found:
-        chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
-        click.echo(f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}.")
-    elif not any(item.certified is not None for item in found):
-        click.echo("\nNothing here reaches the target by certificate.")
+    else:
+        click.echo(_heading(game, advisor))
+        click.echo("\n".join(_lines(found, game, chosen)))
     if any(item.contradiction for item in found):
         ctx.exit(Exit.FOUND)
     ctx.exit(Exit.DONE if any(_reached(item) for item in found) else Exit.INCONCLUSIVE)
+
+
+def _lines(found: Sequence[Advice], game: Game, chosen: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the answer, then every knob."""
+    from labelinf_core.cli.advice import answer_of
+    from labelinf_core.report.console import make_console
+
+    if not found:
+        only = chosen["only"]
+        chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
+        yield f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}."
+        return
+    measures, played = game.channel.measures(), not chosen["certificates_only"]
+    yield from answer_of(found, measures, played=played).lines(make_console().width)
+    yield ""
+    for item in found:
+        yield _line(item, measures, played=played)
+    if not any(item.certified is not None for item in found):
+        yield "\nNothing here reaches the target by certificate."
 
 
 def _reached(advice: Advice) -> bool:
     return advice.certified is not None or advice.forced is not None
 
 
-def _advisor(game: Game, chosen: Mapping[str, Any]) -> Advisor:
+def advisor_of(game: Game, chosen: Mapping[str, Any]) -> Advisor:
+    """Return who answers, for what the options say.
+
+    Raises:
+        InputError: An attack cannot be built, or the target cannot be meant.
+    """
     from labelinf_core.advise.search import Advisor
     from labelinf_core.advise.target import Target
     from labelinf_core.contracts.errors import InputError
@@ -156,8 +178,7 @@ def _between(advice: Advice) -> str:
 
 def cost_lines(cost: Mapping[str, float], measures: Sequence[Measure], indent: int = 15) -> list[str]:
     """Return one line on what a setting costs those it is not meant for; none when it is not known."""
-    from labelinf_core.report.words import measured
+    from labelinf_core.report import words
 
-    known = [(measure, cost[measure.key]) for measure in measures if measure.key in cost]
-    told = [f"{item.title} {measured(item, value)}" for item, value in known if value or item.unit != "share"]
-    return [f"{' ' * indent}costs: {', '.join(told)}"] if told else []
+    told = words.cost(cost, measures)
+    return [f"{' ' * indent}costs: {told}"] if told else []

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +21,7 @@ from labelinf_core.cli.options import (
     load_host,
     print_results,
 )
+from labelinf_core.cli.progress import counting
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.cells import Plan
@@ -188,7 +186,7 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
             click.echo(f"labelinf: {note}", err=True)
         if not is_complete(store.plan, store):
             opened = engine.opened(store.plan, Builder(host), directory, chosen["timeout"])
-            with _progress(size(store.plan)) as progress, opened as executor:
+            with counting(size(store.plan)) as progress, opened as executor:
                 run(store.plan, store, executor, progress)
         results = summarise(store)
         write_all(results, directory, full=chosen["full"])
@@ -198,21 +196,6 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
         raise
     finally:
         store.close()
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """Show a live bar on a terminal, and nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("playing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done: bar.update(task, completed=done)
 
 
 def _print_estimate(plan: Plan, directory: Path | None) -> None:

@@ -202,6 +202,17 @@ class Host:
             )
         raise UnknownNameError(self._explain_missing(kind, name))
 
+    def add(self, item: Registered) -> None:
+        """Let a component be found by its name, beside those that plugins provide.
+
+        Raises:
+            NameConflictError: The name is taken and the host is strict.
+        """
+        owners = self._components.setdefault((item.descriptor.kind, item.descriptor.name), [])
+        owners.append(item)
+        if self.strict and len(owners) > 1:
+            raise NameConflictError(next(self.contested()))
+
     def catalogue(self, kind: Kind | None = None) -> Iterator[Registered]:
         """Yield every component that is not contested, sorted by kind and name."""
         for key in sorted(self._components, key=lambda item: (item[0].value, item[1])):
@@ -294,10 +305,7 @@ class Host:
         self._points[point.name] = point
         record = self._note(point, PluginStatus.LOADED, provides=provided)
         for descriptor in provided:
-            owners = self._components.setdefault((descriptor.kind, descriptor.name), [])
-            owners.append(Registered(descriptor=descriptor, plugin=record))
-            if self.strict and len(owners) > 1:
-                raise NameConflictError(next(self.contested()))
+            self.add(Registered(descriptor=descriptor, plugin=record))
 
     def _asked_for(self, point: EntryPoint) -> tuple[Descriptor, ...]:
         """Return what a plugin provides; one that does not come with labelinf is imported apart."""

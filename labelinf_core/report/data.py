@@ -24,7 +24,7 @@ from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report.published import STEP, Leak, leaks, published
 
-__all__ = ["SCHEMA", "as_csv", "as_json", "seconds_csv"]
+__all__ = ["SCHEMA", "as_csv", "as_json", "row", "seconds_csv"]
 
 SCHEMA = 1  #: version of the JSON layout; grows only when a reader could break
 
@@ -38,7 +38,7 @@ def as_json(results: Results, *, full: bool = False) -> str:
 
 def as_csv(results: Results, *, full: bool = False) -> str:
     """Return one row per cell."""
-    return _csv(map(_row, (results if full else published(results)).cells))
+    return _csv(map(row, (results if full else published(results)).cells))
 
 
 def seconds_csv(results: Results, *, full: bool = False) -> str:
@@ -154,7 +154,8 @@ def _guarantee(item: Any) -> dict[str, Any]:
     return attrs.asdict(item, value_serializer=lambda _, __, value: getattr(value, "value", value))
 
 
-def _row(result: CellResult) -> dict[str, Any]:
+def row(result: CellResult) -> dict[str, Any]:
+    """Return a cell as one row of a table, with every figure: who publishes it coarsens the cell first."""
     cell, promise = result.cell, result.implied.promise
     status, message = result.failure or (Status.OK, "")
     ceiling = min(result.implied.ceilings, key=lambda item: item.accuracy, default=None)

@@ -107,8 +107,7 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
 def _spent(result: CellResult) -> str:
     if not result.queries:
         return ""
-    n = round(result.queries)
-    return f" in {n} {'query' if n == 1 else 'queries'}"
+    return f" in {words.count(round(result.queries), 'query')}"
 
 
 def _fit(items: list[str], width: int) -> str:

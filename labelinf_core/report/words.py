@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
@@ -19,6 +19,7 @@ __all__ = [
     "ceiling",
     "choice",
     "contradiction",
+    "cost",
     "count",
     "duration",
     "heading",
@@ -66,14 +67,22 @@ def measured(measure: Measure, value: float) -> str:
     return f"{number(value)} {measure.unit}".rstrip()
 
 
+def cost(found: Mapping[str, float], measures: Iterable[Measure]) -> str:
+    """Say what something costs those it is not meant for; empty when it is not known."""
+    known = [(item, found[item.key]) for item in measures if item.key in found]
+    return ", ".join(f"{item.title} {measured(item, value)}" for item, value in known if value or item.unit != "share")
+
+
 def duration(seconds: float) -> str:
     """Write a duration in seconds with two significant digits."""
     return f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
 
 
 def count(n: int, noun: str) -> str:
-    """Write a number of things: ``1 trial``, ``20 trials``."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+    """Write a number of things: ``1 trial``, ``20 trials``, ``2 queries``."""
+    if n == 1:
+        return f"{n} {noun}"
+    return f"{n} {noun[:-1]}ies" if noun.endswith("y") else f"{n} {noun}s"
 
 
 def percent(proportion: float) -> str:

@@ -98,6 +98,10 @@ class Builder:
         spec = parse(written, where)
         return self._spell(spec.name, self.build(kind, spec, where), spec.params)
 
+    def spelled(self, name: str, component: Any) -> Spec:
+        """Return the spec of a component that somebody built: its parameters, written out under a name."""
+        return self._spell(name, component, {})
+
     def owners(self, kind: Kind, written: object, where: str) -> Iterator[PluginRecord]:
         """Yield the plugins that provide a component and the components among its parameters."""
         spec = parse(written, where)

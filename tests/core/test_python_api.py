@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Verdict
+from labelinf_core.contracts.pictures import Picture, Series
+from labelinf_core.contracts.threat import ThreatModel
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 
 def half_off(labels: np.ndarray, predictions: np.ndarray) -> float:
@@ -58,3 +66,95 @@ def test_theory_without_playing() -> None:
     assert li.bounds(records=10, shares=(0.7, 0.3)).baseline == 0.7
     with pytest.raises(InputError, match="either how many labels there are"):
         li.bounds()
+
+
+@attrs.frozen(kw_only=True)
+class SameForAll(ScoreAttack):
+    """Guesses one class for every record."""
+
+    label: int = 0
+    name: str = "<b>"
+
+    def refusal(self, threat: ThreatModel) -> str:
+        return ""
+
+    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=np.full(oracle.threat.n_records, self.label, dtype=np.intp))
+
+
+Y = np.array(["<i>", "b", "b", "<i>", "b"] * 4, dtype=object)
+
+
+@pytest.fixture(scope="module")
+def objects() -> li.Played:
+    """Two objects of a class that no plugin provides, against a built-in class as an object and a pipeline."""
+    from labelinf_scores.defences.rounding import Round
+
+    players = [SameForAll(label=1), SameForAll(label=0)]
+    return li.matrix(Y, attacks=players, defences=["none", Round(decimals=1), "round(decimals=2)"], trials=1)
+
+
+def test_components_are_passed_as_objects(objects: li.Played) -> None:
+    frame = objects.frame()
+
+    named = [f"same-for-all(label={label}, name='<b>')" for label in (1, 0)]
+    assert list(frame["attack"]) == named * 3
+    assert list(frame["defences"]) == ["none"] * 2 + ["round(decimals=1)"] * 2 + ["round(decimals=2)"] * 2
+    assert list(frame.query("defences == 'none'")["accuracy"]) == [0.6, 0.4]
+
+
+def test_what_is_no_component_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="float is no attack: pass a name, or an object of an attrs class"):
+        li.matrix(Y, attacks=[1.5])
+
+
+def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
+    figure = objects.plot()
+
+    assert str(objects).startswith("score channel, y.npy: a blind guess is right on 60.0 %\n")
+    assert [axes.get_title() for axes in figure.axes][1] == "Leakage against strength: round"
+    assert len(figure.axes) == len(list(objects.pictures()))
+    assert "Leakage against strength" in objects._repr_html_()
+
+
+def test_a_notebook_shows_nothing_of_a_users_as_markup() -> None:
+    class Wicked(li.Theory):
+        def lines(self):  # type: ignore[no-untyped-def]
+            yield "<script>"
+
+        def pictures(self):  # type: ignore[no-untyped-def]
+            series = Series(name="<script>", points=((0.0, 1.0),), words=("<script>",))
+            yield Picture(title="<script>", x="<script>", y="<script>", series=(series,), names=("<script>",))
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+            seen.append(tag)
+
+    seen: list[str] = []
+    Tags().feed(Wicked(implied=li.bounds(records=4).implied)._repr_html_())
+
+    assert "script" not in seen
+    assert "svg" in seen
+
+
+@pytest.mark.parametrize("library", ["pandas", "matplotlib"])
+def test_an_extra_that_is_missing_is_one_sentence(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == library or name == "labelinf.plots"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    theory = li.bounds(records=4)
+
+    with pytest.raises(InputError, match=rf"needs {library}: pip install 'labelinf\["):
+        theory.frame() if library == "pandas" else theory.plot()
+
+
+@pytest.mark.parametrize("module", ["labelinf", "labelinf.games", "labelinf.audits", "labelinf.gradients"])
+def test_every_example_of_a_docstring_runs(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_every_function_has_an_example_and_says_what_it_raises() -> None:
+    for name in ("advise", "audit_outputs", "audit_scorer", "bounds", "matrix", "recover"):
+        told = getattr(li, name).__doc__ or ""
+        assert ">>> " in told, name
+        assert "Raises:" in told, name

@@ -1,0 +1,74 @@
+"""What every result can do: say its answer, become a table, draw itself, show itself in a notebook."""
+
+from __future__ import annotations
+
+import abc
+import html
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    from labelinf_core.contracts.pictures import Picture
+
+__all__ = ["WIDTH", "Shown"]
+
+WIDTH = 100  #: columns of an answer in words
+
+
+class Shown(abc.ABC):
+    """A result: the answer first, then the rows, then the pictures."""
+
+    @abc.abstractmethod
+    def lines(self) -> Iterator[str]:
+        """Yield the answer in words, a line each."""
+
+    @abc.abstractmethod
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what is behind it, a row each."""
+
+    @abc.abstractmethod
+    def pictures(self) -> Iterator[Picture]:
+        """Yield what can be drawn of it."""
+
+    def frame(self) -> pd.DataFrame:
+        """Return the rows as a table.
+
+        Raises:
+            InputError: pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise _missing("pandas", "frame") from error
+        return pd.DataFrame([dict(row) for row in self.rows()])
+
+    def plot(self) -> Figure:
+        """Return the pictures as one matplotlib figure, below each other.
+
+        Raises:
+            InputError: matplotlib is not installed.
+        """
+        try:
+            from labelinf.plots import drawn
+        except ImportError as error:
+            raise _missing("matplotlib", "plot") from error
+        return drawn(list(self.pictures()))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the answer, and the pictures as SVG."""
+        from labelinf_core.report.svg import as_svg
+
+        drawn = "".join(as_svg(picture, name=f"p{id(picture)}", alone=True) for picture in self.pictures())
+        return f'<pre>{html.escape(str(self))}</pre><div style="max-width: 46rem">{drawn}</div>'
+
+
+def _missing(library: str, extra: str) -> Exception:
+    from labelinf_core.contracts.errors import InputError
+
+    return InputError(f".{extra}() needs {library}: pip install 'labelinf[{extra}]'.")

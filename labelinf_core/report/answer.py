@@ -1,0 +1,81 @@
+"""The answer in three parts, before everything else: what leaks, what it is stopped by, what that costs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+
+import attrs
+
+from labelinf_core.contracts.guarantees import Verdict
+from labelinf_core.evaluator.results import CellResult
+from labelinf_core.report import words
+from labelinf_core.report.boards import columns, costs
+
+__all__ = ["Answer", "of_bout"]
+
+_INDENT = 12
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """Three sentences; one that is empty is said not to be known.
+
+    Attributes:
+        leaks: What comes out, by what, and how surely.
+        stopped: What stops it, and whether that is proved.
+        costs: What that costs an honest participant.
+    """
+
+    leaks: str
+    stopped: str = ""
+    costs: str = ""
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Yield the parts by their headings."""
+        yield "leaks", self.leaks
+        yield "stopped by", self.stopped or "nothing that is known here"
+        yield "costs", self.costs or "not measured here"
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield the three parts in lines of at most ``width``; no word of them is cut off."""
+        for heading, said in self.parts():
+            yield from textwrap.wrap(
+                said,
+                max(width, 2 * _INDENT),
+                initial_indent=f"{heading:<{_INDENT}}",
+                subsequent_indent=" " * _INDENT,
+                break_on_hyphens=False,
+            )
+
+
+def of_bout(result: CellResult) -> Answer:
+    """Return the answer of one game."""
+    return Answer(leaks=_leaks(result), stopped=_stopped(result), costs=_costs([result]))
+
+
+def _leaks(result: CellResult) -> str:
+    if result.accuracy is None:
+        return f"not known: {words.trouble(result)}"
+    trial = result.played[0]
+    blind = words.percent(result.implied.baseline)
+    said = f"{trial.n_correct} of {trial.n_records} labels, {words.percent(trial.n_correct / trial.n_records)} %"
+    return f"{said} (a blind guess: {blind} %), {words.count(trial.queries, 'query')}; {result.verdict.value}"
+
+
+def _stopped(result: CellResult) -> str:
+    promise, ceiling = result.implied.promise, result.ceiling
+    if ceiling is not None and result.verdict in (Verdict.HELD_CERTIFIED, Verdict.HELD_PARTLY):
+        return f"{words.pipeline(result)}: {words.ceiling(ceiling, result.implied.baseline)}, proved"
+    if promise is not None and promise.proved:
+        return (
+            f"noise above {words.number(promise.survives)} on every score, which this attack survives otherwise "
+            f"({words.number(promise.present)} can be present); labelinf advise finds settings"
+        )
+    return "nothing that stands here; labelinf advise finds settings"
+
+
+def _costs(cells: Iterable[CellResult]) -> str:
+    """Say what the first line of defences costs honest users."""
+    rows = costs(columns(cells))
+    return ", ".join(f"{title} {values[0]}" for title, values in rows.items() if values[0])
