@@ -1,95 +1,89 @@
-"""Whatever is asked apart leaves this process as it was, and what arrives is plain data."""
+"""What a process says in which strangers' code ran is data: reading it calls nothing."""
 
 from __future__ import annotations
 
+import collections
+import datetime
 import os
-import signal
-import sys
-import time
-from collections.abc import Callable, Iterator
+import pickle
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.errors import ComponentError, InputError
-from labelinf_core.plugin.apart import apart
-from labelinf_core.plugin.watch import watch
-
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+from labelinf_core.contracts.labels import LabelSet
+from labelinf_core.plugin.apart import packed, plain_data
 
 
-class Stranger:
-    """Of no type that is known here."""
+class _Calls:
+    def __init__(self, function: object, *arguments: object) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.function, self.arguments
 
 
-def raising(error: BaseException) -> None:
-    raise error
-
-
-def leaves_a_child() -> int:
-    if not os.fork():
-        time.sleep(300)
-    return 5
-
-
-def goes_on_as_two() -> int:
-    os.fork()
-    return 5
-
-
-def patches() -> int:
-    np.mean = np.sum = lambda *arrays: 0.25  # type: ignore[assignment]
-    return 5
-
-
-@pytest.fixture(autouse=True)
-def _nothing_lost() -> Iterator[None]:
-    before = dict(watch.lost)
-    yield
-    watch.lost.clear()
-    watch.lost.update(before)
+def _written(module: str, name: str, *arguments: str) -> bytes:
+    """Return bytes that call ``module``'s ``name`` when they are read, whatever it is."""
+    text = b"".join(pickle.SHORT_BINUNICODE + bytes([len(word)]) + word.encode() for word in (module, name))
+    given = b"".join(pickle.SHORT_BINUNICODE + bytes([len(word)]) + word.encode() for word in arguments)
+    return (
+        pickle.PROTO + b"\x04" + text + pickle.STACK_GLOBAL + pickle.MARK + given + pickle.TUPLE + pickle.REDUCE + b"."
+    )
 
 
 @pytest.mark.parametrize(
-    ("way", "told"),
+    ("module", "name"),
     [
-        (lambda: os._exit(3), "thing: its process ended with exit code 3"),
-        (lambda: os.kill(os.getpid(), signal.SIGKILL), "thing: its process was killed by SIGKILL"),
-        (lambda: os.closerange(3, 64), "thing: its process ended with exit code 0"),
-        (lambda: Stranger(), "is no plain data"),
-        (lambda: {"deep": [Stranger]}, "is no plain data"),
-        (lambda: raising(ValueError("the labels are 0110")), "thing raised ValueError in "),
-        (lambda: raising(InputError("the labels are 0110")), "thing raised InputError in "),
-        (lambda: sys.exit("0110"), "thing raised SystemExit in "),
-        (lambda: raising(KeyboardInterrupt()), "thing raised KeyboardInterrupt in "),
+        ("os", "system"),
+        ("labelinf_core.plugin.apart", "os.system"),
+        ("labelinf_core.plugin.apart", "os"),
+        ("labelinf_core.plugin.apart", "io.open"),
+        ("labelinf_core.plugin.apart", "packed"),
+        ("labelinf_core.plugin.host", "Path"),
+        ("numpy", "os.system"),
+        ("numpy", "load"),
+        ("pathlib", "os.system"),
+        ("builtins", "eval"),
+        ("builtins", "getattr"),
     ],
 )
-def test_whatever_goes_wrong_apart_is_one_sentence(way: Callable[[], object], told: str) -> None:
-    with pytest.raises(ComponentError) as caught:
-        apart("thing", way)
-
-    assert told in str(caught.value)
-    assert "0110" not in str(caught.value)
+def test_nothing_is_called_that_is_no_type_of_data(module: str, name: str, tmp_path: Path) -> None:
+    with pytest.raises(pickle.UnpicklingError):
+        plain_data(_written(module, name, f"touch {tmp_path / 'called'}"))
+    assert not (tmp_path / "called").exists()
 
 
-@pytest.mark.parametrize("way", [leaves_a_child, goes_on_as_two, patches])
-def test_what_is_left_behind_does_not_reach_this_process(way: Callable[[], int]) -> None:
-    start = time.monotonic()
-
-    assert apart("thing", way) == 5
-
-    assert np.mean([1, 3]) == 2
-    assert time.monotonic() - start < 60
+def test_what_reduces_to_a_call_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(pickle.UnpicklingError):
+        plain_data(packed(_Calls(os.system, f"touch {tmp_path / 'called'}")))
+    assert not (tmp_path / "called").exists()
 
 
-def test_a_hang_ends_in_time_and_is_not_waited_for_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "patience", 0.2)
+def test_plain_data_comes_back_as_it_was() -> None:
+    said = {
+        "path": Path("a/b"),
+        "counts": collections.Counter("aab"),
+        "day": datetime.date(2026, 1, 2),
+        "float": np.float64(0.5),
+        "labels": LabelSet(labels=np.array([0, 1, 1]), class_names=("a", "b"), title="x", provenance="made"),
+        "many": [1, 2.5, "x", None, True, (1, frozenset({2})), range(3)],
+    }
+    read = plain_data(packed(said))
+    assert read.pop("labels").labels.tolist() == [0, 1, 1]
+    said.pop("labels")
+    assert read == said
 
-    for _ in range(2):
-        with pytest.raises(ComponentError, match=r"^thing: no answer within 0.2 s$"):
-            apart("thing", lambda: time.sleep(600))
-        monkeypatch.setattr(watch, "patience", 600.0)
+
+def test_an_array_comes_back_with_its_type() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    read = plain_data(packed(array))
+    assert read.dtype == array.dtype
+    assert (read == array).all()
+    assert plain_data(packed(np.asfortranarray(array))).flags.f_contiguous
 
 
-def test_a_large_answer_arrives_whole() -> None:
-    assert np.array_equal(apart("thing", lambda: np.arange(10**6)), np.arange(10**6))
+def test_what_is_no_type_of_ours_is_refused() -> None:
+    with pytest.raises(pickle.UnpicklingError):
+        plain_data(packed(Fraction(1, 3)))
