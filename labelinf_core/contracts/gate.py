@@ -72,7 +72,9 @@ def clean(value: object, longest: int = LONGEST) -> str:
         text = str.__str__(str(value))
     except (Exception, SystemExit):
         text = f"a {type(value).__name__} that cannot be written"
-    shown = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in text[: 4 * longest])
+    shown = text[: 4 * longest]
+    if not shown.isprintable():
+        shown = "".join(c if unicodedata.category(c)[0] != "C" else " " for c in shown)
     line = " ".join(shown.split())
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 

@@ -106,7 +106,7 @@ class _Worker:
         self.holds |= new
         self.job.extend(tasks)
         self.touched |= needs(tasks[0])
-        self.known.add(_game(tasks[0]))
+        self.known.update(map(_game, tasks))
         if self.ready:
             self.deadline = _deadline(limit)
         with contextlib.suppress(OSError):  # it has died: noticed where results are read
@@ -143,6 +143,7 @@ class Processes:
     modules: tuple[str, ...] = ()
     _pool: list[_Worker] = attrs.field(factory=list, init=False, repr=False)
     _mean: float = attrs.field(default=1.0, init=False, repr=False)
+    _took: dict[tuple[type[Task], str], float] = attrs.field(factory=dict, init=False, repr=False)
 
     def __enter__(self) -> Processes:
         return self
@@ -155,7 +156,7 @@ class Processes:
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks``, drawing few ahead so that a cell given up costs little."""
-        turns: Turns[Task] = Turns(source=groups(tasks), key=_game)
+        turns: Turns[Task] = Turns(source=groups(tasks), key=_game, alike=_alike, weight=self._weight)
         try:
             while True:
                 for worker in list(self._free()):
@@ -193,11 +194,14 @@ class Processes:
         return worker.end()
 
     def _batch(self, worker: _Worker | None, turns: Turns[Task]) -> list[Task]:
-        """Take as many tasks of one game as take about as long as a batch should."""
+        """Take as many tasks of one game, and of others that need the same, as take about as long as a batch should."""
         touched, known = (worker.touched, worker.known) if worker is not None else (frozenset[str](), set[object]())
         elsewhere = {key for other in self._pool if other is not worker for key in other.known}
-        most = max(1, min(_BATCH, int(_SECONDS / self._mean)))
-        return turns.take(lambda key: touched <= key[0], known, elsewhere, most)
+        return turns.take(lambda key: touched <= key[0], known, elsewhere, 1.0)
+
+    def _weight(self, task: Task) -> float:
+        """Return what part of a batch a task is: by the last one of its cell, or else by all of late."""
+        return max(1 / _BATCH, self._took.get((type(task), task.cell.id), self._mean) / _SECONDS)
 
     def _collect(self, turns: Turns[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Wait for whatever comes first: a word from a worker, its end, or the end of its time."""
@@ -243,6 +247,7 @@ class Processes:
         else:
             result, seconds = value
             self._mean = 0.8 * self._mean + 0.2 * seconds
+            self._took[type(worker.job[0]), worker.job[0].cell.id] = seconds
             worker.doing, worker.deadline = "", now + (self.timeout or float("inf"))
             return worker.job.popleft(), result
         return None
@@ -272,6 +277,11 @@ class Processes:
 def _game(task: Task) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return what a worker knows once it has performed a task: what attacks meet there, and whose code that runs."""
     return needs(task), task.cell.curator
+
+
+def _alike(one: tuple[frozenset[str], object], other: tuple[frozenset[str], object]) -> bool:
+    """Whether a worker that performs tasks of one game may perform those of another: they run the same code."""
+    return one[0] == other[0]
 
 
 def _deadline(limit: float | None) -> float:

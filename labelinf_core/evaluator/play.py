@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import json
 import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -45,16 +46,18 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
-from labelinf_core.evaluator.records import Implied, Status, Trial, to_json
+from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, parse
 
 __all__ = ["Bench", "attack_rng", "curator_rng", "theory", "told"]
 
+K = TypeVar("K")
 T = TypeVar("T")
-_REMEMBERED = 4096  # budgets whose ceilings are remembered
+_REMEMBERED = 4096  # games, and budgets with their ceilings, that are remembered
 
 
 def curator_rng(digest: str, seed: int, trial: int) -> np.random.Generator:
@@ -68,8 +71,9 @@ def attack_rng(cell: Cell, seed: int, trial: int) -> np.random.Generator:
 
 
 def _stream(*content: object) -> np.random.Generator:
-    digest = hashlib.sha256(to_json(content).encode()).digest()
-    return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest)))
+    """Return the stream that texts, whole numbers and tuples of them name."""
+    digest = hashlib.sha256(json.dumps(content, separators=(",", ":")).encode()).digest()
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(int.from_bytes(digest))))
 
 
 @attrs.define
@@ -92,6 +96,7 @@ class Bench:
     _utility: dict[tuple[str, tuple[str, ...]], Mapping[str, float]] = attrs.field(factory=dict)
     _theory: dict[tuple[object, ...], list[tuple[ThreatModel, Implied]]] = attrs.field(factory=dict)
     _spent: dict[tuple[object, ...], tuple[Ceiling, ...]] = attrs.field(factory=dict)
+    _games: dict[tuple[str, str], tuple[Channel, Setting]] = attrs.field(factory=dict)
 
     def hold(self, labels: Mapping[str, LabelSet]) -> None:
         """Take label sets, by their content, instead of reading them from their sources."""
@@ -171,10 +176,8 @@ class Bench:
             less = channel.spending(full, queries)
             if proved is None:
                 proved = self._known(cell, setting, full).ceilings
-            if len(self._spent) >= _REMEMBERED:  # an attack may spend as many different budgets as it has trials
-                self._spent.pop(next(iter(self._spent)))
             found = self._theory_of(cell, setting.defences, less, tuple(cell.versions)).ceilings if less else ()
-            self._spent[key] = tuple(item for item in found if item not in proved)
+            _room(self._spent)[key] = tuple(item for item in found if item not in proved)
         return self._spent[key]
 
     def bout(self, cell: Cell, seed: int, trial: int) -> Outcome:
@@ -208,6 +211,16 @@ class Bench:
             raise
 
     def _set_up(self, cell: Cell) -> tuple[Channel, Setting]:
+        """Build a game: once for all trials where nobody else's component could carry anything from one to the next."""
+        key = (cell.id, cell.content)
+        if key in self._games:
+            return self._games[key]
+        game = self._built(cell)
+        if cell.versions.keys() == {PROJECT}:
+            _room(self._games)[key] = game
+        return game
+
+    def _built(self, cell: Cell) -> tuple[Channel, Setting]:
         build = self.builder.build
         setting = Setting(
             data=self._labels(cell),
@@ -266,6 +279,13 @@ class Bench:
         self, cell: Cell, defences: tuple[Defence, ...], threat: ThreatModel, only: tuple[str, ...]
     ) -> Implied:
         return theory(self.builder, parse(cell.channel, "cell").name, defences, threat, self.without, only)
+
+
+def _room(remembered: dict[K, T]) -> dict[K, T]:
+    """Return what is remembered with room for one more: an attack may spend as many different budgets as it plays."""
+    if len(remembered) >= _REMEMBERED:
+        remembered.pop(next(iter(remembered)))
+    return remembered
 
 
 def _same(one: ThreatModel, two: ThreatModel) -> bool:

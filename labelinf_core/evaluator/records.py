@@ -111,7 +111,7 @@ class Trial:
 
 
 def to_json(record: object) -> str:
-    """Write a record as one line of canonical JSON."""
+    """Write a record as one line of canonical JSON; what is as by default is left out."""
     return json.dumps(plain(_CONVERTER.unstructure(record)), sort_keys=True, separators=(",", ":"))
 
 
@@ -120,4 +120,4 @@ def from_json(text: str, cls: type[T]) -> T:
     return _CONVERTER.structure(json.loads(text), cls)
 
 
-_CONVERTER = cattrs.Converter()  # float("inf") reads the string back
+_CONVERTER = cattrs.Converter(omit_if_default=True)  # float("inf") reads the string back

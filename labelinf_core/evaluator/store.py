@@ -40,8 +40,8 @@ CREATE TABLE trials (
     PRIMARY KEY (cell, trial)
 ) WITHOUT ROWID;
 """
-_BATCH = 200  # rows, or
-_SECONDS = 0.01  # so long, whichever comes first
+_BATCH = 200  # rows that are written at once, or
+_SECONDS = 0.1  # those of so long; what took as long itself is written at once
 _FINAL = ", ".join(repr(status.value) for status in Status if status.final)
 _SETTLED = f"""
 SELECT 1 FROM trials WHERE cell = ? AND (trial = ? OR (trial < ? AND status IN ({_FINAL})))
@@ -143,6 +143,8 @@ class Store:
     def keep_trial(self, cell: str, number: int, trial: Trial) -> None:
         """Keep one trial."""
         self._insert("trials", cell, number, trial.status.value, to_json(trial))
+        if trial.seconds > _SECONDS:
+            self.commit()
 
     def commit(self) -> None:
         """Write what is pending.
@@ -163,9 +165,7 @@ class Store:
         except sqlite3.Error as error:
             raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
         self._pending += 1
-        if (
-            self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS
-        ):  # a trial that took long is kept at once
+        if self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS:
             self.commit()
 
     def knows(self, cell: str) -> bool:

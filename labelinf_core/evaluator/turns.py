@@ -12,6 +12,7 @@ Example:
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from typing import Any, Generic, TypeVar
@@ -22,7 +23,7 @@ __all__ = ["Turns"]
 
 Task = TypeVar("Task")
 
-_AHEAD = 32  # groups that wait at most
+_AHEAD = 64  # groups that wait at most
 
 
 @attrs.define
@@ -32,23 +33,27 @@ class Turns(Generic[Task]):
     Attributes:
         source: Where they are drawn, as they are needed.
         key: What a worker knows once it has performed a task.
+        alike: Whether tasks of two keys may be given out together.
+        weight: What a task weighs.
     """
 
     source: Iterator[list[Task]]
     key: Callable[[Task], Any]
+    alike: Callable[[Any, Any], bool] = lambda one, other: False
+    weight: Callable[[Task], float] = lambda task: 1.0
     _waiting: dict[Any, deque[list[Task]]] = attrs.field(factory=dict, init=False)
     _count: int = attrs.field(default=0, init=False)
 
     def take(
-        self, fits: Callable[[Any], bool], known: Collection[object], elsewhere: Collection[object], size: int
+        self, fits: Callable[[Any], bool], known: Collection[object], elsewhere: Collection[object], size: float
     ) -> list[Task]:
-        """Give out the tasks of one key.
+        """Give out the tasks of one key, and of others that go with it where there is room.
 
         Args:
             fits: Whether a worker may take tasks of a key; where it may take none, it is given any.
             known: What the worker knows.
             elsewhere: What others know.
-            size: How many tasks; more where they belong together, fewer where there are no more.
+            size: What the tasks may weigh together; more where they belong together, less where there are no more.
         """
         last = None
         for key in self._keys():
@@ -59,15 +64,25 @@ class Turns(Generic[Task]):
         if not self._waiting:
             return []
         chosen = next(iter(self._waiting)) if last is None else last
-        while sum(map(len, self._waiting[chosen])) < size and self._draw():
+        while sum(map(self._weight, self._waiting[chosen])) < size and self._draw():
             continue
-        queue, taken = self._waiting[chosen], list[Task]()
-        while queue and len(taken) < size:
-            taken += queue.popleft()
-            self._count -= 1
-        if not queue:
-            del self._waiting[chosen]
+        beside = [key for key in self._waiting if key in known or key not in elsewhere]
+        return self._filled([chosen, *(key for key in beside if key != chosen and self.alike(chosen, key))], size)
+
+    def _filled(self, keys: list[Any], size: float) -> list[Task]:
+        """Give out what waits for ``keys``, the first group in any case."""
+        taken: list[Task] = []
+        for key in keys:
+            queue = self._waiting[key]
+            while queue and (not taken or self._weight(taken) + self._weight(queue[0]) <= size):
+                taken += queue.popleft()
+                self._count -= 1
+            if not queue:
+                del self._waiting[key]
         return taken
+
+    def _weight(self, tasks: list[Task]) -> float:
+        return sum(map(self.weight, tasks))
 
     def _keys(self) -> Iterator[Any]:
         """Yield what waits, and draw on while that is not enough."""
@@ -87,8 +102,8 @@ class Turns(Generic[Task]):
 
     def put_back(self, tasks: list[Task]) -> None:
         """Leave tasks that were taken and not performed to whoever comes next."""
-        if tasks:
-            self._waiting.setdefault(self.key(tasks[0]), deque()).appendleft(tasks)
+        for key, group in itertools.groupby(tasks, self.key):
+            self._waiting.setdefault(key, deque()).appendleft(list(group))
             self._count += 1
 
     def drop(self, unwanted: Callable[[Task], bool]) -> None:

@@ -64,6 +64,24 @@ def test_a_group_is_never_divided() -> None:
     assert turns.take(anything, (), (), 2) == [("a", 3)]
 
 
+def test_games_that_are_alike_travel_together_as_far_as_they_fit() -> None:
+    """What another worker knows, needs other code or weighs too much is left for the next batch."""
+    tasks = [("ax", 1), ("ay", 1), ("b", 1), ("at", 1), ("az", 9), ("ax", 2)]
+    turns = Turns(
+        source=iter([task] for task in tasks),
+        key=lambda task: task[0],
+        alike=lambda one, other: one[0] == other[0],
+        weight=lambda task: task[1],
+    )
+
+    first = turns.take(anything, (), {"at"}, 5)
+    turns.put_back(first[1:])
+
+    assert first == [("ax", 1), ("ax", 2), ("ay", 1)]
+    rest = [turns.take(anything, (), {"at"}, 5) for _ in range(5)]
+    assert rest == [[("b", 1)], [("az", 9)], [("ax", 2), ("ay", 1)], [("at", 1)], []]
+
+
 def test_what_is_dropped_is_never_given_out() -> None:
     turns = turns_of(("a", 0), ("b", 1), ("a", 2))
     turns.take(lambda key: key == "c", (), (), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -39,6 +40,8 @@ from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.metrics.unadditive import Unadditive
 
 __all__ = ["ScoreChannel"]
+
+_PLAYED: weakref.WeakKeyDictionary[Setting, tuple[ScoreChannel, ScoreThreat]] = weakref.WeakKeyDictionary()
 
 
 @attrs.frozen(kw_only=True)
@@ -127,6 +130,12 @@ class ScoreChannel(Channel):
             groups=data.group_sizes,
         ).through(defences)
 
+    def _threat(self, setting: Setting) -> ScoreThreat:
+        """Return the threat model of a setting that is played again and again."""
+        if setting not in _PLAYED or _PLAYED[setting][0] is not self:
+            _PLAYED[setting] = self, self.threat(setting)
+        return _PLAYED[setting][1]
+
     def spending(self, threat: ThreatModel, queries: int) -> ScoreThreat | None:
         """Return ``threat`` with a budget of ``queries``; None for no query, after which only a blind guess is left."""
         told = of_channel(threat, ScoreThreat, "threat model", "score")
@@ -191,7 +200,7 @@ class ScoreChannel(Channel):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on the labels in a fresh random order."""
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
-        threat = self.threat(setting)
+        threat = self._threat(setting)
         order = curator_rng.permutation(threat.n_records)
         labels = gate.sealed(setting.data.labels[order])
         curator = self.curator(labels, threat, curator_rng)

@@ -94,11 +94,9 @@ class Curator:
     @classmethod
     def start(cls, labels: NDArray[np.intp], threat: ScoreThreat, scorer: Scorer, rng: np.random.Generator) -> Curator:
         """Start one game: every defence gets a generator of its own, in order, and is told of the stages before it."""
-        actives, nearer = [], threat.bare
-        for place, generator in enumerate(rng.spawn(len(threat.defences))):
-            if place:
-                nearer = nearer.behind(threat.defences[place - 1])
-            if isinstance(defence := threat.defences[place], ScoreDefence):
+        actives, generators = [], rng.spawn(len(threat.defences))
+        for defence, nearer, generator in zip(threat.defences, threat.before, generators, strict=False):
+            if isinstance(defence, ScoreDefence):
                 with gate.blamed(defence, quote=False):
                     actives.append((defence, defence.start(nearer, generator)))
         return cls(labels=labels, threat=threat, scorer=scorer, actives=tuple(actives))

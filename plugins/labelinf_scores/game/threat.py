@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -151,6 +152,11 @@ class ScoreThreat(ThreatModel):
     def bare(self) -> ScoreThreat:
         """What would be known if nothing stood between."""
         return attrs.evolve(self, effects=(), defences=()) if self.effects or self.defences else self
+
+    @functools.cached_property
+    def before(self) -> tuple[ScoreThreat, ...]:
+        """What was known in front of every stage, which is what the stage itself is told."""
+        return tuple(itertools.accumulate(self.defences[:-1], ScoreThreat.behind, initial=self.bare))
 
     def behind(self, defence: Defence) -> ScoreThreat:
         """Return what is known behind one more stage.
