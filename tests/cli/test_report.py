@@ -18,10 +18,16 @@ from labelinf_core.evaluator.store import Store
 Labelinf = Callable[..., Result]
 
 
+@pytest.fixture(scope="module")
+def played_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("played") / "first"
+
+
 @pytest.fixture
-def kept(labelinf: Labelinf, suite: str, tmp_path: Path) -> Path:
-    assert labelinf("matrix", suite, "--workers", "0", "--trials", "6", "--out", "runs/first").exit_code == 0
-    return tmp_path / "runs" / "first"
+def kept(labelinf: Labelinf, suite: str, tmp_path: Path, played_once: Path) -> Path:
+    if not played_once.exists():
+        assert labelinf("matrix", suite, "--workers", "0", "--trials", "6", "--out", str(played_once)).exit_code == 0
+    return Path(shutil.copytree(played_once, tmp_path / "runs" / "first"))
 
 
 @pytest.mark.parametrize(("form", "file"), [("json", "results.json"), ("csv", "results.csv"), ("html", "report.html")])

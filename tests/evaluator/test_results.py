@@ -20,15 +20,20 @@ from labelinf_core.evaluator.store import Store
 PlanOf = Callable[..., Plan]
 
 
+_PLAYED: list[Results] = []  # once: nobody can change it
+
+
 @pytest.fixture
 def results(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> Results:
+    if _PLAYED:
+        return _PLAYED[0]
     attacks = ["fake-reader", "fake-constant", "fake-coin(fails=0.5)", "fake-raises", "fake-picky", "fake-liar"]
     plan = plan_of(attacks, ["none", "fake-noise(scale=0.004)", "fake-boast"], trials=20)
     store = Store.open(tmp_path, plan)
     run(plan, store, InProcess(bench))
-    found = summarise(store)
+    _PLAYED.append(summarise(store))
     store.close()
-    return found
+    return _PLAYED[0]
 
 
 def verdicts(results: Results, defence: str) -> dict[str, Verdict]:
