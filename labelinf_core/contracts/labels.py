@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
@@ -54,6 +55,19 @@ class LabelSet:
         """Share of every class, length K."""
         counts = [int((self.labels == k).sum()) for k in range(self.n_classes)]
         return tuple(count / self.n_records for count in counts)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The number every class stands for (a rating, a count, an amount): its name where all names are numbers.
+
+        Names that are none, or not all different as numbers, stand for 0, 1, ..., K - 1.
+        """
+        try:
+            found = tuple(float(name) for name in self.class_names)
+        except ValueError:
+            found = ()
+        plain = len(set(found)) == self.n_classes and all(map(math.isfinite, found))
+        return found if plain else tuple(map(float, range(self.n_classes)))
 
     @property
     def group_sizes(self) -> tuple[tuple[int, int], ...]:

@@ -43,15 +43,20 @@ CONDITIONS = (
 class Told:
     """What one answer leaves for the records it asks about: ``low <= sum_j gaps_j y_j <= high``.
 
+    Where labels are no numbers to multiply with, gaps have a column for every class, and the entries of the true
+    classes are added up.
+
     Attributes:
-        gaps: Whole numbers, shape ``(n_asked,)``.
+        gaps: Whole numbers, shape ``(n_asked,)`` or ``(n_asked, n_classes)``.
         low: Lower end, closed.
         high: Upper end, closed.
+        numbers: What the classes stand for in the sum; None: 0, 1, ..., K - 1.
     """
 
     gaps: NDArray[Any]
     low: Fraction
     high: Fraction
+    numbers: tuple[Fraction | int, ...] | None = None
 
     @property
     def value(self) -> int | None:
@@ -126,22 +131,30 @@ class Board:
         rest = self.labels == ABSTAIN
         rest[asked] = False
         others = coefficients[rest]
-        base = int(others[0]) if others.size else 0
-        if (others != base).any():
+        if others.size and (others != others[0]).any():
             raise ValueError("records that are not asked about must share one coefficient")
-        found = self.labels[known]
-        apart = int((coefficients[known] * found).sum()) + base * (self.totals.power(1) - int(found.sum()))
-        return Told(gaps=coefficients[asked] - base, low=reading.low - apart, high=reading.high - apart)
+        base = others[0] if others.size else 0 * coefficients[0]
+        numbers = range(len(self.totals.counts)) if reading.numbers is None else reading.numbers
+        row = [base * number for number in numbers] if coefficients.ndim == 1 else base
+        neutral = sum((int(left) * _plain(entry) for left, entry in zip(self.left, row, strict=True)), 0)
+        apart = reading.added(known, self.labels[known]) + neutral
+        return Told(
+            gaps=coefficients[asked] - base, low=reading.low - apart, high=reading.high - apart, numbers=reading.numbers
+        )
+
+    @property
+    def left(self) -> NDArray[np.intp]:
+        """How many of the labels that are not known are of every class."""
+        return np.array(self.totals.counts) - np.bincount(self.labels[self.known], minlength=len(self.totals.counts))
 
     def settle(self, places: NDArray[np.intp], labels: NDArray[np.int64] | Sequence[int]) -> None:
         """Write labels down, and the last one, which the totals give."""
         self.labels[places] = labels
-        left = self.unknown
-        if left.size == 1:
-            value = self.totals.power(1) - int(self.labels.sum()) + ABSTAIN
-            if not 0 <= value < len(self.totals.counts):
+        if self.unknown.size == 1:
+            left = self.left
+            if left.min() < 0:
                 raise ValueError("the labels that were read do not have the class totals")
-            self.labels[left] = value
+            self.labels[self.unknown] = left.argmax()
 
     def guess(self, evidence: dict[str, Any]) -> Guess:
         """Return what is known, the likeliest class of what is left for all others, and what it cost."""
@@ -151,9 +164,13 @@ class Board:
             found["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
         if self.oracle.spent:
             found["labels per query"] = decided / self.oracle.spent
-        left = np.array(self.totals.counts) - np.bincount(self.labels[self.known], minlength=len(self.totals.counts))
-        labels = np.where(self.labels == ABSTAIN, left.argmax(), self.labels)
+        labels = np.where(self.labels == ABSTAIN, self.left.argmax(), self.labels)
         return Guess(labels=labels, evidence=found)
+
+
+def _plain(entry: Any) -> Any:
+    """Return a whole number as Python's own, which does not overflow."""
+    return entry if isinstance(entry, Fraction) else int(entry)
 
 
 def released(threat: ScoreThreat) -> Released:

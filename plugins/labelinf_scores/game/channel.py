@@ -114,7 +114,7 @@ class ScoreChannel(Channel):
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
-        facts = self._scorer(data.n_classes, data.n_records).facts
+        facts = self._scorer(data).facts
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
@@ -126,6 +126,7 @@ class ScoreChannel(Channel):
             input_format=facts.input_format,
             scorer_clip=facts.clip,
             scorer_effects=facts.effects,
+            values=data.values if metric is not None and metric.of_values else (),
             granted=self.queries or None,
             groups=data.group_sizes,
         ).through(defences)
@@ -150,11 +151,11 @@ class ScoreChannel(Channel):
         one_column = data.n_classes == 2 or self._scored(data) is not None
         shape = (data.n_records,) if one_column else (data.n_records, data.n_classes)
         blank = Query(predictions=np.full(shape, 1 / data.n_classes))
-        self._scorer(data.n_classes, data.n_records).score(data.labels, blank)
+        self._scorer(data).score(data.labels, blank)
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
         """Start a curator for ``labels``."""
-        return Curator.start(labels, threat, self._scorer(threat.n_classes, threat.n_records), rng)
+        return Curator.start(labels, threat, self._scorer(threat), rng)
 
     @property
     def _loss(self) -> AdditiveLoss:
@@ -172,13 +173,15 @@ class ScoreChannel(Channel):
 
     def _scored(self, data: LabelSet) -> ScoredMetric | None:
         metric = self._unadditive
+        metric = None if metric is None else metric.of_classes(data.n_classes)
         if metric is not None and metric.two_classes and data.n_classes != 2:
             raise InputError(f"the metric {type(metric).__name__} is for two classes, and there are {data.n_classes}.")
         return metric
 
-    def _scorer(self, n_classes: int, n_records: int) -> Scorer:
+    def _scorer(self, told: LabelSet | ScoreThreat) -> Scorer:
+        n_classes, n_records = told.n_classes, told.n_records
         if metric := self._unadditive:
-            return metric_scorer(self.scorer, metric)
+            return metric_scorer(self.scorer, metric.of_classes(n_classes), told.values)
         # What scikit-learn computes of another loss is the mean in doubles.
         doubles = self.metric is not None and self.scorer == "sklearn" and not self._loss.is_log_loss
         return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes, n_records)

@@ -115,9 +115,15 @@ def _sklearn_arithmetic(dtype: str) -> str:
 
 @attrs.frozen(kw_only=True)
 class MetricScorer:
-    """The library's own function of a metric that is no mean of a loss."""
+    """The library's own function of a metric that is no mean of a loss.
+
+    Attributes:
+        metric: What is scored.
+        values: What every class stands for, where the metric scores numbers; empty: 0, 1, ..., K - 1.
+    """
 
     metric: ScoredMetric
+    values: tuple[float, ...] = ()
 
     @property
     def facts(self) -> ScorerFacts:
@@ -140,7 +146,7 @@ class MetricScorer:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                value = float(self.metric.score(labels, predictions))
+                value = float(self.metric.score(valued(labels, self.metric, self.values), predictions))
         except Exception as error:  # its text may hold labels
             raise InputError(f"the metric {name} raised {type(error).__name__}.") from None
         if not math.isfinite(value):
@@ -238,14 +244,24 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
     return LossScorer(loss=loss, numbers=numbers)
 
 
-def metric_scorer(name: str, metric: ScoredMetric) -> Scorer:
+def valued(labels: NDArray[np.intp], metric: ScoredMetric, values: tuple[float, ...]) -> NDArray[Any]:
+    """Return labels as a metric scores them: what their classes stand for, where it scores numbers."""
+    return np.array(values)[labels] if metric.of_values and values else labels
+
+
+def metric_scorer(name: str, metric: ScoredMetric, values: tuple[float, ...] = ()) -> Scorer:
     """Return what computes a metric that is no mean of a loss: the library's function, or a user's own.
+
+    Args:
+        name: ``sklearn``, ``module:function`` or ``cmd:PROGRAM``; of the last two, nothing is known.
+        metric: What is scored.
+        values: What every class stands for.
 
     Raises:
         InputError: ``name`` is something that averages a loss.
     """
     if name == "sklearn":
-        return MetricScorer(metric=metric)
+        return MetricScorer(metric=metric, values=values if metric.of_values else ())
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if ":" in name and not name.startswith(("fpa:", "sklearn:")):

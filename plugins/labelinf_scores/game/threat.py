@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -73,6 +74,7 @@ class ScoreThreat(ThreatModel):
         input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
         scorer_clip: The scorer itself clips probabilities to ``[scorer_clip, 1 - scorer_clip]``; 0: it does not.
         scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
+        values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
         granted: Queries that the channel grants; None: any number.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
@@ -86,6 +88,7 @@ class ScoreThreat(ThreatModel):
     input_format: str | None = None
     scorer_clip: float = 0.0
     scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
+    values: tuple[float, ...] = ()
     granted: int | None = None
     effects: tuple[Effect[ScoreFacts], ...] = ()
     defences: tuple[Defence, ...] = ()
@@ -142,7 +145,8 @@ class ScoreThreat(ThreatModel):
         Raises:
             ValueError: There is only one class.
         """
-        return Totals(counts=tuple(round(share * self.n_records) for share in self.prior))
+        counts = tuple(round(share * self.n_records) for share in self.prior)
+        return Totals(counts=counts, values=tuple(map(_plain, self.values))) if self.values else Totals(counts=counts)
 
     def allows(self, queries: int) -> bool:
         """Whether ``queries`` fit into the budget."""
@@ -200,6 +204,10 @@ class ScoreThreat(ThreatModel):
             return self
         others = _without(Laddered, self.effects)
         return attrs.evolve(self, effects=others if self.facts.ladders == 1 else (*others, Supposed(bound=math.inf)))
+
+
+def _plain(value: float) -> Fraction | int:
+    return int(value) if value == math.floor(value) else Fraction(value)
 
 
 def _without(kind: type[Effect[Any]], effects: tuple[Effect[ScoreFacts], ...]) -> tuple[Effect[ScoreFacts], ...]:

@@ -27,6 +27,7 @@ __all__ = ["asked", "crooked", "miscounted", "misread", "scored", "stands"]
 
 _SIZES = (7, 30, 129)
 _SMALL = 13
+_HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)  # rows of classes
 _LABELLINGS = 32  # with the same totals; enough for two values to be told from three
 
 Game = tuple[NDArray[np.intp], NDArray[np.float64], Totals]  #: labels, predictions and totals
@@ -58,8 +59,12 @@ def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:
         labels = np.concatenate([np.arange(classes), rng.integers(0, classes, n_records - classes)]).astype(np.intp)
         totals = Totals(counts=tuple(np.bincount(labels, minlength=classes).tolist()))
         for _ in range(3):
-            coarse = rng.integers(1, 8, n_records) / 8
-            predictions = np.where(rng.random(n_records) < 0.5, 0.0, 1.0) if metric.rows is Rows.COUNTS else coarse
+            if metric.rows in _HARD:
+                predictions = rng.integers(0, 2 if metric.rows is Rows.COUNTS else classes, n_records).astype(
+                    np.float64
+                )
+            else:
+                predictions = rng.integers(1, 8, n_records) / 8
             yield labels, predictions, totals
 
 

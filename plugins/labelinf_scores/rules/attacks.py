@@ -23,7 +23,10 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.classes import MicroF1
 from labelinf_scores.metrics.readings.counts import Accuracy
+from labelinf_scores.metrics.readings.deviations import MeanAbsoluteError
+from labelinf_scores.metrics.readings.grades import QuadraticKappa
 from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.readings.squares import MeanSquaredError
 from labelinf_scores.rules.games import Labels, channel_of, threat_of
@@ -94,6 +97,9 @@ _SITUATIONS = (
     _Situation(channel=channel_of(metric=Accuracy())),
     _Situation(channel=channel_of(metric=RocAuc())),
     _Situation(channel=channel_of(metric=MeanSquaredError())),
+    _Situation(channel=channel_of(metric=MeanAbsoluteError())),
+    _Situation(channel=channel_of(metric=QuadraticKappa())),
+    _Situation(channel=channel_of(metric=MicroF1())),
 )
 
 RULES = AttackRules(

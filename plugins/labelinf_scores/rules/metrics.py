@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from labelinf_core.testing.rules import NotApplicableError, belongs, require
 from labelinf_scores.metrics import tried
 from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
+from labelinf_scores.metrics.readings.squares import SquaredResiduals
 
 __all__ = ["RULES"]
 
@@ -35,10 +37,18 @@ def _gives_the_rows_it_names(component: object) -> None:
         found = told.coefficients
         if metric.rows is Rows.COUNTS:
             require(np.array_equal(found, predictions), "predicted 0 and 1, its coefficients are not 0 and 1")
+        elif metric.rows is Rows.CLASSES:
+            hit = np.arange(found.shape[1]) == predictions[:, None]
+            require(not found[~hit].any(), "a record counts although it is not predicted right")
         elif metric.rows is Rows.RANKS:
             greater = np.sign(predictions[:, None] - predictions).sum(axis=1)
             apart = np.asarray(found - found[0], dtype=np.int64)
             require(np.array_equal(apart, greater - greater[0]), "its coefficients are not doubled midranks")
+        elif metric.rows is Rows.REALS and isinstance(metric, SquaredResiduals) and metric.reach < math.inf:
+            same = np.array_equal(
+                np.unique(found, return_inverse=True)[1], np.unique(predictions, return_inverse=True)[1]
+            )
+            require(same, "its coefficients are not in the order of the predictions")
         elif metric.rows is Rows.REALS:
             unit = Fraction(int(found.max())) / Fraction(float(predictions.max()))
             same = all(int(c) == Fraction(float(p)) * unit for c, p in zip(found, predictions, strict=True))

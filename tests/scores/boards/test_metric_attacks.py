@@ -24,7 +24,14 @@ from labelinf_scores.plans.rank_plan import rank_queries
 
 BUILDER = Builder(Host.load())
 COUNTS = ("accuracy", "error", "precision", "recall", "specificity", "balanced-accuracy", "youden", "f1", "f2", "lift")
-NEW = {"detecting-counts", "spaced-ranks", "linear-weights"}
+NEW = {
+    "detecting-counts",
+    "spaced-ranks",
+    "linear-weights",
+    "thresholds",
+    "detecting-grades",
+    "detecting-classes",
+}
 CHECKS = [
     check
     for check in checks_of("scores")

@@ -56,6 +56,21 @@ SOFT: dict[str, Callable[..., float]] = {
     "rmse": metrics.root_mean_squared_error,
     "r2": metrics.r2_score,
 }
+#: Of any number of classes.
+GRADED: dict[str, Callable[..., float]] = {
+    "macro-f1": lambda y, p: metrics.f1_score(y, p, average="macro", zero_division=0),
+    "micro-f1": lambda y, p: metrics.f1_score(y, p, average="micro", zero_division=0),
+    "weighted-f1": lambda y, p: metrics.f1_score(y, p, average="weighted", zero_division=0),
+    "quadratic-kappa": lambda y, p: metrics.cohen_kappa_score(y, p, weights="quadratic"),
+    "linear-kappa": lambda y, p: metrics.cohen_kappa_score(y, p, weights="linear"),
+}
+#: Of numbers.
+VALUED: dict[str, Callable[..., float]] = {
+    "mae": metrics.mean_absolute_error,
+    "rmsle": metrics.root_mean_squared_log_error,
+    "pinball": metrics.mean_pinball_loss,
+    "d2-absolute": metrics.d2_absolute_error_score,
+}
 
 
 def labels_of(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
@@ -66,19 +81,22 @@ def labels_of(n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
 
 def test_every_metric_is_held_to_its_function() -> None:
     provided = BUILDER.host.catalogue(Kind.METRIC)
-    assert {item.descriptor.name for item in provided if item.plugin.name == "scores"} == set(HARD) | set(SOFT)
+    named = {item.descriptor.name for item in provided if item.plugin.name == "scores"}
+    assert named == set(HARD) | set(SOFT) | set(GRADED) | set(VALUED)
 
 
 @pytest.mark.parametrize("decimals", [None, 5, 3])
-@pytest.mark.parametrize("name", [*HARD, *SOFT])
+@pytest.mark.parametrize("name", [*HARD, *SOFT, *GRADED, *VALUED])
 def test_the_true_labels_fit_what_scikit_learn_answers(name: str, decimals: int | None) -> None:
     rng = np.random.default_rng(0)
     for n in (8, 57, 200):
         labels = labels_of(n, rng)
         totals = Totals.binary(n_records=n, n_positive=int(labels.sum()))
         for _ in range(8):
-            predictions = rng.integers(0, 2, n).astype(float) if name in HARD else rng.random(n).round(2)
-            score = float((HARD | SOFT)[name](labels, predictions))
+            predictions = rng.random(n).round(2)
+            if name in HARD or name in GRADED:
+                predictions = rng.integers(0, 2, n).astype(float)
+            score = float((HARD | SOFT | GRADED | VALUED)[name](labels, predictions))
             printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
             told = metric(name).reading(predictions, printed, totals, Released(decimals=decimals))
             assert told.holds(labels)

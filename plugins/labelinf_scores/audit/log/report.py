@@ -191,7 +191,7 @@ def _readings(
     found = []
     for item in entries:
         try:
-            told = scored.reading(item.predictions, item.score, totals, released)
+            told = scored.reading(item.predictions, item.score, totals, released).of_two()
         except ValueError:
             return (), item.name
         if truth is not None and not told.holds(truth):

@@ -46,19 +46,39 @@ class Rows(enum.Enum):
     REALS = "any real numbers"
     """Any finite predictions, which are the coefficients themselves."""
 
+    CLASSES = "a class for every record"
+    """Predictions 0, 1, ..., K - 1; a record counts, by the weight of its class, where it is predicted right."""
+
+    GRADES = "a grade for every record"
+    """Predictions 0, 1, ..., K - 1 of an ordered scale; what counts is how far each is off."""
+
+    LEVELS = "any level"
+    """Any finite predictions; a record costs so much for every unit that it is off, whichever side it is on."""
+
     COSTS = "costs of a loss"
     """What a row costs; the score is the mean, and attacks on that loss read it."""
 
 
 @attrs.frozen(kw_only=True)
 class Totals:
-    """What is public of the labels: how many there are of every class.
+    """What is public of the labels: how many there are of every class, and which number a class stands for.
 
     Attributes:
         counts: Records of class 0, 1, ..., K - 1; two of them at least are not empty.
+        values: The number each class stands for, all different; by default 0, 1, ..., K - 1.
     """
 
     counts: tuple[int, ...] = attrs.field()
+    values: tuple[Fraction | int, ...] = attrs.field()
+
+    @values.default
+    def _class_numbers(self) -> tuple[Fraction | int, ...]:
+        return tuple(range(len(self.counts)))
+
+    @values.validator
+    def _one_each(self, attribute: attrs.Attribute[tuple[Fraction | int, ...]], value: tuple[Fraction, ...]) -> None:
+        if len(set(value)) != len(self.counts):
+            raise ValueError(f"values={value} must be {len(self.counts)} different numbers.")
 
     @counts.validator
     def _two_classes(self, attribute: attrs.Attribute[tuple[int, ...]], value: tuple[int, ...]) -> None:
@@ -91,9 +111,9 @@ class Totals:
         """n, the records of class 0."""
         return self.counts[0]
 
-    def power(self, exponent: int) -> int:
-        """Return the sum of the labels, each to ``exponent``."""
-        return sum(count * k**exponent for k, count in enumerate(self.counts))
+    def power(self, exponent: int) -> Fraction | int:
+        """Return the sum of what the labels stand for, each to ``exponent``."""
+        return sum(count * value**exponent for value, count in zip(self.values, self.counts, strict=True))
 
 
 @attrs.frozen(kw_only=True)
@@ -130,19 +150,42 @@ class Released:
 class Reading:
     """What one answer tells: ``low <= sum_i coefficients_i y_i <= high`` for the true labels.
 
+    Where a label is no number to multiply with, ``coefficients`` has a column for every class, and what is added up are
+    the entries of the true classes.
+
     Attributes:
-        coefficients: Whole numbers, shape ``(n_records,)``, dtype object where they do not fit into 64 bits.
+        coefficients: Whole numbers, shape ``(n_records,)`` or ``(n_records, n_classes)``, dtype object where they do
+            not fit into 64 bits.
         low: Lower end, closed, in units of the coefficients.
         high: Upper end, closed.
+        numbers: What the classes stand for in that sum; None: 0, 1, ..., K - 1.
     """
 
     coefficients: NDArray[Any]
     low: Fraction
     high: Fraction
+    numbers: tuple[Fraction | int, ...] | None = None
 
     def holds(self, labels: NDArray[np.intp]) -> bool:
         """Whether labels are consistent with the answer, in exact arithmetic."""
-        return self.low <= int((self.coefficients * labels).sum()) <= self.high
+        return self.low <= Fraction(self.added(np.arange(labels.size), labels)) <= self.high
+
+    def added(self, places: NDArray[np.intp], labels: NDArray[np.intp]) -> Fraction | int:
+        """Return what the records at ``places`` add to the sum if they have these labels."""
+        chosen = self.coefficients[places]
+        if chosen.ndim == 2:
+            total = chosen[np.arange(labels.size), labels].sum()
+        else:
+            total = (chosen * (labels if self.numbers is None else np.array(self.numbers, dtype=object)[labels])).sum()
+        return total if isinstance(total, Fraction) else int(total)
+
+    def of_two(self) -> Reading:
+        """Return the same of two classes, each record with one coefficient: what label 1 adds more than label 0."""
+        if self.coefficients.ndim == 1:
+            return self
+        zero, one = self.coefficients.T
+        base = int(zero.sum())
+        return Reading(coefficients=one - zero, low=self.low - base, high=self.high - base)
 
     @property
     def value(self) -> int | None:
@@ -158,17 +201,24 @@ class ScoredMetric(Metric, abc.ABC):
         rows: Which coefficients a query can choose.
         ties: How equal predictions are treated.
         higher: Whether more is better.
-        two_classes: Whether there must be two classes; otherwise labels count as the numbers 0, 1, ..., K - 1.
+        two_classes: Whether there must be two classes.
+        of_values: Whether labels count as what their classes stand for, and not as 0, 1, ..., K - 1.
     """
 
     rows: ClassVar[Rows]
     ties: ClassVar[str] = "none: records are scored one by one"
     higher: ClassVar[bool] = True
     two_classes: ClassVar[bool] = True
+    of_values: ClassVar[bool] = False
 
     @abc.abstractmethod
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
-        """Return the library's own score of ``predictions``, shape ``(n_records,)``."""
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
+        """Return the library's own score of ``predictions``, shape ``(n_records,)``.
+
+        Args:
+            labels: Classes 0, 1, ..., K - 1, or what they stand for where ``of_values`` says so.
+            predictions: What was submitted.
+        """
 
     @abc.abstractmethod
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
@@ -183,6 +233,10 @@ class ScoredMetric(Metric, abc.ABC):
         Raises:
             ValueError: The predictions cannot be scored by this metric; the message is one clause.
         """
+
+    def of_classes(self, n_classes: int) -> ScoredMetric:
+        """Return the metric that goes by this name where there are ``n_classes``; by default this one."""
+        return self
 
     def sensitivity(self, n_records: int) -> float:
         """Return the most by which one label can move the score, whatever the query and whatever all labels are.

@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_scores.metrics.readings import classes
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
 
 __all__ = [
@@ -50,6 +51,7 @@ class ConfusionMetric(ScoredMetric):
 
     Attributes:
         threshold: Predictions of this value or more count as 1; the host's rule, public.
+        of_many: What goes by the same name where there are more than two classes; None: nothing does.
         steps_at_ends: Whether the smallest and the largest step of the link, for any set, are the first or the last;
             checked by rule.
     """
@@ -57,6 +59,11 @@ class ConfusionMetric(ScoredMetric):
     rows = Rows.COUNTS
     steps_at_ends: ClassVar[bool] = False
     threshold: ClassVar[float] = 0.5
+    of_many: ClassVar[type[classes.ClassMetric] | None] = None
+
+    def of_classes(self, n_classes: int) -> ScoredMetric:
+        """Return this metric, or what goes by its name of more than two classes."""
+        return self if n_classes == 2 or self.of_many is None else self.of_many()
 
     @abc.abstractmethod
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
@@ -146,6 +153,7 @@ class Accuracy(ConfusionMetric):
     """The share of records predicted right."""
 
     steps_at_ends = True
+    of_many = classes.ClassAccuracy
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(n - s + 2a) / N``."""
@@ -167,6 +175,7 @@ class ErrorRate(Accuracy):
     """The share of records predicted wrong: zero-one loss, Hamming loss."""
 
     higher = False
+    of_many = classes.ClassError
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return one minus the accuracy."""
@@ -254,6 +263,7 @@ class BalancedAccuracy(ConfusionMetric):
     """The mean of recall and specificity."""
 
     steps_at_ends = True
+    of_many: ClassVar[type[classes.ClassMetric] | None] = classes.ClassBalancedAccuracy
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(a / P + (n - s + a) / n) / 2``."""
@@ -270,6 +280,8 @@ class BalancedAccuracy(ConfusionMetric):
 @attrs.frozen(kw_only=True)
 class Youden(BalancedAccuracy):
     """Recall plus specificity minus one: balanced accuracy, adjusted for chance."""
+
+    of_many = None
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return twice the balanced accuracy minus one."""
@@ -346,6 +358,7 @@ class CohenKappa(ConfusionMetric):
     """Agreement beyond chance."""
 
     steps_at_ends = True
+    of_many = classes.ClassKappa
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return ``(accuracy - chance) / (1 - chance)``."""
@@ -369,6 +382,7 @@ class Matthews(ConfusionMetric):
     """The correlation of labels and predictions (phi, MCC)."""
 
     steps_at_ends = True
+    of_many = classes.ClassMatthews
 
     def link(self, a: int, s: int, totals: Totals) -> Fraction:
         """Return the coefficient to 2**-80: its denominator is a square root."""

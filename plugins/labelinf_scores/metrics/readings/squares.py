@@ -1,26 +1,29 @@
-"""Squared errors: MSE, RMSE and R2, which tell ``sum_i p_i y_i`` whatever real numbers p are (statement M23).
+"""Squared errors: MSE, RMSE, R2 and RMSLE, which tell ``sum_i p_i y_i`` whatever real numbers p are (statement M23).
 
-``N MSE = sum p^2 - 2 sum p y + sum y^2``, and the last sum is public with the class totals. Labels count as the numbers
-0, 1, ..., K - 1. Predictions have no bound, so decimals do not protect the MSE: what is large enough is seen through
-any number of decimals (M24).
+``N MSE = sum p^2 - 2 sum p y + sum y^2``, and the last sum is public with the class totals. Labels count as what their
+classes stand for. Predictions have no bound, so decimals do not protect the MSE: what is large enough is seen through
+any number of decimals (M24). RMSLE is the same with ``log(1 + p)`` and ``log(1 + y)`` in their places (M25).
 """
 
 from __future__ import annotations
 
 import abc
+import itertools
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
+import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
 
-__all__ = ["R2", "MeanSquaredError", "RootMeanSquaredError", "SquaredResiduals"]
+__all__ = ["R2", "MeanSquaredError", "RootMeanSquaredError", "RootMeanSquaredLogError", "SquaredResiduals"]
 
 _FINEST = 300  # of predictions: 2**-300 and its multiples
+_LOG_BITS = 120  # to which logarithms are computed, as multiples of 2**-120
 
 
 def pairwise(n_records: int) -> Fraction:
@@ -35,6 +38,31 @@ class SquaredResiduals(ScoredMetric):
     rows = Rows.REALS
     higher = False
     two_classes = False
+    of_values = True
+    reach: ClassVar[float] = math.inf  #: the largest coefficient that a prediction can have
+
+    def predictions(self, coefficients: Floats) -> Floats:
+        """Return predictions that have these coefficients, as nearly as doubles do."""
+        return coefficients
+
+    def coefficients(self, predictions: Floats) -> tuple[NDArray[Any], int]:
+        """Return the coefficients times ``2**scale`` as whole numbers, and the scale.
+
+        Raises:
+            ValueError: A prediction is not finite, or too fine to be held exactly.
+        """
+        return whole(predictions)
+
+    def numbers(self, totals: Totals) -> tuple[Fraction, ...]:
+        """Return what the classes stand for in the sum."""
+        return tuple(map(Fraction, totals.values))
+
+    def slack(self, coefficients: NDArray[Any], scale: int, total: Fraction, totals: Totals) -> Fraction:
+        """Return what else the sum of squared residuals may be off: nothing where predictions are the coefficients.
+
+        Values that are no doubles are rounded before they are scored; those that labels come with are.
+        """
+        return Fraction(0)
 
     def floor(self, totals: Totals) -> float:
         """No noise stops it: predictions have no bound, and what they say of a label grows with them (M24)."""
@@ -69,11 +97,15 @@ class SquaredResiduals(ScoredMetric):
         Raises:
             ValueError: A prediction is not finite, or too fine to be held exactly.
         """
-        coefficients, scale = whole(predictions)
-        ends = self._ends(score, totals, released)
-        squares, unit = int((coefficients * coefficients).sum()), 1 << scale
-        least, most = ((squares + (totals.power(2) - end) * unit * unit) / (2 * unit) for end in reversed(ends))
-        return Reading(coefficients=coefficients, low=Fraction(least), high=Fraction(most))
+        coefficients, scale = self.coefficients(predictions)
+        low, high = self._ends(score, totals, released)
+        slack = self.slack(coefficients, scale, high, totals)
+        squares, unit, numbers = int((coefficients * coefficients).sum()), 1 << scale, self.numbers(totals)
+        own = sum((count * number**2 for count, number in zip(totals.counts, numbers, strict=True)), Fraction(0))
+        ends = ((squares + (own - end) * unit * unit) / (2 * unit) for end in (high + slack, low - slack))
+        least, most = map(Fraction, ends)
+        plain = numbers == tuple(range(len(numbers)))
+        return Reading(coefficients=coefficients, low=least, high=most, numbers=None if plain else numbers)
 
 
 def whole(predictions: Floats) -> tuple[NDArray[Any], int]:
@@ -95,7 +127,7 @@ def whole(predictions: Floats) -> tuple[NDArray[Any], int]:
 class MeanSquaredError(SquaredResiduals):
     """The mean squared error."""
 
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.mean_squared_error``."""
         from sklearn.metrics import mean_squared_error
 
@@ -114,7 +146,7 @@ class MeanSquaredError(SquaredResiduals):
 class RootMeanSquaredError(SquaredResiduals):
     """The root of the mean squared error."""
 
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.root_mean_squared_error``."""
         from sklearn.metrics import root_mean_squared_error
 
@@ -143,7 +175,7 @@ class R2(SquaredResiduals):
 
     higher = True
 
-    def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.r2_score``."""
         from sklearn.metrics import r2_score
 
@@ -164,3 +196,65 @@ class R2(SquaredResiduals):
     @staticmethod
     def _deviations(totals: Totals) -> Fraction:
         return totals.power(2) - Fraction(totals.power(1) ** 2, totals.n_records)
+
+
+@attrs.frozen(kw_only=True)
+class RootMeanSquaredLogError(RootMeanSquaredError):
+    """The root of the mean squared difference of ``log(1 + y)`` and ``log(1 + p)``; neither may be below zero."""
+
+    reach = 700.0
+
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.root_mean_squared_log_error``."""
+        from sklearn.metrics import root_mean_squared_log_error
+
+        return float(root_mean_squared_log_error(labels, predictions))
+
+    def fault(self, predictions: NDArray[Any], n_records: int) -> str:
+        """Return what is wrong with ``predictions``; scikit-learn refuses what is below zero."""
+        if problem := super().fault(predictions, n_records):
+            return problem
+        return "" if np.asarray(predictions).min() >= 0 else "predictions must not be below zero."
+
+    def floor(self, totals: Totals) -> float:
+        """Return half of what the two values that are nearest to each other in logarithms do to the root."""
+        numbers = sorted(self.numbers(totals))
+        apart = min(b - a for a, b in itertools.pairwise(numbers))
+        return float(apart) / (2 * math.sqrt(totals.n_records))
+
+    def predictions(self, coefficients: Floats) -> Floats:
+        """Return ``exp(c) - 1``."""
+        return np.expm1(np.maximum(coefficients, 0.0))
+
+    def coefficients(self, predictions: Floats) -> tuple[NDArray[Any], int]:
+        """Return ``log(1 + p)``, to ``2**-120``."""
+        if not np.isfinite(predictions).all() or predictions.min() < 0:
+            raise ValueError("predictions must be finite and not below zero")
+        found = {value: _log1p(Fraction(value)) for value in np.unique(predictions).tolist()}
+        return np.array([found[value] for value in predictions.tolist()], dtype=object), _LOG_BITS
+
+    def numbers(self, totals: Totals) -> tuple[Fraction, ...]:
+        """Return ``log(1 + v)`` of every value v, to ``2**-120``.
+
+        Raises:
+            ValueError: A value is below zero.
+        """
+        if min(totals.values) < 0:
+            raise ValueError("values must not be below zero")
+        return tuple(Fraction(_log1p(Fraction(value)), 2**_LOG_BITS) for value in totals.values)
+
+    def slack(self, coefficients: NDArray[Any], scale: int, total: Fraction, totals: Totals) -> Fraction:
+        """Logarithms are correct to four units in the last place, those here and in the scorer.
+
+        Every residual is off by that much of both its logarithms, so their squares by ``2 sqrt(S) |errors|``.
+        """
+        largest = max(float(number) for number in self.numbers(totals))
+        sizes = np.array([math.ldexp(float(c), -scale) for c in coefficients.tolist()]) + largest
+        off = 8 * float(UNIT) * float(np.sqrt((sizes**2).sum())) * 1.001
+        return Fraction(2 * math.sqrt(max(0.0, float(total))) * off * 1.001 + off**2)
+
+
+def _log1p(value: Fraction) -> int:
+    """Return ``log(1 + value)`` times ``2**120``, rounded."""
+    with gmpy2.context(precision=_LOG_BITS + 64):
+        return int(gmpy2.rint(gmpy2.mul_2exp(gmpy2.log(gmpy2.mpfr(gmpy2.mpq(value) + 1)), _LOG_BITS)))
