@@ -15,7 +15,7 @@ import io
 import math
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +28,18 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.clock import Clock, SystemClock
-from labelinf_guard.files import Labels, State, derived, draw_split, new_key, read_key, read_labels, write_private
+from labelinf_guard.commitment import claims_of, whole_terms
+from labelinf_guard.files import (
+    Labels,
+    State,
+    derived,
+    draw_split,
+    new_key,
+    read_key,
+    read_labels,
+    replaced,
+    write_private,
+)
 from labelinf_guard.ledger.book import Entry, Rules
 from labelinf_guard.ledger.charge import MILLIBITS
 from labelinf_guard.ledger.store import Ledger, RefusedError
@@ -42,6 +53,7 @@ from labelinf_privacy.words import SystemWords, Words
 __all__ = ["UNSCORED", "Answer", "Board", "Refused"]
 
 _TEAM = re.compile(r"[\w.@+-]{1,64}", re.ASCII)
+_RANKED = 10**12  # scores are ranked by twelve decimals
 UNSCORED = "could not be scored"  #: the answer to what has no score
 
 
@@ -84,6 +96,7 @@ class Board:
     ledger: Ledger
     _path: Path
     _labels: Labels = attrs.field(repr=False)
+    _codes: NDArray[np.intp] = attrs.field(repr=False)
     _public: NDArray[np.bool_] = attrs.field(repr=False)
     _key: bytes = attrs.field(repr=False)
     _metric: Metric
@@ -126,8 +139,10 @@ class Board:
         rules = _rules(policy, metric, sizes_of(labels, public))
         with _whole(state) as fresh:
             key = new_key(fresh.key)
-            packed = io.BytesIO()
-            np.savez(packed, public=public, ids=_digest(labels.ids))
+            packed, codes = io.BytesIO(), np.full(public.size, -1)
+            if policy.public.flip:
+                codes[public] = replaced(labels.codes[public], len(policy.board.classes), policy.public.flip, source)
+            np.savez(packed, public=public, ids=_digest(labels.ids), codes=codes)
             write_private(fresh.split, packed.getvalue())
             Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
         return cls.resume(path, policy, clock=clock, words=words)
@@ -138,13 +153,13 @@ class Board:
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
         with np.load(state.split, allow_pickle=False) as kept:
-            public, ids = kept["public"], kept["ids"]
+            public, ids, codes = kept["public"], kept["ids"], kept["codes"]
         if not np.array_equal(ids, _digest(labels.ids)):
             raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
         metric = metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
-        if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), gain=begun.gain):
+        if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), claims=begun.claims):
             ledger.close()
             raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
         expected = Expected(
@@ -160,6 +175,7 @@ class Board:
             ledger=ledger,
             path=path,
             labels=labels,
+            codes=np.where(public, codes, labels.codes) if policy.public.flip else labels.codes,
             public=public,
             key=key,
             metric=metric,
@@ -206,19 +222,19 @@ class Board:
         return sizes_of(self._labels, self._public)
 
     def text(self, symbol: int) -> str:
-        """Return an answer as it is told."""
-        return UNSCORED if symbol == self._scale.answers else self._scale.text(symbol)
+        """Return an answer as it is told: a score, the record of the board, or a rank."""
+        if symbol == self.ledger.book.known().answers:
+            return UNSCORED
+        if self.policy.release.show == "ranks":
+            return str(symbol + 1)
+        return self._scale.text(self._turned(symbol) if self.policy.release.show == "records" else symbol)
 
     def standing(self) -> list[tuple[str, str]]:
         """Return every team with the best answer it was told, best first; ties in the order of the answers."""
         self.ledger.settle()
-        best: dict[str, int] = {}
-        better = min if self._metric.minimise else max
-        for entry in self.ledger.book.entries:
-            if entry.symbol is not None and entry.symbol != self._scale.answers:
-                best[entry.team] = better(best.get(entry.team, entry.symbol), entry.symbol)
-        order = sorted(best.items(), key=lambda item: item[1], reverse=not self._metric.minimise)
-        return [(team, self.text(symbol)) for team, symbol in order]
+        answers = self.ledger.book.known().answers
+        told = [(at.team, at.symbol) for at in self.ledger.book.entries if at.symbol not in (None, answers)]
+        return [(team, self.text(symbol)) for team, symbol in _STANDING[self.policy.release.show](told, self)]
 
     def token(self, team: str) -> str:
         """Return what a team shows to be that team, where anybody may say so."""
@@ -250,21 +266,28 @@ class Board:
         folder = State.of(self._path).directory / "submissions"
         folder.mkdir(mode=0o700, exist_ok=True)
         write_private(folder / f"{entry.number}.npy", rows.getvalue())
-        symbol = self._symbol(submission.rows, self._public, self.policy.release.noise)
-        if symbol is not None:
-            self.ledger.keep(entry, symbol)
+        score = self._score(submission.rows, self._public)
+        if score is not None:
+            self.ledger.keep(entry, self._kept(score))
 
-    def _symbol(self, rows: NDArray[Any], chosen: NDArray[np.bool_], deviation: float) -> int | None:
-        """Return the answer to rows, of some of the labels; None when they cannot be scored."""
-        score = self._score(rows, chosen)
-        if score is None:
-            return None
-        noise = self._noise(int(np.count_nonzero(chosen)), deviation)
-        return self._scale.symbol(score if noise is None else noise.added(score, self._words))
+    def _kept(self, score: Fraction) -> int:
+        """Return what the ledger settles by: the answer, or a number that is greater for a better score."""
+        match self.policy.release.show:
+            case "records":
+                return self._turned(self._scale.symbol(score))
+            case "ranks":
+                return math.floor(-self._behind(score)[1] * _RANKED)
+            case _:
+                noise = self._noise(int(np.count_nonzero(self._public)), self.policy.release.noise)
+                return self._scale.symbol(score if noise is None else noise.added(score, self._words))
+
+    def _turned(self, symbol: int) -> int:
+        """Return a symbol of which a greater one is better, and the other way round."""
+        return self._scale.answers - 1 - symbol if self._metric.minimise else symbol
 
     def _score(self, rows: NDArray[Any], chosen: NDArray[np.bool_]) -> Fraction | None:
         try:
-            return self._metric.score(self._labels.codes[chosen], rows[chosen], len(self.expected.classes))
+            return self._metric.score(self._codes[chosen], rows[chosen], len(self.expected.classes))
         except UnscorableError:
             return None
 
@@ -273,7 +296,7 @@ class Board:
 
     def _told(self, entry: Entry, team: str) -> Answer:
         used = sum(other.team == team for other in self.ledger.book.entries)
-        symbol = self._scale.answers if entry.symbol is None else entry.symbol
+        symbol = self.ledger.book.known().answers if entry.symbol is None else entry.symbol
         return Answer(score=self.text(symbol), left=max(0, self.policy.budget.per_team - used))
 
     def _sealed(self, submission: Submission) -> str:
@@ -289,7 +312,8 @@ class Board:
         return False, score if self._metric.minimise else -score
 
     def _final(self) -> list[dict[str, Any]]:
-        answered = [entry for entry in self.ledger.book.entries if entry.symbol not in (None, self._scale.answers)]
+        unscored = self.ledger.book.known().answers
+        answered = [entry for entry in self.ledger.book.entries if entry.symbol not in (None, unscored)]
         last = {entry.team: entry.number for entry in answered}
         teams = sorted(last.items(), key=lambda item: item[1])[: self.policy.final.scores]
         folder, sealed = State.of(self._path).directory / "submissions", ~self._public
@@ -301,8 +325,8 @@ class Board:
         found = []
         for at, ((team, _), score) in enumerate(zip(teams, exact, strict=True)):
             released = score if score is None or noise is None else noise.added(score, self._words)
-            symbol = self._scale.answers if released is None else self._scale.symbol(released)
-            found.append({"team": team, "score": self.text(symbol), "rank": rank.get(at)})
+            said = UNSCORED if released is None else self._scale.text(self._scale.symbol(released))
+            found.append({"team": team, "score": said, "rank": rank.get(at)})
         return found
 
 
@@ -319,11 +343,11 @@ def _whole(state: State) -> Iterator[State]:
 def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
     bits = budget_of(policy, metric, sizes)
     found = certify(terms_of(policy, metric, sizes, bits))
-    plain = not policy.release.noise and not found.terms.group
+    ranked = policy.release.show == "ranks"
     return Rules(
         policy=policy.fingerprint(),
-        rule=policy.release.rule,
-        answers=scale_of(policy, metric).answers,
+        rule=policy.rule,
+        answers=policy.budget.per_board if ranked else scale_of(policy, metric).answers,
         budget=math.floor(bits * MILLIBITS) if math.isfinite(bits) else -1,
         beat=round(1000 * policy.release.beat),
         allowed=round(1000 * policy.limits.seconds),
@@ -331,13 +355,38 @@ def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
         per_team_day=policy.budget.per_team_day,
         per_day=policy.budget.per_day,
         per_board=policy.budget.per_board,
-        public=sizes.public,
-        sealed=sizes.sealed,
-        classes=len(policy.board.classes),
-        left=math.ceil(found.terms.left * 10**6 - 1e-6),
-        known=policy.target.counts_known,
-        gain=math.ceil(1000 * found.now - 1e-9) if plain else -1,
+        terms=whole_terms(policy, metric, sizes),
+        claims=claims_of(found),
     )
+
+
+def _best(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
+    minimise, best = board._metric.minimise, dict[str, int]()
+    for team, symbol in told:
+        best[team] = (min if minimise else max)(best.get(team, symbol), symbol)
+    return sorted(best.items(), key=lambda item: item[1], reverse=not minimise)
+
+
+def _holders(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
+    """Return who raised the record, each to the last record of its own."""
+    before = (0, *(symbol for _, symbol in told))
+    raised = {team: symbol for (team, symbol), last in zip(told, before, strict=False) if symbol > last}
+    return sorted(raised.items(), key=lambda item: -item[1])
+
+
+def _ordered(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
+    """Return teams by their best submission, from the ranks told alone: each is put where it was said to stand."""
+    order: list[str] = []
+    for team, behind in told:
+        order.insert(behind, team)
+    return [(team, place) for place, team in enumerate(dict.fromkeys(order))]
+
+
+_STANDING: dict[str, Callable[[Sequence[tuple[str, int]], Board], list[tuple[str, int]]]] = {
+    "scores": _best,
+    "records": _holders,
+    "ranks": _ordered,
+}
 
 
 def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:

@@ -25,7 +25,17 @@ from labelinf_guard.policy import BoardPart, exact
 from labelinf_privacy.deviates import uniform_below
 from labelinf_privacy.words import Words
 
-__all__ = ["Labels", "State", "derived", "draw_split", "new_key", "read_key", "read_labels", "write_private"]
+__all__ = [
+    "Labels",
+    "State",
+    "derived",
+    "draw_split",
+    "new_key",
+    "read_key",
+    "read_labels",
+    "replaced",
+    "write_private",
+]
 
 _KEY = 32
 
@@ -179,6 +189,21 @@ def draw_split(groups: NDArray[np.intp], share: float, source: Words) -> NDArray
     wanted = max(1, round(exact(share) * groups.size))
     before = np.cumsum(sizes[order]) - sizes[order]
     return np.isin(groups, order[before < wanted])
+
+
+def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) -> NDArray[np.intp]:
+    """Return labels of which each is another class with probability ``flip``, exactly, each other one as likely.
+
+    Args:
+        codes: Labels in 0..K-1, shape ``(n,)``.
+        classes: K.
+        flip: In (0, 1), of nine decimals at most.
+        source: Of the randomness.
+    """
+    share = exact(flip)
+    drawn = uniform_below(np.full(codes.size, share.denominator, dtype=np.int64), source)
+    others = 1 + uniform_below(np.full(codes.size, classes - 1, dtype=np.int64), source)
+    return np.where(drawn < share.numerator, (codes + others) % classes, codes)
 
 
 def _shuffled(n: int, source: Words) -> NDArray[np.intp]:

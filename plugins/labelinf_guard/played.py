@@ -25,11 +25,12 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_guard.board import Answer, Board
+from labelinf_guard.certificate.response import response_epsilon
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
 from labelinf_guard.metrics import Brier, LogLoss
-from labelinf_guard.policy import BoardPart, BudgetPart, Policy, PublicPart, ReleasePart, TargetPart
+from labelinf_guard.policy import BoardPart, BudgetPart, Policy, PublicPart, ReleasePart, TargetPart, exact
 from labelinf_guard.release import FINE
 from labelinf_guard.terms import Sizes, scale_of, terms_of
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
@@ -40,6 +41,7 @@ from labelinf_scores.game.effects import (
     Budgeted,
     Clipped,
     Moved,
+    Perturbed,
     Refusing,
     Rounded,
     RowSums,
@@ -70,6 +72,7 @@ class GuardedBoard(ScoreDefence):
         answers: Submissions of all teams together.
         rule: How answers are predicted: ``near`` or ``uniform``.
         clip: Of the log-loss.
+        flip: Probability with which every public label is replaced by another class, once.
     """
 
     share: float = attrs.field(default=1.0, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
@@ -79,6 +82,7 @@ class GuardedBoard(ScoreDefence):
     answers: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
     rule: str = attrs.field(default="near", validator=attrs.validators.in_(("near", "uniform")))
     clip: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
+    flip: float = attrs.field(default=0.0, validator=[attrs.validators.ge(0), attrs.validators.lt(0.5)])
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return a board that begins with the first query."""
@@ -96,6 +100,8 @@ class GuardedBoard(ScoreDefence):
         told: list[ScoreEffect] = [RowSums()]
         if isinstance(metric, LogLoss):
             told.insert(0, Clipped(epsilon=self.clip))
+        if self.flip:
+            told.insert(0, Perturbed(epsilon=response_epsilon(exact(self.flip), threat.n_classes)))
         if size < threat.n_records:
             told.append(Sampled(size=size))
         told.append(Moved(bound=_COST, blind=True))  # costs of what is scored, on a grid: nothing hidden is seen
@@ -126,8 +132,6 @@ class GuardedBoard(ScoreDefence):
         """Return what the board proves of so many labels."""
         policy = attrs.evolve(self._policy(threat), target=TargetPart(perfect=threat.baseline, accept_void=True))
         bits = self.bits if self.bits >= 0 else math.inf
-        if self.rule == "uniform":
-            bits = min(bits, self.answers * self._worst(threat) / MILLIBITS)
         return certify(terms_of(policy, self._metric(threat), self._sizes(threat), bits))
 
     @classmethod
@@ -156,7 +160,7 @@ class GuardedBoard(ScoreDefence):
                 metric="log-loss" if (clipped := isinstance(self._metric(threat), LogLoss)) else "brier",
                 parameters={"clip": self.clip} if clipped else {},
             ),
-            public=PublicPart(share=self.share),
+            public=PublicPart(share=self.share, flip=self.flip),
             release=ReleasePart(decimals=self.decimals, noise=self.noise, rule=self.rule),
             budget=BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most),
             target=TargetPart(accept_void=True),

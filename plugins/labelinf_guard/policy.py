@@ -13,9 +13,12 @@
     [public]
     share = 0.2                         # a fixed subset, drawn by init, in whole groups; 1 = no split
     secret = true
+    flip = 0.0                          # each public label is replaced by another class with this probability, once
 
     [release]
+    show = "scores"                     # or "records": the best of all teams so far; or "ranks": how many were better
     decimals = 3
+    low = 0.5                           # what is below is told as this (left out: nothing is); high likewise
     noise = 0.0                         # deviation of the rounded normal noise, in units of the score
     rule = "near"                       # how answers are predicted and charged; or "uniform"
     beat = 10.0                         # seconds; answers leave at multiples of it
@@ -38,7 +41,7 @@
     counts_known = true
     accept_void = false
 
-What is left out has the value shown, but the names in ``[board]``, which have none.
+What is left out has the value shown, but ``low`` and ``high``, and the names in ``[board]``, which have none.
 """
 
 from __future__ import annotations
@@ -133,10 +136,12 @@ class PublicPart:
     Attributes:
         share: Of all labels, in (0, 1].
         secret: Whether nobody is told which.
+        flip: Probability with which each of them is replaced by another class, once, before anything is scored.
     """
 
     share: float = attrs.field(default=0.2, validator=[_gt(0), _le(1)])
     secret: bool = True
+    flip: float = attrs.field(default=0.0, validator=[_ge(0), attrs.validators.lt(1)])
 
 
 @attrs.frozen(kw_only=True)
@@ -144,13 +149,20 @@ class ReleasePart:
     """What becomes of a score before it is told.
 
     Attributes:
+        show: ``scores``; ``records``: the best of all teams, after every submission; ``ranks``: of every submission,
+            among those before it.
         decimals: Of the answer.
+        low: What is below is told as this.
+        high: What is above is told as this.
         noise: Deviation of the noise, in units of the score.
-        rule: ``near`` or ``uniform``.
+        rule: ``near`` or ``uniform``: how scores are predicted.
         beat: Seconds between the moments at which answers leave; 0 for boards without a clock.
     """
 
+    show: str = attrs.field(default="scores", validator=attrs.validators.in_(("scores", "records", "ranks")))
     decimals: int = attrs.field(default=3, validator=[_ge(0), _le(6)])
+    low: float | None = attrs.field(default=None, validator=attrs.validators.optional(_finite))
+    high: float | None = attrs.field(default=None, validator=attrs.validators.optional(_finite))
     noise: float = attrs.field(default=0.0, validator=[_ge(0), _finite])
     rule: str = attrs.field(default="near", validator=attrs.validators.in_(("near", "uniform")))
     beat: float = attrs.field(default=10.0, validator=[_gt(0), _le(86_400)])
@@ -249,8 +261,19 @@ class Policy:
     def __attrs_post_init__(self) -> None:
         if self.perfect is not None and self.perfect * len(self.board.classes) < 1 - 1e-9:
             raise ValueError(f"[target] perfect={self.perfect} is below what the likeliest class scores")
+        if self.public.flip * len(self.board.classes) >= len(self.board.classes) - 1:
+            raise ValueError(f"[public] flip={self.public.flip} leaves nothing of the labels: it must be below 1 - 1/K")
+        if exact(self.public.flip).denominator > 10**9:
+            raise ValueError(f"[public] flip={self.public.flip} must have nine decimals at most")
+        if self.release.show != "scores" and self.release.noise:
+            raise ValueError(f'[release] noise is for scores: with show = "{self.release.show}" it must be 0')
         if self.final.scores and self.public.share == 1:
             raise ValueError("[final] scores are of sealed labels, and with [public] share = 1 there are none")
+
+    @property
+    def rule(self) -> str:
+        """How answers are predicted and charged."""
+        return self.release.rule if self.release.show == "scores" else self.release.show
 
     @property
     def perfect(self) -> float | None:

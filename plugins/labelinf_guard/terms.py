@@ -14,15 +14,29 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import capacity_bits, order_bits, score_variance
 from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import Labels
 from labelinf_guard.metrics import Metric, metric_named
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.release import FINE, Noise, Scale
 from labelinf_guard.scoring import Own
 
-__all__ = ["Sizes", "budget_of", "certificate_of", "metric_of", "noise_of", "scale_of", "sizes_of", "terms_of"]
+__all__ = [
+    "Sizes",
+    "budget_of",
+    "certificate_of",
+    "final_ratio",
+    "metric_of",
+    "noise_of",
+    "scale_of",
+    "sizes_of",
+    "terms_of",
+]
 
 _MOST_ANSWERS = 5_000_000
+_MOST_RANKS = 200_000
+_MOST_SCORE = 1_000_000  # of which ranks tell all decimals apart that they look at
+_MOST_NOISE = 1 << 30  # of what one label moves, and the inverse
 
 
 @attrs.frozen(kw_only=True)
@@ -80,12 +94,25 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
 
 
 def scale_of(policy: Policy, metric: Metric) -> Scale:
-    """Return the answers a board can give.
+    """Return the scores a board can tell.
 
     Raises:
-        InputError: They are too many for one to be predicted in time.
+        InputError: They are none, or too many for one to be predicted in time.
     """
-    scale = Scale(low=metric.low, high=metric.high, decimals=policy.release.decimals)
+    part, low, high = policy.release, metric.low, metric.high
+    if part.low is not None:
+        low = max(low, exact(part.low))
+    if part.high is not None:
+        high = min(high, exact(part.high))
+    if low >= high:
+        raise InputError("[release] low must be below high, and one of them within the range of the metric.")
+    ranked = part.show == "ranks"
+    if ranked and (policy.budget.per_board > _MOST_RANKS or max(abs(low), abs(high)) > _MOST_SCORE):
+        raise InputError(
+            f"ranks are for boards of at most {_MOST_RANKS} submissions ([budget] per_board), and of scores of at most "
+            f"{_MOST_SCORE}."
+        )
+    scale = Scale(low=low, high=high, decimals=part.decimals)
     if scale.answers > _MOST_ANSWERS:
         raise InputError(
             f"scores of this range and [release] decimals = {policy.release.decimals} can take {scale.answers} values; "
@@ -108,16 +135,23 @@ def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> N
             "noise proves nothing for this metric: one label may move it by an amount that is not public. Use "
             "accuracy, log-loss or brier with noise, or no noise."
         )
+    if not Fraction(1, _MOST_NOISE) < exact(deviation) / move < _MOST_NOISE:
+        raise InputError(
+            f"noise={deviation} is out of all proportion: one label moves this score by {float(move):.2g}. Take a "
+            f"noise within a factor of {_MOST_NOISE} of that."
+        )
     return Noise(deviation=exact(deviation), move=move)
 
 
 def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms:
-    """Return the terms of a board whose answers have ``bits`` bits in all.
+    """Return the terms of a board whose ledger charges ``bits`` bits in all, at most.
 
     Raises:
         InputError: The noise proves nothing for this metric.
     """
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
+    answers = scale_of(policy, metric).answers
+    bits = min(bits, transcript_bits(policy.release.show, answers, policy.budget.per_board))
     mu = math.inf
     if noise is not None:
         mu = float(noise.mu) * sizes.largest * math.sqrt(policy.budget.per_board) * (1 + 1e-9)
@@ -126,7 +160,14 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
         final = _final_bits(policy, metric, sizes)
     return Terms(
         classes=len(policy.board.classes),
-        public=Part(labels=sizes.public, effective=sizes.public_effective, bits=bits, mu=mu, units=sizes.public_groups),
+        public=Part(
+            labels=sizes.public,
+            effective=sizes.public_effective,
+            bits=bits,
+            mu=mu,
+            units=sizes.public_groups,
+            flip=exact(policy.public.flip),
+        ),
         sealed=Part(labels=sizes.sealed, effective=sizes.sealed_effective),
         perfect=policy.perfect,
         counts_known=policy.target.counts_known,
@@ -186,27 +227,32 @@ def certificate_of(policy: Policy, metric: Metric, sizes: Sizes) -> Certificate:
     return found
 
 
-def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
-    """Return what the final release tells of the sealed labels.
+def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None:
+    """Return V / s**2 of a score of the final release; None where there is no noise, or nothing is proved of it.
 
-    The released submissions are fixed before any sealed score is told. Rounding to the noise's grid moves a score by
-    half a step more.
+    Rounding to the noise's grid moves a score by half a step more.
 
     Raises:
         InputError: There is to be noise, and it proves nothing for this metric.
     """
-    scores, ranks = policy.final.scores, policy.final.ranks
-    classes = len(policy.board.classes)
-    bits = scores * math.log2(scale_of(policy, metric).answers + 1)
     noise = noise_of(policy, metric, sizes.sealed, policy.final.noise)
-    if noise is not None:
-        varies = score_variance(
-            noise.move * sizes.sealed * Fraction(FINE + 1, FINE),
-            sizes.sealed,
-            classes=classes,
-            effective=sizes.sealed_effective,
-            counts_known=policy.target.counts_known,
-        )
-        if varies is not None:
-            bits = min(bits, capacity_bits(scores, varies, noise.deviation**2))
+    if noise is None:
+        return None
+    varies = score_variance(
+        noise.move * sizes.sealed * Fraction(FINE + 1, FINE),
+        sizes.sealed,
+        classes=len(policy.board.classes),
+        effective=sizes.sealed_effective,
+        counts_known=policy.target.counts_known,
+    )
+    return None if varies is None else varies / noise.deviation**2
+
+
+def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
+    """Return what the final release tells of the sealed labels; its submissions are fixed before any of it is told."""
+    scores, ranks = policy.final.scores, policy.final.ranks
+    bits = scores * math.log2(scale_of(policy, metric).answers + 1)
+    ratio = final_ratio(policy, metric, sizes)
+    if ratio is not None:
+        bits = min(bits, capacity_bits(scores, ratio, Fraction(1)))
     return bits + (order_bits(scores, ranks) if ranks else 0.0)

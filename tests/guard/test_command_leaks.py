@@ -30,12 +30,14 @@ OWN = (
 )
 POLICY = (
     '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\n{metric}\n'
-    "[public]\nshare = 0.2\n[release]\n{release}\n[budget]\nper_team_day = 50\n"
+    "[public]\nshare = 0.2\n[release]\n{release}\n[budget]\nper_team_day = 50\nper_board = 200\n"
     "[target]\ngain = 0.2\naccept_void = true\n"
 )
 BOARDS = {
     "accuracy": POLICY.format(metric='metric = "accuracy"', release="decimals = 3"),
     "log-loss with noise": POLICY.format(metric='metric = "log-loss"', release="noise = 0.2"),
+    "records": POLICY.format(metric='metric = "brier"', release='show = "records"\ndecimals = 2'),
+    "ranks": POLICY.format(metric='metric = "accuracy"', release='show = "ranks"'),
     "the host's own": POLICY.format(metric='ours = "ours:score"', release="decimals = 2"),
 }
 

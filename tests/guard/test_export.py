@@ -28,15 +28,15 @@ from labelinf_privacy.words import SeededWords
 N = 120
 BOARD = (
     '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\nmetric = "accuracy"\n'
-    "{more}[target]\ngain = 0.3\n"
+    "{more}[target]\n{target}\n"
 )
 
 
-def board(folder: Path, more: str = "") -> Path:
+def board(folder: Path, more: str = "", target: str = "gain = 0.3") -> Path:
     labels = np.random.default_rng(5).integers(0, 2, N)
     (folder / "labels.csv").write_text("id,label\n" + "".join(f"r{at:03d},{y}\n" for at, y in enumerate(labels)))
     path = folder / "board.toml"
-    path.write_text(BOARD.format(more=more))
+    path.write_text(BOARD.format(more=more, target=target))
     return path
 
 
@@ -286,3 +286,23 @@ def test_a_planted_leak_in_an_exported_file_is_caught(tmp_path: Path) -> None:
             flip(folder / "solution.csv", "Private")
             told.append(harness("codabench", folder, csv([1] * N)))
         assert told[0] != told[1]
+
+
+def test_an_export_counts_on_no_quota_and_may_replace_all_labels(tmp_path: Path) -> None:
+    """A quota of one submission proves nothing there; replaced labels, private ones too, prove what does not end."""
+    plain = export(board(tmp_path), "kaggle", tmp_path / "plain").said[1]
+    quota = board(tmp_path, "[budget]\nper_board = 1\nbits = 1\n")
+    assert export(quota, "kaggle", tmp_path / "split").said[1] == plain
+    noisy = board(tmp_path, "[public]\nflip = 0.4\n", "counts_known = false\ngain = 0.3")
+    found = export(noisy, "kaggle", tmp_path / "noisy", words=SeededWords(np.random.default_rng(2)))
+    said = " ".join(found.said)
+    assert "more than 10.1 points" in said
+    assert "0.406-private for every public label" in said
+    assert "at the deadline" not in said
+    true = dict(line.split(",") for line in (tmp_path / "labels.csv").read_text().splitlines()[1:])
+    rows = [line.split(",") for line in found.solution.read_text().splitlines()[1:]]
+    for usage in ("Public", "Private"):
+        changed = [true[name] != label for name, label, where in rows if where == usage]
+        assert 0.15 < np.mean(changed) < 0.65
+    with pytest.raises(InputError, match="leave out show, low and high"):
+        export(board(tmp_path, '[release]\nshow = "ranks"\n'), "kaggle", tmp_path / "no")

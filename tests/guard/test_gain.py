@@ -31,7 +31,6 @@ from labelinf_guard.certificate.noise import (
 from labelinf_guard.certificate.rate import rate_distortion_accuracy
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.files import draw_split
-from labelinf_guard.ledger.recompute import board_again
 from labelinf_privacy.words import SeededWords
 
 N = 25_000
@@ -362,22 +361,6 @@ def test_a_law_learnt_from_ten_submissions_is_outside_the_model_and_the_sentence
     certificate = certify(Terms(classes=2, public=Part(labels=N, bits=bits), sealed=Part(labels=0), perfect=0.95))
     assert reached <= 0.95 + certificate.now  # the printed one, over a perfect model
     assert "Learning that relation from the board is not counted" in certificate.sentences()[0]
-
-
-@given(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(2, 12), st.floats(0.5, 1), st.booleans())
-@settings(max_examples=60, deadline=None)
-def test_whole_numbers_say_the_same(bits: int, labels: int, classes: int, perfect: float, known: bool) -> None:
-    """The second implementation is never below the first, and a few millionths above it at most."""
-    terms = Terms(
-        classes=classes,
-        public=Part(labels=labels, bits=bits / 1024),
-        sealed=Part(labels=labels // 3),
-        perfect=perfect,
-        counts_known=known,
-    )
-    left = math.ceil(terms.left * 10**6)
-    again = board_again(bits, labels, labels // 3, classes, left, known=known) / 1e6
-    assert -1e-9 <= again - certify(terms).now <= 1e-5
 
 
 FORBIDDEN = ("without this board", "what is known without", "best honest model", "nobody", "at no moment")

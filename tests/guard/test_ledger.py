@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -27,14 +28,14 @@ from labelinf_core.evaluator.statistics import game_p_value
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
 from labelinf_guard.ledger.book import Rules
-from labelinf_guard.ledger.charge import Near, Uniform, charge_of, rule_named, worst_charge
+from labelinf_guard.ledger.charge import Near, Seen, Uniform, charge_of, rule_named, worst_charge
 from labelinf_guard.ledger.store import Ledger, RefusedError
 from labelinf_guard.ledger.verify import verify
 
 KEY = b"k" * 32
 
 
-def rules(**changed: int | str) -> Rules:
+def rules(**changed: Any) -> Rules:
     wanted = {
         "policy": "p",
         "rule": "near",
@@ -47,10 +48,10 @@ def rules(**changed: int | str) -> Rules:
         "per_day": 1000,
         "per_board": 1000,
     }
-    return Rules(**{**wanted, **changed})  # type: ignore[arg-type]
+    return Rules(**{**wanted, **changed})
 
 
-def begin(folder: Path, clock: StepClock | None = None, **changed: int | str) -> Ledger:
+def begin(folder: Path, clock: StepClock | None = None, **changed: Any) -> Ledger:
     return Ledger.create(folder / "l", folder / "a", KEY, rules(**changed), clock or StepClock())
 
 
@@ -62,17 +63,26 @@ def reopen(folder: Path, clock: StepClock | None = None) -> Ledger:
     st.integers(2, 3000),
     st.lists(st.integers(0, 10**6), max_size=25),
     st.one_of(st.none(), st.integers(0, 10**6)),
-    st.sampled_from(["near", "uniform"]),
+    st.integers(0, 10**6),
+    st.sampled_from(["near", "uniform", "records", "ranks"]),
 )
-@settings(max_examples=40, deadline=None)
-def test_every_prediction_sums_to_one_at_most(answers: int, board: list[int], own: int | None, name: str) -> None:
-    """No score and crash are in the sum; no weight is below what is reserved."""
-    rule = rule_named(name, answers)
-    weights = rule.weights(None if own is None else own % answers, [symbol % answers for symbol in board])
+@settings(max_examples=60, deadline=None)
+def test_every_prediction_sums_to_one_at_most(
+    answers: int, board: list[int], own: int | None, before: int, name: str
+) -> None:
+    """No score and crash are in the sum; nothing that can come is dearer than what is reserved."""
+    rule, told = rule_named(name, answers), tuple(symbol % answers for symbol in board)
+    number = before % answers
+    seen = Seen(
+        own=None if own is None else own % answers, board=told, number=number, told=before, raised=min(before, 7)
+    )
+    weights = rule.weights(seen)
     assert len(weights) == answers + 1
     assert sum(weights) <= 2**40
-    assert min(weights) >= rule.least() >= 1
-    assert charge_of(min(weights)) <= worst_charge(rule)
+    assert min(weights) >= 1
+    can = [*weights[: number + 1], weights[-1]] if name == "ranks" else weights
+    assert min(can) >= rule.least(number)
+    assert charge_of(min(can)) <= worst_charge(rule, number)
 
 
 @given(st.integers(1, 2**40))
@@ -83,7 +93,7 @@ def test_a_charge_is_rounded_up(weight: int) -> None:
 
 def test_a_rule_that_sums_to_more_than_one_closes_the_board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does a charge above its reservation: it is not booked as the reservation."""
-    for fault in (lambda self, own, board: [2**35] * 102, lambda self, own, board: [1] * 102):
+    for fault in (lambda self, seen: [2**35] * 102, lambda self, seen: [1] * 102):
         folder = tmp_path / str(id(fault))
         folder.mkdir()
         ledger = begin(folder)
@@ -307,12 +317,30 @@ def fill(ledger: Ledger) -> None:
 
 
 def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:
-    """The first row holds the gain that was printed; verify computes it again in whole numbers."""
-    for gain, right in ((101, True), (100, False)):
-        folder = tmp_path / str(gain)
+    """The first row holds the terms and what was printed; verify computes it again in whole numbers."""
+    terms = {
+        "public": 25_000,
+        "sealed": 0,
+        "classes": 2,
+        "known": False,
+        "perfect": [1, 2],
+        "doubt": [1, 10**6],
+        "grouped": False,
+        "effective": None,
+        "sealed_effective": None,
+        "units": 25_000,
+        "levels": 101,
+        "mu2": None,
+        "flip": [0, 1],
+        "final": None,
+    }
+    claims = [({"now": 101}, 0), ({"now": 100}, 0), ({"now": 99}, 1), ({}, 1), ({"now": 101, "after": 200}, 1)]
+    lines = [({"now": 101, "line": line}, faults) for line, faults in ((602, 0), (590, 1), (505, 1))]
+    for at, (said, faults) in enumerate([*claims, *lines]):
+        folder = tmp_path / str(at)
         folder.mkdir()
-        begin(folder, budget=726 * 1024, public=25_000, gain=gain).close()
-        assert (verify(folder / "l", KEY).faults == ()) is right
+        begin(folder, budget=726 * 1024, terms=terms, claims=said).close()
+        assert len(verify(folder / "l", KEY).faults) == faults, said
 
 
 def test_a_full_disk_tells_nothing_and_loses_nothing(tmp_path: Path) -> None:

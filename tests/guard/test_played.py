@@ -34,7 +34,7 @@ POLICIES = [
     GuardedBoard(noise=0.2, decimals=1, answers=10),
     GuardedBoard(noise=1.0, answers=100),
     GuardedBoard(share=0.1),
-    GuardedBoard(share=0.1, decimals=6),
+    GuardedBoard(flip=0.35),
 ]
 ATTACKS = ("camouflage", "hadamard", "subset-inference", "hybrid", "adaptive-weights", "majority")
 LABELS = np.random.default_rng(8).permutation(np.repeat([0, 1], [90, 110])).astype(np.intp)
@@ -57,12 +57,15 @@ def reached(policy: GuardedBoard, name: str, games: int) -> np.ndarray:
 
 
 def held(policy: GuardedBoard, games: int, attacks: tuple[str, ...]) -> int:
+    """Hold means against the ceiling and three standard errors, and every game against the line of one in a million."""
     threat = CHANNEL.threat(Setting(data=DATA, defences=(policy,)))
     ceiling = min((item.accuracy for item in policy.ceilings(threat)), default=1.0)
+    line = policy.certificate(threat).line or 1.0
     shares = [found for name in attacks if (found := reached(policy, name, games)).size]
     for found in shares:
         error = max(found.std(), 0.5 / math.sqrt(LABELS.size)) / math.sqrt(found.size)
         assert found.mean() <= ceiling + 3 * error
+        assert found.max() <= line
     return len(shares)
 
 

@@ -14,6 +14,7 @@ import attrs
 
 from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, game_line
 from labelinf_guard.certificate.noise import distance, record_bits
+from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
 __all__ = ["Certificate", "Part", "Terms", "certify", "sealed_gain"]
 
@@ -28,6 +29,7 @@ class Part:
         bits: What all answers about them tell at most; infinity where nothing limits it.
         mu: Gaussian privacy of every record (group) against all answers about them; infinity where there is none.
         units: Records: groups where labels are grouped, else labels.
+        flip: Probability with which each of these labels was replaced by another class, once; 0: none was.
     """
 
     labels: int
@@ -35,6 +37,7 @@ class Part:
     bits: float = math.inf
     mu: float = math.inf
     units: int = attrs.field(default=attrs.Factory(lambda part: part.labels, takes_self=True))
+    flip: Fraction = Fraction(0)
 
 
 @attrs.frozen(kw_only=True)
@@ -152,6 +155,10 @@ class Certificate:
             lines.append(f"groups of unequal size count as {float(effective):.0f} of equal size")
         if math.isfinite(terms.public.mu):
             lines.append(f"noise: all answers together are {terms.public.mu:.4f}-Gaussian private for every record")
+        if terms.public.flip:
+            lines.append(
+                f"every scored label was replaced by another class with probability {float(terms.public.flip):g}, once"
+            )
         if terms.final is not None:
             lines.append(f"final release: {_bits(terms.final)} about {terms.sealed.labels} sealed labels")
         return lines
@@ -184,6 +191,9 @@ class Certificate:
         terms = self.terms
         said = []
         until = "Until the final release: " if terms.final is not None else ""
+        if terms.public.flip:
+            epsilon = response_epsilon(terms.public.flip, terms.classes)
+            said.append(f"{math.ceil(1000 * epsilon) / 1000:.3f}-private for every public label, by its own noise")
         if math.isfinite(terms.public.mu):
             said.append(
                 f"the board's answers are {terms.public.mu:.3f}-Gaussian private for every {terms.group or 'record'}"
@@ -230,24 +240,33 @@ def _part_gain(terms: Terms, part: Part) -> float:
             counts_known=terms.counts_known,
         )
         found.append(_bits_gain(terms, part, bits))
+    if part.flip:
+        if not (terms.counts_known or terms.group):
+            found.append(response_gain(part.flip, terms.classes, left))
+        found.append(_bits_gain(terms, part, response_bits(part.labels, part.flip, terms.classes, left)))
     return min(found)
 
 
 def _line(terms: Terms) -> float | None:
-    """Return the line of one game; of groups and of noise no sentence is proved."""
+    """Return the line of one game; of groups and of noise in answers no sentence is proved."""
     if terms.perfect is None or terms.group:
         return None
-    by_bits, by_split = math.isfinite(terms.public.bits), terms.sealed.labels > 0
-    doubt = terms.doubt / max(1, by_bits + by_split)  # the least of two lines: each with half the doubt
+    by_bits, by_split, flip = math.isfinite(terms.public.bits), terms.sealed.labels > 0, terms.public.flip
+    doubt = terms.doubt / max(1, by_bits + by_split + bool(flip))  # the least of several lines: each with its share
+
+    def line(bits: float, labels: int, perfect: float) -> float | None:
+        return game_line(bits, labels, perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
+
     found = []
     if by_bits:
-        found.append(
-            game_line(terms.public.bits, terms.labels, terms.perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
-        )
+        found.append(line(terms.public.bits, terms.labels, terms.perfect))
     if by_split:
-        rest = game_line(0.0, terms.sealed.labels, terms.perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
+        rest = line(0.0, terms.sealed.labels, terms.perfect)
         found.append(None if rest is None else (terms.public.labels + rest * terms.sealed.labels) / terms.labels)
-    return min((line for line in found if line is not None), default=None)
+    if flip:
+        more = float(terms.share) * response_gain(flip, terms.classes, terms.left)
+        found.append(line(0.0, terms.labels, min(1.0, terms.perfect + more)))
+    return min((share for share in found if share is not None), default=None)
 
 
 def _up(share: float) -> str:

@@ -1,12 +1,14 @@
 """Writing the file for a platform, the solution that belongs to it, and what a scorer without a ledger can prove.
 
 A scorer that keeps nothing cannot know how much was told. What remains is the fixed split: no answer depends on the
-private rows, however many there are. That ends when the platform shows private scores.
+private rows, however many there are. That ends when the platform shows private scores. With ``flip`` the solution
+itself holds replaced labels, the private ones too: what that proves does not end.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
-from labelinf_guard.files import Labels, State, draw_split, read_labels, write_private
+from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_private
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.terms import metric_of, sizes_of, terms_of
@@ -105,8 +107,11 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     if there := [path for path in (written.scorer, written.solution) if path.exists()]:
         raise InputError(f"{there[0]} exists. A split is drawn once; export into another folder.")
     labels = read_labels(board, policy.board)
-    public = draw_split(labels.groups, policy.public.share, words or SystemWords())
+    source, flip = words or SystemWords(), policy.public.flip
+    public = draw_split(labels.groups, policy.public.share, source)
     certificate = _certificate(policy, metric_of(policy, board.parent), labels, public, where)
+    if flip:
+        labels = attrs.evolve(labels, codes=replaced(labels.codes, len(policy.board.classes), flip, source))
     said = [*certificate.sentences(), *_told(where.title)]
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, public).encode())
@@ -119,7 +124,10 @@ def _stateless(policy: Policy) -> None:
         raise InputError(
             "an exported file holds a metric that ships; ours = 'module:function' needs labelinf guard score."
         )
-    if policy.release.noise:
+    part = policy.release
+    if part.show != "scores" or part.low is not None or part.high is not None:
+        raise InputError("an exported file tells scores of the metric's whole range: leave out show, low and high.")
+    if part.noise:
         raise InputError(
             "noise proves nothing without a ledger: whoever sends more submissions averages it away. Set [release] "
             "noise = 0; the split is what an exported file can prove."
@@ -129,15 +137,18 @@ def _stateless(policy: Policy) -> None:
 def _certificate(
     policy: Policy, metric: Metric, labels: Labels, public: NDArray[np.bool_], where: Platform
 ) -> Certificate:
-    """Return what the split proves, of any number of answers; refuse what proves too little."""
-    sizes = sizes_of(labels, public)
-    terms = terms_of(attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0)), metric, sizes, float("inf"))
-    found = certify(attrs.evolve(terms, ends=f"{where.ends.format(title=where.title)} {_ELSEWHERE}"))
+    """Return what the split proves, or noise in all labels, of any number of answers; refuse what proves too little."""
+    scored = public | bool(policy.public.flip)  # private scores too are of replaced labels, and may all be shown
+    ends = _ELSEWHERE if policy.public.flip else f"{where.ends.format(title=where.title)} {_ELSEWHERE}"
+    alone = attrs.evolve(policy, final=attrs.evolve(policy.final, scores=0))
+    terms = terms_of(alone, metric, sizes_of(labels, scored), math.inf)
+    endless = attrs.evolve(terms.public, bits=math.inf)  # no quota of board.toml holds there
+    found = certify(attrs.evolve(terms, public=endless, ends=ends))
     if (found.void or found.now > policy.target.gain + 1e-9) and not policy.target.accept_void:
         raise InputError(
             f"without a ledger this board proves {100 * found.now:.1f} points over a perfect model, the target is "
-            f"{100 * policy.target.gain:g}: only the split counts. Take a smaller [public] share, or "
-            "accept_void = true."
+            f"{100 * policy.target.gain:g}: only the split counts, or noise in all labels. Take a smaller [public] "
+            "share, or flip, or accept_void = true."
         )
     return found
 

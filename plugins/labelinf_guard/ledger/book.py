@@ -11,7 +11,7 @@ from typing import Any
 
 import attrs
 
-from labelinf_guard.ledger.charge import Rule, charge_of, worst_charge
+from labelinf_guard.ledger.charge import Rule, Seen, charge_of, worst_charge
 
 __all__ = ["Book", "Entry", "LedgerBrokenError", "Rules"]
 
@@ -38,13 +38,9 @@ class Rules:
         per_team_day: Of one team on one day.
         per_day: Of all teams on one day.
         per_board: Of all teams.
-        public: Labels that are scored.
-        sealed: The others.
-        classes: K.
-        left: What a perfect model leaves to gain, in millionths.
-        known: Whether class counts are known.
-        gain: What the certificate prints before the final release, in thousandths; -1: by noise or groups, which
-            whole numbers do not check.
+        terms: The certificate's terms, in whole numbers.
+        claims: What it prints of them, in thousandths of all labels, rounded up: ``now``, ``after`` and ``line``, where
+            there is one.
     """
 
     policy: str
@@ -57,12 +53,8 @@ class Rules:
     per_team_day: int
     per_day: int
     per_board: int
-    public: int = 1
-    sealed: int = 0
-    classes: int = 2
-    left: int = 500_000
-    known: bool = True
-    gain: int = -1
+    terms: dict[str, Any] = attrs.field(factory=dict)
+    claims: dict[str, int] = attrs.field(factory=dict)
 
 
 @attrs.define(kw_only=True)
@@ -165,21 +157,41 @@ class Book:
         rules = self.known()
         return ((max(now, self.time) + rules.allowed) // rules.beat + 1) * rules.beat
 
-    def history(self, entry: Entry) -> tuple[int | None, tuple[int, ...]]:
-        """Return the team's last answer, and the board's last ones, newest first, released before the entry's beat."""
+    def history(self, entry: Entry) -> Seen:
+        """Return what was released before the entry's beat."""
         answers = self.known().answers
         own: int | None = None
         board: list[int] = []
-        for earlier in reversed(self.entries[: entry.number]):
-            if earlier.due >= entry.due or earlier.symbol is None or earlier.symbol == answers:
+        told = raised = highest = 0
+        for earlier in self.entries[: entry.number]:
+            if earlier.due >= entry.due or earlier.symbol is None:
                 continue
-            if own is None and earlier.team == entry.team:
-                own = earlier.symbol
-            if len(board) < _REMEMBERED:
-                board.append(earlier.symbol)
-            elif own is not None:
-                break
-        return own, tuple(board)
+            told += 1
+            if earlier.symbol == answers:
+                continue
+            raised += earlier.symbol > highest
+            highest = max(highest, earlier.symbol)
+            board.append(earlier.symbol)
+            own = earlier.symbol if earlier.team == entry.team else own
+        recent = tuple(board[: -_REMEMBERED - 1 : -1])
+        return Seen(own=own, board=recent, number=entry.number, told=told, raised=raised)
+
+    def symbol(self, entry: Entry, kept: int | None, better: int) -> int:
+        """Return the symbol of an entry's answer.
+
+        Args:
+            entry: The next to be settled.
+            kept: What its scorer left: a symbol, or for records and ranks a number that is greater for a better score;
+                None where there is no score.
+            better: How many before it left a greater one.
+        """
+        rules = self.known()
+        if rules.rule == "records":
+            standing = self.entries[entry.number - 1].symbol if entry.number else 0
+            return max(standing or 0, kept or 0)
+        if kept is None:
+            return rules.answers
+        return better if rules.rule == "ranks" else kept
 
     def price(self, entry: Entry, symbol: int, rule: Rule) -> int:
         """Return what it costs to tell ``symbol`` to an entry.
@@ -187,11 +199,11 @@ class Book:
         Raises:
             LedgerBrokenError: The prediction is none, or the price is above what was reserved.
         """
-        weights = rule.weights(*self.history(entry))
+        weights = rule.weights(self.history(entry))
         if len(weights) != rule.answers + 1 or min(weights) < 1 or sum(weights) > _TOTAL:
             raise LedgerBrokenError("a prediction does not sum to one")
         charge = charge_of(weights[symbol])
-        if charge > worst_charge(rule):
+        if charge > worst_charge(rule, entry.number):
             raise LedgerBrokenError("a charge is above its reservation")
         return charge
 

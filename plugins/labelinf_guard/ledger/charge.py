@@ -11,26 +11,41 @@ last symbol stands for *could not be scored*, a crash included.
 
 The rule ``near``: one twentieth of the weight is uniform, the rest lies around the team's last answer and the board's
 last answers, on all scales at once: two-sided staircases that halve every ``2**l`` steps. The rule ``uniform`` is
-counting.
+counting. A board that tells its record alone is predicted to keep it, more surely the longer it has (``records``); of
+the ranks that a submission may have among those before it each is as likely (``ranks``).
 
 Example:
     >>> charge_of(2**39), charge_of(2**40), charge_of(1)
     (1024, 0, 40960)
     >>> rule = Near(answers=1001)
-    >>> first, later = rule.weights(None, ()), rule.weights(860, (855, 861, 850))
+    >>> first, later = rule.weights(Seen()), rule.weights(Seen(own=860, board=(855, 861, 850)))
     >>> round(charge_of(first[858]) / 1024, 1), round(charge_of(later[858]) / 1024, 1)
-    (10.0, 5.5)
+    (10.0, 4.7)
+    >>> records = Records(answers=101).weights(Seen(board=(80,), told=1000, raised=12))
+    >>> round(charge_of(records[80]) / 1024, 2), round(charge_of(records[81]) / 1024, 1)
+    (0.09, 9.8)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import attrs
 import numpy as np
 
-__all__ = ["MILLIBITS", "TOTAL_BITS", "Near", "Rule", "Uniform", "charge_of", "rule_named", "worst_charge"]
+__all__ = [
+    "MILLIBITS",
+    "TOTAL_BITS",
+    "Near",
+    "Ranks",
+    "Records",
+    "Rule",
+    "Seen",
+    "Uniform",
+    "charge_of",
+    "rule_named",
+    "worst_charge",
+]
 
 TOTAL_BITS = 40  #: weights sum to at most 2**40
 MILLIBITS = 1024  #: charges are whole numbers of 1 / 1024 bit
@@ -38,6 +53,25 @@ _TOTAL = 1 << TOTAL_BITS
 _UNIFORM = _TOTAL // 20
 _HEIGHT = 20  # a staircase starts at 2**20 and ends below 1
 _REMEMBERED = 20
+
+
+@attrs.frozen(kw_only=True)
+class Seen:
+    """What everybody knows when an answer is predicted: what was released at earlier beats, and nothing else.
+
+    Attributes:
+        own: The team's last answer; None without one.
+        board: The last answers of all teams, newest first.
+        number: How many submissions were numbered before.
+        told: How many answers were released before.
+        raised: How many of them were above all before them.
+    """
+
+    own: int | None = None
+    board: tuple[int, ...] = ()
+    number: int = 0
+    told: int = 0
+    raised: int = 0
 
 
 class Rule(Protocol):
@@ -58,17 +92,12 @@ class Rule(Protocol):
         """As in ``board.toml``."""
         ...
 
-    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
-        """Return the weight of every symbol, each at least 1, of sum at most ``2**40``, shape ``(answers + 1,)``.
-
-        Args:
-            own: The team's last released answer.
-            board: The last released answers of all teams, newest first.
-        """
+    def weights(self, seen: Seen) -> list[int]:
+        """Return the weight of every symbol, each at least 1, of sum at most ``2**40``, shape ``(answers + 1,)``."""
         ...
 
-    def least(self) -> int:
-        """Return a number that no weight is ever below."""
+    def least(self, number: int) -> int:
+        """Return a number that no weight of an answer that can come is below, with ``number`` submissions before."""
         ...
 
 
@@ -78,9 +107,9 @@ def charge_of(weight: int) -> int:
     return TOTAL_BITS * MILLIBITS - (power.bit_length() - 1)
 
 
-def worst_charge(rule: Rule) -> int:
-    """Return the most that one answer can cost: what is reserved for it."""
-    return charge_of(rule.least())
+def worst_charge(rule: Rule, number: int = 0) -> int:
+    """Return the most that one answer can cost, with ``number`` submissions before it: what is reserved for it."""
+    return charge_of(rule.least(number))
 
 
 @attrs.frozen(kw_only=True)
@@ -90,11 +119,11 @@ class Uniform:
     answers: int
     name: str = attrs.field(default="uniform", init=False)
 
-    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
+    def weights(self, seen: Seen) -> list[int]:
         """The same for all."""
-        return [self.least()] * (self.answers + 1)
+        return [self.least(seen.number)] * (self.answers + 1)
 
-    def least(self) -> int:
+    def least(self, number: int) -> int:
         """An equal share of the whole."""
         return _TOTAL // (self.answers + 1)
 
@@ -106,10 +135,10 @@ class Near:
     answers: int
     name: str = attrs.field(default="near", init=False)
 
-    def weights(self, own: int | None, board: Sequence[int]) -> list[int]:
+    def weights(self, seen: Seen) -> list[int]:
         """A uniform floor, and staircases around what is known."""
-        around = list(board[:_REMEMBERED])
-        weights = np.full(self.answers + 1, self.least(), dtype=np.int64)
+        own, around = seen.own, list(seen.board[:_REMEMBERED])
+        weights = np.full(self.answers + 1, self.least(seen.number), dtype=np.int64)
         rest = _TOTAL - _UNIFORM
         if own is None and not around:
             weights[:-1] += rest // self.answers
@@ -120,7 +149,7 @@ class Near:
             self._add(weights, centre, (rest - mine) // len(around))
         return [int(weight) for weight in weights]
 
-    def least(self) -> int:
+    def least(self, number: int) -> int:
         """The uniform floor."""
         return _UNIFORM // (self.answers + 1)
 
@@ -135,7 +164,55 @@ class Near:
             weights[:-1] += stairs * (share // len(widths)) // stairs.sum()  # below 2**60
 
 
-_RULES: dict[str, type[Uniform] | type[Near]] = {"uniform": Uniform, "near": Near}
+@attrs.frozen(kw_only=True)
+class Records:
+    """The record of the board after every submission: predicted to stand, by how often it has (rule of succession).
+
+    Symbols are levels, a greater one the better; the last answer released is the record. No score is no new record.
+    """
+
+    answers: int
+    name: str = attrs.field(default="records", init=False)
+
+    def weights(self, seen: Seen) -> list[int]:
+        """A uniform floor, the record of before, and the levels above it, each as likely."""
+        weights = [self.least(seen.number)] * (self.answers + 1)
+        record = seen.board[0] if seen.board else 0
+        rest, above = _TOTAL - _UNIFORM, self.answers - 1 - record
+        up = rest * (seen.raised + 1) // (seen.told + 2) if above else 0
+        weights[record] += rest - up
+        for level in range(record + 1, self.answers):
+            weights[level] += up // above
+        return weights
+
+    def least(self, number: int) -> int:
+        """The uniform floor."""
+        return _UNIFORM // (self.answers + 1)
+
+
+@attrs.frozen(kw_only=True)
+class Ranks:
+    """How many of the submissions before it a submission is behind: each number as likely, and no score too."""
+
+    answers: int
+    name: str = attrs.field(default="ranks", init=False)
+
+    def weights(self, seen: Seen) -> list[int]:
+        """The same for all that can be; 1 for the others."""
+        even = self.least(seen.number)
+        return [*[even] * (seen.number + 1), *[1] * (self.answers - seen.number - 1), even]
+
+    def least(self, number: int) -> int:
+        """An equal share of what those that cannot be leave."""
+        return (_TOTAL - self.answers) // (number + 2)
+
+
+_RULES: dict[str, type[Uniform | Near | Records | Ranks]] = {
+    "uniform": Uniform,
+    "near": Near,
+    "records": Records,
+    "ranks": Ranks,
+}
 
 
 def rule_named(name: str, answers: int) -> Rule:

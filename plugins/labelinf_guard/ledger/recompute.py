@@ -1,87 +1,187 @@
-"""The certificate's gain again, in whole numbers: no float, no library, nothing of the first implementation.
+"""What a certificate says, again, in whole numbers: from the terms in a ledger's first row, and from nothing else.
 
-Shares are in millionths. Logarithms are bounded from below and above by squaring; every rounding makes the
-gain larger. For labels without noise and without groups; of two classes by the entropy of coins beside sure records, of
-more by ``min(sqrt(ln 2 B / 2N), sqrt(ln 2 D B / N), D)``.
-
-Example:
-    >>> gain_again(726 * 1024, 25_000, 2, 500_000) / 1e4
-    9.9985
+Shares are in millionths, rounded up; bits in units of ``1 / POWER``, None for no limit. For every part of the labels
+the least of what was charged, what can be told at all, the noise of answers and that of labels prove.
 """
 
 from __future__ import annotations
 
-__all__ = ["board_again", "counts_again", "gain_again"]
+import math
+from typing import Any
 
-_ONE = 10**6
-_POWER = 1 << 40  #: logarithms are counted in
-_FINE = 128  #: binary digits that are kept
-_LN2 = 693148  # millionths, rounded up
+from labelinf_guard.ledger.whole import ONE, POWER, distance_above, log_above, log_below, tail_above
+
+__all__ = ["gain_again", "gains_again", "line_again"]
+
+_LN2 = (693147, 693148)  # millionths, from below and from above
+_MILLIBIT = POWER // 1024
+Terms = dict[str, Any]
+Bits = int | None
 
 
-def board_again(budget: int, public: int, sealed: int, classes: int, left: int, *, known: bool) -> int:
-    """Return the gain before the final release, in millionths of all labels, rounded up.
+def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:
+    """Return the gain before the final release, and after it, in millionths of all labels, rounded up.
 
     Args:
-        budget: In 1/1024 bit; -1: none.
-        public: Labels that are scored.
-        sealed: The others.
-        classes: K.
-        left: What a perfect model leaves, in millionths.
-        known: Whether class counts are known.
+        terms: Of the first row.
+        rules: The row itself: budget, rule, answers and submissions of the board.
     """
-    counts = counts_again(public + sealed, classes) if known else 0
-    scored = left if budget < 0 else gain_again(budget + counts, public, classes, left)
-    unscored = gain_again(counts, sealed, classes, left) if sealed else 0
-    return -(-(scored * public + unscored * sealed) // (public + sealed))
+    left = _left(terms)
+    inside = _left({**terms, "perfect": None}) if terms["grouped"] else left
+    public, sealed = terms["public"], terms["sealed"]
+    scored = _scored(terms, rules, inside) * public
+
+    def together(bits: int) -> int:
+        rest = gain_again(bits + _counts(terms), sealed, terms["classes"], inside, terms["sealed_effective"])
+        return int(min(left, -(-(scored + rest * sealed) // (public + sealed))))
+
+    return together(0), None if terms["final"] is None else together(_final(terms))
 
 
-def counts_again(labels: int, classes: int) -> int:
-    """Return ``(K - 1) log2(N + 1)`` in 1/1024 bit, rounded up."""
-    return (classes - 1) * -(-_log_above(labels + 1) * 1024 // _POWER)
+def line_again(terms: Terms, rules: dict[str, Any], line: int) -> bool:
+    """Return whether a line, in thousandths of the labels, is one that is proved of one list of guesses."""
+    if terms["perfect"] is None or terms["grouped"]:
+        return False
+    bits, (top, bottom), labels = _told(terms, rules), terms["perfect"], terms["public"] + terms["sealed"]
+    count = -(-line * labels // 1000)
+    tried = [(bits, count, labels, (top, bottom))] if bits is not None else []
+    if terms["sealed"]:
+        tried.append((0, count - terms["public"], terms["sealed"], (top, bottom)))
+    if terms["flip"][0]:
+        more = -(-terms["public"] * _left(terms) * _apart(terms) // (labels * ONE))
+        tried.append((0, count, labels, (top * ONE + more * bottom, bottom * ONE)))
+    doubt = log_below(terms["doubt"][0]) - log_above(terms["doubt"][1] * max(1, len(tried)))
+    allowed = doubt - _counts(terms) + POWER // 10**5  # of the floats that printed it
+    return any(_rare(told, right, of, share, allowed) for told, right, of, share in tried)
 
 
-def gain_again(bits: int, labels: int, classes: int, left: int) -> int:
-    """Return the least gain, in millionths, that ``bits`` 1/1024 bits provably do not exceed."""
+def gain_again(bits: Bits, labels: int, classes: int, left: int, effective: list[int] | None = None) -> int:
+    """Return the least gain, in millionths, that so many bits about so many labels provably do not exceed."""
+    if labels == 0:
+        return 0
     low, high = 0, left
-    while low < high:
+    while bits is not None and low < high:
         middle = (low + high) // 2
-        if _enough(bits, labels, classes, left, middle):
+        if _enough(bits, labels, classes, left, middle, effective):
             high = middle
         else:
             low = middle + 1
-    return low
+    return high
 
 
-def _enough(bits: int, labels: int, classes: int, left: int, gain: int) -> bool:
+def _rare(bits: int, count: int, labels: int, share: tuple[int, int], allowed: int) -> bool:
+    """Whether so many right guesses are above the mean by one, and rare enough."""
+    if share[0] >= share[1] or count > labels:
+        return count > labels
+    if (count - 1) * share[1] < labels * share[0]:
+        return False
+    return tail_above(count, labels, share) <= allowed - bits
+
+
+def _enough(bits: int, labels: int, classes: int, left: int, gain: int, effective: list[int] | None) -> bool:
     """Whether a gain costs at least so many bits."""
     if gain >= left:
         return True
+    told = _LN2[1] * bits * ONE
+    if effective is not None and effective[0] < labels * effective[1]:
+        return told * effective[1] <= 2 * gain * gain * effective[0] * POWER
     if classes > 2:
-        told = _LN2 * bits * _ONE
-        square = gain * gain * labels * 1024
-        return told <= 2 * square or told * left <= square * _ONE
+        square = gain * gain * labels * POWER
+        return told <= 2 * square or told * left <= square * ONE
     # 2 D N (1 - h(q)), q = (D - gain) / (2 D), against B
     right, whole = left - gain, 2 * left
     wrong = whole - right
-    entropy = whole * _log_above(whole) - right * _log_below(right) - wrong * _log_below(wrong)  # times whole * _POWER
-    return 2 * labels * (whole * _POWER - entropy) * 1024 * left >= bits * _ONE * whole * _POWER
+    entropy = whole * log_above(whole) - right * log_below(right) - wrong * log_below(wrong)  # times whole * POWER
+    return 2 * labels * (whole * POWER - entropy) * left >= bits * ONE * whole
 
 
-def _log_below(value: int) -> int:
-    """Return a whole number that ``_POWER log2 value`` is not below, by squaring: a bit of it at a time."""
-    whole = value.bit_length() - 1
-    mantissa = (value << _FINE) >> whole
-    found = whole
-    for _ in range(_POWER.bit_length() - 1):
-        mantissa = mantissa * mantissa >> _FINE
-        found <<= 1
-        if mantissa >> _FINE + 1:
-            mantissa >>= 1
-            found += 1
-    return found
+def _scored(terms: Terms, rules: dict[str, Any], left: int) -> int:
+    """Return the gain in the public labels, as a share of them."""
+    public, classes, known = terms["public"], terms["classes"], terms["known"]
+    effective, told = terms["effective"], _told(terms, rules)
+    found = [gain_again(None if told is None else told + _counts(terms), public, classes, left, effective)]
+    if terms["mu2"] is not None:
+        if not known:
+            found.append(-(-left * distance_above(*terms["mu2"]) // ONE))
+        if not known or (classes == 2 and not terms["grouped"]):
+            found.append(gain_again(_noisy(terms, left) + _counts(terms), public, classes, left, effective))
+    if terms["flip"][0]:
+        if not known and not terms["grouped"]:
+            found.append(-(-left * _apart(terms) // ONE))
+        found.append(gain_again(_flipped(terms, left) + _counts(terms), public, classes, left, effective))
+    return min(found)
 
 
-def _log_above(value: int) -> int:
-    """Return a whole number that it is not above: what was cut off while squaring is far below two."""
-    return _log_below(value) + 2
+def _told(terms: Terms, rules: dict[str, Any]) -> Bits:
+    """Return the bits of all answers: the budget, or what can be told at all."""
+    submissions, levels = rules["per_board"], terms["levels"]
+    match rules["rule"]:
+        case "ranks":
+            most = log_above(math.factorial(submissions + 1))
+        case "records":
+            most = log_above(math.comb(submissions + levels - 1, levels - 1))
+        case _:
+            most = submissions * log_above(levels + 1)
+    return most if rules["budget"] < 0 else min(most, rules["budget"] * _MILLIBIT)
+
+
+def _final(terms: Terms) -> int:
+    part = terms["final"]
+    bits = part["scores"] * log_above(terms["levels"] + 1)
+    if part["ratio"] is not None:
+        top, bottom = part["ratio"]
+        bits = min(bits, -(-part["scores"] * (log_above(bottom + top) - log_below(bottom)) // 2))
+    return int(bits + log_above(math.perm(part["scores"], min(part["ranks"], part["scores"]))))
+
+
+def _counts(terms: Terms) -> int:
+    """Return ``(K - 1) log2(N + 1)``, where the class counts are known, each rounded up to 1/1024."""
+    each = -(-log_above(terms["public"] + terms["sealed"] + 1) // _MILLIBIT) * _MILLIBIT
+    return (terms["classes"] - 1) * each if terms["known"] else 0
+
+
+def _left(terms: Terms) -> int:
+    """Return what a perfect model leaves, in millionths."""
+    classes = terms["classes"]
+    most = -(-ONE * (classes - 1) // classes)
+    if terms["perfect"] is None:
+        return int(most)
+    top, bottom = terms["perfect"]
+    return int(min(most, -(-ONE * (bottom - top) // bottom)))
+
+
+def _noisy(terms: Terms, left: int) -> int:
+    """Return the bits of all records behind the noise of the answers."""
+    top, bottom = terms["mu2"]
+    if terms["classes"] == 2 and not terms["grouped"]:
+        moved = left * (ONE - left) * (4 if terms["known"] else 1) * top
+        whole = ONE * ONE * bottom
+        return int(-(-terms["public"] * (log_above(whole + moved) - log_below(whole)) // 2))
+    share = (1, 1) if terms["grouped"] else (terms["classes"] - 1, terms["classes"])
+    return int(-(-terms["units"] * share[0] * top * POWER * ONE // (share[1] * bottom * 2 * _LN2[0])))
+
+
+def _apart(terms: Terms) -> int:
+    """Return ``1 - f K / (K - 1)`` in millionths."""
+    (top, bottom), classes = terms["flip"], terms["classes"]
+    return int(-(-ONE * (bottom * (classes - 1) - top * classes) // (bottom * (classes - 1))))
+
+
+def _flipped(terms: Terms, left: int) -> int:
+    """Return the bits of all labels behind the noise of labels: ``h(seen) - h(f)``, or a channel's capacity."""
+    (top, bottom), classes = terms["flip"], terms["classes"]
+    lost = _entropy(top, bottom)[0]
+    if classes == 2:
+        seen = left * (bottom - top) + (ONE - left) * top
+        return int(terms["public"] * max(0, _entropy(seen, ONE * bottom)[1] - lost))
+    spread = top * log_below(classes - 1) // bottom
+    return int(terms["public"] * max(0, log_above(classes) - lost - spread))
+
+
+def _entropy(top: int, bottom: int) -> tuple[int, int]:
+    """Return ``h(top / bottom)`` from below and from above, for a share between 0 and 1."""
+    rest = bottom - top
+    if not top or not rest:
+        return 0, 0
+    high = log_above(bottom) - (top * log_below(top) + rest * log_below(rest)) // bottom
+    return high - 6, high

@@ -45,6 +45,7 @@ CREATE TRIGGER events_hold BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'ev
 """
 _START = "0" * 64
 _VOID = "This board is closed: its ledger is at fault, and its certificate is void."
+_FORGOTTEN = "This board is closed: the record that it told may be lost."
 _BROKEN = "the ledger was changed or is damaged"
 
 
@@ -118,7 +119,10 @@ class Ledger:
         lost = max(lost, ledger._behind())
         if lost:
             with ledger._transaction():
-                ledger._append("adopt", {"rows": lost, "charge": lost * worst_charge(ledger.rule())})
+                worst = worst_charge(ledger.rule(), len(ledger.book.entries) + lost)
+                ledger._append("adopt", {"rows": lost, "charge": lost * worst})
+                if ledger.rule().name == "records":
+                    ledger._append("close", {"why": _FORGOTTEN})
             write_private(anchor, f"{ledger.rows} {ledger.head}".encode())
         ledger.close()
         return lost
@@ -177,7 +181,7 @@ class Ledger:
             known = self.book.same(digest)
             if known is not None:
                 return known, False
-            now, worst = self._now(), worst_charge(self.rule())
+            now, worst = self._now(), worst_charge(self.rule(), len(self.book.entries))
             day = self.book.day(now)
             if why := self.book.refusal(team, day, worst):
                 raise RefusedError(why)
@@ -212,15 +216,21 @@ class Ledger:
         now = self._now()
         while self.book.settled < len(self.book.entries) and self.book.entries[self.book.settled].due <= now:
             entry = self.book.entries[self.book.settled]
-            row = self._connection.execute("SELECT symbol FROM kept WHERE number = ?", (entry.number,)).fetchone()
-            rule = self.rule()
-            symbol = rule.answers if row is None else int(row[0])
+            rule, symbol = self.rule(), self._symbol(entry)
             try:
                 charge = self.book.price(entry, symbol, rule)
             except LedgerBrokenError:
                 self._append("close", {"why": _VOID})
                 raise RefusedError(_VOID) from None
             self._append("settle", {"number": entry.number, "symbol": symbol, "charge": charge})
+
+    def _symbol(self, entry: Entry) -> int:
+        query, number = self._connection.execute, entry.number
+        row = query("SELECT symbol FROM kept WHERE number = ?", (number,)).fetchone()
+        if row is None:
+            return self.book.symbol(entry, None, 0)
+        better = query("SELECT count(*) FROM kept WHERE number < ? AND symbol > ?", (number, row[0])).fetchone()
+        return self.book.symbol(entry, int(row[0]), int(better[0]))
 
     def _now(self) -> int:
         """Return the ledger's time, which runs on where it was when the clock was set back."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import json
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.ledger.recompute import board_again
+from labelinf_guard.ledger.recompute import gains_again, line_again
 
 __all__ = ["Verified", "verify"]
 
@@ -85,11 +87,7 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
             faults=(*faults, "the first row does not say what the board is held to"),
         )
     rules = events[0][1]
-    if rules["gain"] >= 0:
-        sizes = (rules[name] for name in ("budget", "public", "sealed", "classes", "left"))
-        gain = board_again(*sizes, known=rules["known"])
-        if gain > 1000 * rules["gain"] + _ROUNDED:
-            faults.append(f"row 1: the certificate says {rules['gain'] / 10} points, computed again {gain / 10_000}")
+    faults.extend(_claimed(rules))
     entries, spent = _again(rules, events[1:], faults)
     reserved = sum(entry["charge"] for entry in entries if "told" not in entry)
     return Verified(
@@ -102,6 +100,20 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         policy=rules["policy"],
         faults=tuple(faults),
     )
+
+
+def _claimed(rules: dict[str, Any]) -> Iterator[str]:
+    """Say what the certificate claims and its terms do not prove."""
+    terms, claims = rules["terms"], rules["claims"]
+    if not terms:
+        return
+    for name, again in zip(("now", "after"), gains_again(terms, rules), strict=True):
+        if (again is None) != (name not in claims):
+            yield f"row 1: the certificate says something else of {name!r} than its terms"
+        elif again is not None and again > 1000 * claims[name] + _ROUNDED:
+            yield f"row 1: the certificate says {claims[name] / 10} points {name}, computed again {again / 10_000}"
+    if "line" in claims and not line_again(terms, rules, claims["line"]):
+        yield f"row 1: the line of one game, {claims['line'] / 10} %, does not follow from its terms"
 
 
 def _read(path: Path) -> list[tuple[int, str, int, str, str]]:
@@ -126,15 +138,8 @@ def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faul
             if closed:
                 faults.append(f"row {row}: a submission was admitted after the board was closed")
         elif kind == "settle":
-            waiting = [at for at, entry in enumerate(entries) if "told" not in entry]
-            if not waiting or waiting[0] != body["number"]:
-                faults.append(f"row {row}: submission {body['number']} was settled out of order")
+            if not _settled(rules, entries, body, row, faults):
                 break
-            entry = entries[waiting[0]]
-            charge = _price(rules, entries, waiting[0], body["symbol"])
-            if charge != body["charge"]:
-                faults.append(f"row {row}: the charge is {body['charge']}, computed again it is {charge}")
-            entry.update(told=body["symbol"], charge=body["charge"])
             spent += body["charge"]
         elif kind == "adopt":
             spent += body["charge"]
@@ -142,6 +147,23 @@ def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faul
         else:
             closed = True
     return entries, spent
+
+
+def _settled(
+    rules: dict[str, Any], entries: list[dict[str, Any]], body: dict[str, Any], row: int, faults: list[str]
+) -> bool:
+    """Settle the next entry; False where another one was settled."""
+    waiting = [at for at, entry in enumerate(entries) if "told" not in entry]
+    if not waiting or waiting[0] != body["number"]:
+        faults.append(f"row {row}: submission {body['number']} was settled out of order")
+        return False
+    charge = _price(rules, entries, waiting[0], body["symbol"])
+    if charge != body["charge"]:
+        faults.append(f"row {row}: the charge is {body['charge']}, computed again it is {charge}")
+    if rules["rule"] == "records" and body["symbol"] < max(entry.get("told", 0) for entry in entries):
+        faults.append(f"row {row}: a record fell")
+    entries[waiting[0]].update(told=body["symbol"], charge=body["charge"])
+    return True
 
 
 def _admitted(
@@ -154,7 +176,7 @@ def _admitted(
         faults.append(f"row {row}: a submission was admitted beyond the budget")
     if len(entries) > 1 and (new["due"] < entries[-2]["due"] or new["day"] < entries[-2]["day"]):
         faults.append(f"row {row}: time ran backwards")
-    if new["charge"] != _bits(_TOTAL // (20 if rules["rule"] == "near" else 1) // (rules["answers"] + 1)):
+    if new["charge"] != _bits(_least(rules, len(entries) - 1)):
         faults.append(f"row {row}: what was reserved is not the worst charge")
     own = [entry for entry in entries if entry["team"] == new["team"]]
     today = [entry for entry in entries if entry["day"] == new["day"]]
@@ -164,6 +186,13 @@ def _admitted(
             faults.append(f"row {row}: the quota {quota} was exceeded")
     if any(entry["digest"] == new["digest"] for entry in entries[:-1]):
         faults.append(f"row {row}: the same submission was numbered twice")
+
+
+def _least(rules: dict[str, Any], number: int) -> int:
+    """Return the weight of the dearest answer, with ``number`` submissions before it."""
+    if rules["rule"] == "ranks":
+        return int((_TOTAL - rules["answers"]) // (number + 2))
+    return _TOTAL // (1 if rules["rule"] == "uniform" else 20) // int(rules["answers"] + 1)
 
 
 def _bits(weight: int) -> int:
@@ -177,11 +206,16 @@ def _bits(weight: int) -> int:
 
 def _price(rules: dict[str, Any], entries: list[dict[str, Any]], place: int, symbol: int) -> int:
     answers, new = rules["answers"], entries[place]
-    told = [entry for entry in entries[:place] if entry["due"] < new["due"] and entry["told"] < answers]
-    own = [entry["told"] for entry in told if entry["team"] == new["team"]]
-    around = [entry["told"] for entry in told][-20:]
+    seen = [entry for entry in entries[:place] if entry["due"] < new["due"]]
+    told = [entry for entry in seen if entry["told"] < answers]
     if rules["rule"] == "uniform":
         return _bits(_TOTAL // (answers + 1))
+    if rules["rule"] == "ranks":
+        return _bits(_least(rules, place) if symbol <= place or symbol == answers else 1)
+    if rules["rule"] == "records":
+        return _bits(_record(answers, [entry["told"] for entry in seen], symbol))
+    own = [entry["told"] for entry in told if entry["team"] == new["team"]]
+    around = [entry["told"] for entry in told][-20:]
     floor = _TOTAL // 20
     if not around:
         return _bits(floor // (answers + 1) + ((_TOTAL - floor) // answers if symbol < answers else 0))
@@ -193,6 +227,20 @@ def _price(rules: dict[str, Any], entries: list[dict[str, Any]], place: int, sym
         for centre, share in [*shares, *((centre, left // len(around)) for centre in around)]:
             weight += _stairs(answers, centre, share, symbol)
     return _bits(weight)
+
+
+def _record(answers: int, seen: list[int], symbol: int) -> int:
+    """Return the weight of a record: it stands by the rule of succession, or is a level above, each as likely."""
+    floor = _TOTAL // 20
+    weight = floor // (answers + 1)
+    scored = [level for level in seen if level < answers]
+    record = scored[-1] if scored else 0
+    raised = len(set(itertools.accumulate([0, *scored], max))) - 1
+    higher = answers - 1 - record
+    up = (_TOTAL - floor) * (raised + 1) // (len(seen) + 2) if higher else 0
+    if symbol == record:
+        return weight + _TOTAL - floor - up
+    return weight + (up // higher if record < symbol < answers else 0)
 
 
 def _stairs(answers: int, centre: int, share: int, symbol: int) -> int:

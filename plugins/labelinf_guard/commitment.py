@@ -1,0 +1,53 @@
+"""What a certificate rests on and says, in whole numbers: for the ledger's first row, where ``verify`` reads it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from labelinf_guard.certificate.statement import Certificate
+from labelinf_guard.metrics import Metric
+from labelinf_guard.policy import Policy, exact
+from labelinf_guard.terms import Sizes, final_ratio, noise_of, scale_of
+
+__all__ = ["claims_of", "whole_terms"]
+
+
+def claims_of(found: Certificate) -> dict[str, int]:
+    """Return what is printed, in thousandths of all labels, rounded up as it is printed."""
+    said = {"now": found.now, "after": found.after, "line": None if found.void else found.line}
+    return {name: math.ceil(1000 * share - 1e-9) for name, share in said.items() if share is not None}
+
+
+def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
+    """Return the terms: numbers of labels, and ratios as numerator and denominator; None where there is none."""
+    noise = noise_of(policy, metric, sizes.public, policy.release.noise)
+    mu = None if noise is None else noise.mu**2 * sizes.largest**2 * policy.budget.per_board
+    return {
+        "public": sizes.public,
+        "sealed": sizes.sealed,
+        "classes": len(policy.board.classes),
+        "known": policy.target.counts_known,
+        "perfect": None if policy.perfect is None else _ratio(exact(policy.perfect)),
+        "doubt": _ratio(exact(policy.target.doubt)),
+        "grouped": sizes.public_effective is not None or sizes.sealed_effective is not None,
+        "effective": _ratio(sizes.public_effective),
+        "sealed_effective": _ratio(sizes.sealed_effective),
+        "units": sizes.public_groups,
+        "levels": scale_of(policy, metric).answers,
+        "mu2": _ratio(mu),
+        "flip": _ratio(exact(policy.public.flip)),
+        "final": _final(policy, metric, sizes),
+    }
+
+
+def _final(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any] | None:
+    part = policy.final
+    if not part.scores or not sizes.sealed:
+        return None
+    return {"scores": part.scores, "ranks": part.ranks, "ratio": _ratio(final_ratio(policy, metric, sizes))}
+
+
+def _ratio(value: Fraction | None) -> list[int] | None:
+    return None if value is None else [value.numerator, value.denominator]

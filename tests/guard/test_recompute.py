@@ -1,0 +1,127 @@
+"""What ``verify`` computes in whole numbers is what the certificate says, of every policy there is."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, norm
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard.board import _rules
+from labelinf_guard.certificate.statement import certify
+from labelinf_guard.commitment import claims_of, whole_terms
+from labelinf_guard.ledger.recompute import gains_again, line_again
+from labelinf_guard.ledger.whole import POWER, distance_above, log_above, log_below, tail_above
+from labelinf_guard.metrics import Accuracy
+from labelinf_guard.policy import BoardPart, BudgetPart, FinalPart, Policy, PublicPart, ReleasePart, TargetPart
+from labelinf_guard.terms import Sizes, budget_of, terms_of
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
+    """Any policy on accuracy, and any numbers of labels."""
+    classes = draw(st.sampled_from([2, 2, 3, 7]))
+    public, sealed = draw(st.integers(1, 30_000)), draw(st.sampled_from([0, 1, 500, 40_000]))
+    show = draw(st.sampled_from(["scores", "records", "ranks"]))
+    grouped = draw(st.booleans())
+    names, group = [str(k) for k in range(classes)], "patients" if grouped else ""
+    policy = Policy(
+        board=BoardPart(labels="l", id="i", label="y", classes=names, metric="accuracy", group=group),
+        public=PublicPart(share=0.5, flip=draw(st.sampled_from([0.0, 0.001, 0.2, 0.4]))),
+        release=ReleasePart(show=show, decimals=2, noise=draw(st.sampled_from([0.0, 0.01])) * (show == "scores")),
+        budget=BudgetPart(
+            bits=draw(st.sampled_from([-1.0, 0.0, 12.5, 700.0])), per_board=draw(st.sampled_from([1, 30, 3000]))
+        ),
+        final=FinalPart(
+            scores=draw(st.sampled_from([0, 3, 200])) * (sealed > 0),
+            ranks=draw(st.integers(0, 12)),
+            noise=draw(st.sampled_from([0.0, 0.05])),
+        ),
+        target=TargetPart(
+            perfect=draw(st.sampled_from([-1.0, 0.5, 0.86, 1.0])),
+            counts_known=draw(st.booleans()),
+            doubt=draw(st.sampled_from([1e-6, 0.01])),
+            accept_void=True,
+        ),
+    )
+    sizes = Sizes(public=public, sealed=sealed)
+    if grouped:
+        few = Fraction(max(1, public // 3))
+        sizes = attrs.evolve(
+            sizes, public_effective=few, sealed_effective=few, largest=4, public_groups=-(-public // 3)
+        )
+    return policy, sizes
+
+
+@given(policies())
+@settings(max_examples=60, deadline=None)
+def test_whole_numbers_say_the_same_of_every_policy(asked: tuple[Policy, Sizes]) -> None:
+    """Never below the first computation, and hardly above it; the line that is printed is proved."""
+    policy, sizes = asked
+    metric = Accuracy()
+    bits = budget_of(policy, metric, sizes)
+    found = certify(terms_of(policy, metric, sizes, bits))
+    rules: dict[str, Any] = {
+        "budget": math.floor(1024 * bits) if math.isfinite(bits) else -1,
+        "rule": policy.rule,
+        "per_board": policy.budget.per_board,
+    }
+    terms = whole_terms(policy, metric, sizes)
+    now, after = gains_again(terms, rules)
+    assert -1e-9 <= now / 1e6 - found.now <= 2e-5
+    assert (after is None) == (found.after is None)
+    if after is not None and found.after is not None:
+        assert -1e-9 <= after / 1e6 - found.after <= 2e-5
+    claims = claims_of(found)
+    if "line" in claims:
+        assert line_again(terms, rules, claims["line"])
+        narrower = math.floor(1000 * found.line) - 3  # type: ignore[operator]
+        assert not line_again(terms, rules, narrower) or sizes.public + sizes.sealed < 2000
+
+
+@given(st.integers(1, 10**30), st.integers(1, 10**12))
+def test_logarithms_are_bounded_from_both_sides(value: int, more: int) -> None:
+    assert log_below(value) <= POWER * math.log2(value) + 2 * POWER * 1e-13 * 100
+    assert log_above(value) - log_below(value) <= 2
+    assert log_below(value + more) >= log_below(value) - 2
+
+
+@pytest.mark.parametrize(
+    "mu", [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(19), Fraction(50)]
+)
+def test_the_distance_is_that_of_the_normal_law(mu: Fraction) -> None:
+    square = mu * mu
+    exact = 1e6 * (2 * norm.cdf(float(mu) / 2) - 1)
+    assert -1e-6 <= distance_above(square.numerator, square.denominator) - exact <= 1.01
+
+
+@pytest.mark.parametrize(("count", "labels", "share"), [(13_000, 25_000, (1, 2)), (90, 100, (43, 50)), (5, 5, (1, 3))])
+def test_the_tail_is_that_of_the_binomial_law(count: int, labels: int, share: tuple[int, int]) -> None:
+    exact = binom.logsf(count - 1, labels, share[0] / share[1]) / math.log(2)
+    assert 0 <= tail_above(count, labels, share) / POWER - exact + 1e-7 <= 1e-4
+
+
+def test_a_policy_that_cannot_be_is_refused() -> None:
+    part = BoardPart(labels="l", id="i", label="y", classes=["0", "1"], metric="accuracy")
+    for wrong, sentence in (
+        ({"public": PublicPart(flip=0.5)}, "leaves nothing of the labels"),
+        ({"public": PublicPart(flip=1e-12)}, "nine decimals"),
+        ({"release": ReleasePart(show="ranks", noise=0.1)}, "noise is for scores"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            Policy(board=part, **wrong)  # type: ignore[arg-type]
+    sizes = Sizes(public=100, sealed=100)
+    for wrong, sentence in (
+        ({"release": ReleasePart(low=1.0)}, "low must be below high"),
+        ({"release": ReleasePart(noise=1e300)}, "out of all proportion"),
+        ({"release": ReleasePart(noise=1e-300)}, "out of all proportion"),
+        ({"release": ReleasePart(show="ranks"), "budget": BudgetPart(per_board=10**6)}, "ranks are for boards of"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            _rules(Policy(board=part, **wrong), Accuracy(), sizes)  # type: ignore[arg-type]
