@@ -266,7 +266,8 @@ def matrix(
             settings=dict(game.params),
         )
         plan = make_plan(Suite(matrix=[table], trials=trials, seed=seed, title="matrix"), builder, "labelinf.matrix")
-        return _played(plan, builder, Path(directory) / "run" if out is None else Path(out))
+        found = _played(plan, builder, Path(directory) / "run" if out is None else Path(out))
+        return found if out is not None else _held(found)
 
 
 def bounds(
@@ -403,6 +404,12 @@ def _played(plan: Plan, builder: Builder, directory: Path) -> Played:
     finally:
         store.close()
     return load(directory)
+
+
+def _held(found: Played) -> Played:
+    """Hold every trial: the record is about to go."""
+    cells = tuple(attrs.evolve(result, trials=tuple(result.trials)) for result in found.results.cells)
+    return Played(results=attrs.evolve(found.results, cells=cells))
 
 
 def stored(y: ArrayLike, features: ArrayLike | None, directory: Path) -> Spec:

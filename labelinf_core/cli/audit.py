@@ -59,7 +59,7 @@ def _attacked(results: Results, builder: Builder, full: bool) -> Iterator[Attack
     from labelinf_core.report.formats import FORMATS
 
     names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
-    files = {names.get(form, f"results.{form}"): write(results, full=full) for form, write in FORMATS.items()}
+    files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
     known = label_sets(results.plan, builder)
     for facts in results.plan.labels:
         if not facts.public:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +204,7 @@ def print_results(results: Results, form: str, by: str, *, full: bool = False) -
     for line in privacy(results, full=full):
         click.echo(f"labelinf: {line}", err=True)
     if form != "table":
-        click.echo(FORMATS[form](results, full=full), nl=False)
+        sys.stdout.writelines(FORMATS[form](results, full=full))
         return
     from labelinf_core.report.console import make_console
     from labelinf_core.report.headline import headline

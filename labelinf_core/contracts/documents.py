@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import enum
 import io
+import itertools
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,40 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 
-__all__ = ["csv_text", "json_text", "plain", "save_private"]
+__all__ = ["Listed", "csv_pieces", "csv_text", "json_pieces", "json_text", "plain", "save_private"]
+
+
+class Listed(list[Any]):
+    """A list in a document whose items are made one after another while it is written: they are never all there."""
+
+    def __init__(self, length: int, items: Callable[[], Iterable[Any]]) -> None:
+        super().__init__()
+        self._length, self._items = length, items
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._items())
+
+    def each(self, function: Callable[[Any], Any]) -> Listed:
+        """Return the list of what ``function`` makes of the items."""
+        return Listed(self._length, lambda: map(function, self))
 
 
 def json_text(document: Any) -> str:
     """Return a document as JSON: attrs classes by field, enums by value, infinity as text."""
-    return json.dumps(plain(_fields(document)), indent=1, ensure_ascii=False)
+    return "".join(json_pieces(document))
+
+
+def json_pieces(document: Any) -> Iterator[str]:
+    """Yield the same text in pieces."""
+    return json.JSONEncoder(indent=1, ensure_ascii=False).iterencode(plain(_fields(document)))
 
 
 def _fields(value: Any) -> Any:
+    if isinstance(value, Listed):
+        return value.each(_fields)
     if attrs.has(type(value)):
         return {field.name: _fields(getattr(value, field.name)) for field in attrs.fields(type(value))}
     if isinstance(value, Mapping):
@@ -38,6 +64,8 @@ def plain(value: Any) -> Any:
     """Return ``value`` as JSON can hold it; what is neither a number nor a collection becomes its text."""
     if hasattr(value, "tolist"):  # of NumPy, which takes long to import
         value = value.tolist()
+    if isinstance(value, Listed):
+        return value.each(plain)
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -49,9 +77,15 @@ def plain(value: Any) -> Any:
 
 def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """Return a table as CSV."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([header, *rows])
-    return text.getvalue()
+    return "".join(csv_pieces(header, rows))
+
+
+def csv_pieces(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Yield the same text row by row."""
+    for row in itertools.chain([header], rows):
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerow(row)
+        yield text.getvalue()
 
 
 def save_private(path: Path, text: str) -> None:

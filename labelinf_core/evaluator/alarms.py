@@ -19,11 +19,12 @@ more than a blind guess read the labels from elsewhere: that says nothing of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numpy as np
 
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator import statistics
-from labelinf_core.evaluator.records import Implied, Trial
+from labelinf_core.evaluator.records import Implied
+from labelinf_core.evaluator.tally import Played
 
 __all__ = ["ERROR", "TESTS", "contradicted", "reads_elsewhere"]
 
@@ -31,7 +32,7 @@ ERROR = 1 - statistics.CONFIDENCE  #: probability that an honest table of any si
 TESTS = 5
 
 
-def contradicted(played: Sequence[Trial], implied: Implied, n_cells: int) -> bool:
+def contradicted(played: Played, implied: Implied, n_cells: int) -> bool:
     """Return whether the trials of a cell contradict a ceiling or a certificate.
 
     Args:
@@ -42,34 +43,33 @@ def contradicted(played: Sequence[Trial], implied: Implied, n_cells: int) -> boo
     error = ERROR / n_cells / TESTS
     if any(_denied(played, ceiling, error / len(implied.ceilings)) for ceiling in implied.ceilings):
         return True
-    audits = [trial.audited.p_value for trial in played if trial.audited]
-    if statistics.combined(audits) <= error:
+    if statistics.combined(played.audits) <= error:
         return True
-    most = max(played, key=lambda trial: trial.queries)
-    seen = error / ((most.queries + 1) * (most.queries + 2))
-    return any(_denied(played, ceiling, seen / len(most.ceilings)) for ceiling in most.ceilings)
+    most = int(played.queries.max())
+    seen = error / ((most + 1) * (most + 2))
+    return any(_denied(played, ceiling, seen / len(played.ceilings)) for ceiling in played.ceilings)
 
 
-def reads_elsewhere(played: Sequence[Trial], baseline: float, n_cells: int) -> bool:
+def reads_elsewhere(played: Played, baseline: float, n_cells: int) -> bool:
     """Return whether trials in which nothing was asked know more than a blind guess."""
-    unasked = [trial for trial in played if trial.queries == 0]
-    if not unasked:
+    unasked = played.queries == 0
+    if not unasked.any():
         return False
-    correct, guesses = sum(trial.n_correct for trial in unasked), sum(trial.n_records for trial in unasked)
+    correct, guesses = int(played.correct[unasked].sum()), int(played.records[unasked].sum())
     return statistics.no_query_p_value(correct, guesses, baseline) <= ERROR / n_cells
 
 
-def _denied(played: Sequence[Trial], ceiling: Ceiling, error: float) -> bool:
-    shares = [trial.n_correct / trial.n_records for trial in played]
+def _denied(played: Played, ceiling: Ceiling, error: float) -> bool:
+    shares, n_records = played.shares, int(played.records[0])
     confidence = 1 - 2 * error  # of an interval one end of which is looked at
-    accuracy = statistics.alarm_accuracy(shares, played[0].n_records, confidence)
-    exact = statistics.exact_recovery([share == 1 for share in shares], confidence)
+    accuracy = statistics.alarm_accuracy(shares, n_records, confidence)
+    exact = statistics.exact_recovery(shares == 1, confidence)
     if ceiling.denies(accuracy.low, exact.low) or statistics.betting_p_value(shares, ceiling.reached) <= error:
         return True
     return ceiling.game is not None and _game(played, ceiling.game.share, ceiling.game.bits) <= error
 
 
-def _game(played: Sequence[Trial], share: float, bits: float) -> float:
-    return statistics.combined(
-        [statistics.game_p_value(trial.n_correct, trial.n_records, share=share, bits=bits) for trial in played]
-    )
+def _game(played: Played, share: float, bits: float) -> float:
+    games, times = np.unique(np.stack([played.correct, played.records], axis=1), axis=0, return_counts=True)
+    each = [statistics.game_p_value(int(correct), int(n), share=share, bits=bits) for correct, n in games]
+    return statistics.combined(np.repeat(each, times))

@@ -22,7 +22,21 @@ __all__ = ["Estimate", "estimate"]
 
 _RUNS = 20  # the newest records that are read
 
-Known = Mapping[tuple[str, ...], list[float]]
+
+@attrs.define
+class _Seen:
+    """How long so many trials took together."""
+
+    seconds: float = 0.0
+    trials: int = 0
+
+    def add(self, seconds: float, trials: int) -> None:
+        self.seconds += seconds
+        self.trials += trials
+
+    @property
+    def mean(self) -> float:
+        return self.seconds / self.trials
 
 
 @attrs.frozen(kw_only=True)
@@ -58,7 +72,7 @@ def estimate(plan: Plan, folder: Path, directory: Path | None = None) -> Estimat
         folder: Where runs are kept.
         directory: The run that would go on, when there is one.
     """
-    known: dict[tuple[str, ...], list[float]] = {}
+    known: dict[tuple[str, ...], _Seen] = {}
     done: dict[str, int] = {}
     paths = sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)[:_RUNS]
     own = [directory / RECORD] if directory is not None and (directory / RECORD).is_file() else []
@@ -85,17 +99,19 @@ def _keys(cell: Cell) -> Iterable[tuple[str, ...]]:
     yield (cell.attack.partition("(")[0],)
 
 
-def _read(directory: Path, known: dict[tuple[str, ...], list[float]], done: dict[str, int]) -> None:
+def _read(directory: Path, known: dict[tuple[str, ...], _Seen], done: dict[str, int]) -> None:
     store = Store.reopen(directory)
     try:
         for cell in store.plan.cells:
-            seconds = [trial.seconds for trial in store.trials(cell.id) if trial.seconds > 0]
-            done[cell.id] = len(seconds)
+            seen = _Seen()
+            for trial in store.trials(cell.id):
+                seen.add(trial.seconds, int(trial.seconds > 0))
+            done[cell.id] = seen.trials
             for key in _keys(cell):
-                known.setdefault(key, []).extend(seconds)
+                known.setdefault(key, _Seen()).add(seen.seconds, seen.trials)
     finally:
         store.close()
 
 
-def _mean(known: Known, cell: Cell) -> float | None:
-    return next((fmean(found) for key in _keys(cell) if (found := known.get(key))), None)
+def _mean(known: Mapping[tuple[str, ...], _Seen], cell: Cell) -> float | None:
+    return next((found.mean for key in _keys(cell) if (found := known.get(key)) and found.trials), None)

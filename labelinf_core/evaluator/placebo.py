@@ -7,11 +7,10 @@ correction runs over all cells of the table: without it one honest attack in a h
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from labelinf_core.contracts.components import Placebo
 from labelinf_core.contracts.guarantees import Verdict
-from labelinf_core.evaluator.records import Status, Trial
 from labelinf_core.evaluator.statistics import holm, p_value
 
 __all__ = ["LEVEL", "placebo_p_value", "void_verdicts"]
@@ -19,25 +18,21 @@ __all__ = ["LEVEL", "placebo_p_value", "void_verdicts"]
 LEVEL = 0.01  #: probability that any honest attack of a table is called leaky
 
 
-def placebo_p_value(placebos: Sequence[Placebo]) -> float:
-    """Return the exact one-sided p-value of so many correct placebo guesses, pooled over trials."""
-    correct = sum(item.n_correct for item in placebos)
-    return p_value(correct, sum(item.n_records for item in placebos), placebos[0].chance)
+def placebo_p_value(placebo: Placebo) -> float:
+    """Return the exact one-sided p-value of so many correct placebo guesses."""
+    return p_value(placebo.n_correct, placebo.n_records, placebo.chance)
 
 
-def void_verdicts(trials: Mapping[str, Sequence[Trial]]) -> Mapping[str, Verdict]:
+def void_verdicts(placebos: Mapping[str, Placebo | None]) -> Mapping[str, Verdict]:
     """Return the verdict of every cell whose result is void.
 
     Args:
-        trials: The trials of every cell of the table, by the cell's name.
+        placebos: How every cell of the table fared, all its trials together, by the cell's name.
     """
-    tried = {}
-    for cell, played in trials.items():
-        if placebos := [item.placebo for item in played if item.status is Status.OK and item.placebo]:
-            tried[cell] = placebos
-    adjusted = holm([placebo_p_value(placebos) for placebos in tried.values()])
+    tried = {cell: placebo for cell, placebo in placebos.items() if placebo is not None}
+    adjusted = holm([placebo_p_value(placebo) for placebo in tried.values()])
     return {
-        cell: Verdict.VIEW_REVEALS if placebos[0].declared else Verdict.LEAKY
-        for (cell, placebos), p in zip(tried.items(), adjusted, strict=True)
+        cell: Verdict.VIEW_REVEALS if placebo.declared else Verdict.LEAKY
+        for (cell, placebo), p in zip(tried.items(), adjusted, strict=True)
         if p <= LEVEL
     }

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 import attrs
 import cattrs
@@ -17,7 +17,7 @@ from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 
-__all__ = ["Implied", "Status", "Trial", "from_json", "to_json"]
+__all__ = ["Implied", "Kept", "Status", "Trial", "from_json", "to_json"]
 
 T = TypeVar("T")
 
@@ -108,6 +108,30 @@ class Trial:
     placebo: Placebo | None = None
     audited: Audited | None = None
     ceilings: tuple[Ceiling, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Kept(Sequence[Trial]):
+    """Trials that are read anew whenever they are looked at, so that they need no memory.
+
+    Attributes:
+        source: Reads them one after another.
+    """
+
+    source: Callable[[], Iterator[Trial]]
+
+    def __iter__(self) -> Iterator[Trial]:
+        return self.source()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> Trial: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Trial]: ...
+    def __getitem__(self, index: int | slice) -> Trial | Sequence[Trial]:
+        return tuple(self)[index]
 
 
 def to_json(record: object) -> str:

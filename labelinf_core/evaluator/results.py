@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
@@ -13,6 +13,7 @@ from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.choice import Field, choose
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tally import Played, Tally, tallied
 from labelinf_core.specs import parse
 
 __all__ = ["CellResult", "Results", "result_of", "summarise", "worst"]
@@ -26,7 +27,8 @@ class CellResult:
         cell: The cell.
         labels: The label set it was played on.
         implied: What was known before.
-        trials: The trials that count, failed ones included.
+        tally: What is counted of its trials.
+        trials: The trials that count, failed ones included; those of a kept run are read when looked at.
         accuracy: Share of labels guessed correctly, over the trials that were played to the end; None without any.
         exact: Share of those trials in which every label was recovered.
         verdict: Observed against implied.
@@ -37,7 +39,8 @@ class CellResult:
     cell: Cell
     labels: LabelFacts
     implied: Implied
-    trials: tuple[Trial, ...]
+    tally: Tally
+    trials: Sequence[Trial] = attrs.field(eq=False, repr=False)
     accuracy: Interval | None
     exact: Interval | None
     verdict: Verdict
@@ -45,16 +48,11 @@ class CellResult:
     field: Field | None = None
 
     @property
-    def played(self) -> tuple[Trial, ...]:
-        """The trials that were played to the end."""
-        return tuple(trial for trial in self.trials if trial.status is Status.OK)
-
-    @property
     def failure(self) -> tuple[Status, str] | None:
         """What went wrong first, if anything did: in preparation or in a trial."""
         if self.implied.status is not Status.OK:
             return self.implied.status, self.implied.message
-        return next(((t.status, t.message) for t in self.trials if t.status is not Status.OK), None)
+        return self.tally.failure
 
     @property
     def ceiling(self) -> Ceiling | None:
@@ -65,16 +63,6 @@ class CellResult:
     def left_to_gain(self) -> float:
         """Share that the ceilings leave of what there is to gain over the best blind guess; 1 without any."""
         return left_to_gain(self.implied.ceilings, self.implied.baseline)
-
-    @property
-    def queries(self) -> float | None:
-        """Mean number of queries spent."""
-        return sum(trial.queries for trial in self.played) / len(self.played) if self.played else None
-
-    @property
-    def seconds(self) -> float | None:
-        """Mean wall time of a trial."""
-        return sum(trial.seconds for trial in self.played) / len(self.played) if self.played else None
 
 
 @attrs.frozen(kw_only=True)
@@ -92,7 +80,7 @@ class Results:
     @property
     def left(self) -> int:
         """Games that are still to be played: trials of cells that neither refuse nor have been given up."""
-        return sum(max(0, self.plan.trials - len(r.trials)) for r in self.cells if not _is_settled(r))
+        return sum(max(0, self.plan.trials - r.tally.trials) for r in self.cells if not _is_settled(r))
 
     @property
     def contradictions(self) -> tuple[CellResult, ...]:
@@ -101,7 +89,7 @@ class Results:
 
 
 def _is_settled(result: CellResult) -> bool:
-    given_up = any(trial.status.final for trial in result.trials)
+    given_up = any(status.final for status in result.tally.ends)
     return given_up or result.implied.status not in (Status.OK, Status.PENDING)
 
 
@@ -117,32 +105,33 @@ def worst(cells: Iterable[CellResult]) -> CellResult:
 
 
 def summarise(store: Store) -> Results:
-    """Compute the results of a run record, complete or not."""
-    return Results(plan=store.plan, cells=tuple(_results(store)))
+    """Compute the results of a run record, complete or not: cell by cell, so that memory does not grow with trials."""
+    found = list(_results(store))
+    void = placebo.void_verdicts({result.cell.id: result.tally.placebo for result in found})
+    judged = (attrs.evolve(result, verdict=void.get(result.cell.id, result.verdict)) for result in found)
+    return Results(plan=store.plan, cells=tuple(judged))
 
 
 def _results(store: Store) -> Iterator[CellResult]:
     labels = {facts.digest: facts for facts in store.plan.labels}
     known = {cell.id: store.implied(cell.id) or Implied(status=Status.PENDING) for cell in store.plan.cells}
     fields = choose(store.plan, known)
-    cells = [cell for cell in store.plan.cells if cell.id in fields]
-    trials = {cell.id: store.trials(cell.id) for cell in cells}
-    void = placebo.void_verdicts(trials)
-    for cell in cells:
-        result = result_of(cell, labels[cell.digest], known[cell.id], trials[cell.id], len(cells), void)
-        measures = store.plan.measures.get(parse(cell.channel, "channel").name, ())
-        yield attrs.evolve(result, measures=measures, field=fields[cell.id])
+    for cell in store.plan.cells:
+        if cell.id in fields:
+            measures = store.plan.measures.get(parse(cell.channel, "channel").name, ())
+            trials = store.trials(cell.id)
+            result = _result_of(cell, labels[cell.digest], known[cell.id], trials, len(fields), measures)
+            yield attrs.evolve(result, field=fields[cell.id])
 
 
 def result_of(
     cell: Cell,
     labels: LabelFacts,
     implied: Implied,
-    trials: tuple[Trial, ...],
+    trials: Sequence[Trial],
     n_cells: int,
-    void: Mapping[str, Verdict] | None = None,
 ) -> CellResult:
-    """Compute the result of one cell.
+    """Compute the result of one cell that is judged alone.
 
     Args:
         cell: The cell.
@@ -150,28 +139,51 @@ def result_of(
         implied: What was known before.
         trials: The trials that count.
         n_cells: Cells of the run; the alarm's confidence is corrected for as many comparisons (Bonferroni).
-        void: Verdicts of the cells of the run whose result is void; the cell is judged alone when omitted.
     """
-    played = [trial for trial in trials if trial.status is Status.OK]
-    shares = [trial.n_correct / trial.n_records for trial in played]
-    recovered = [trial.n_correct == trial.n_records for trial in played]
+    result = _result_of(cell, labels, implied, trials, n_cells, ())
+    void = placebo.void_verdicts({cell.id: result.tally.placebo})
+    return attrs.evolve(result, verdict=void.get(cell.id, result.verdict))
+
+
+def _result_of(
+    cell: Cell,
+    labels: LabelFacts,
+    implied: Implied,
+    trials: Sequence[Trial],
+    n_cells: int,
+    measures: tuple[Measure, ...],
+) -> CellResult:
+    tally, played = tallied(trials, measures)
+    found = CellResult(
+        cell=cell,
+        labels=labels,
+        implied=implied,
+        tally=tally,
+        trials=trials,
+        accuracy=None,
+        exact=None,
+        verdict=Verdict.NOT_PLAYED,
+        measures=measures,
+    )
+    return _judged(found, played, n_cells) if tally.played else found
+
+
+def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
+    """Set what was observed beside what is implied."""
+    shares, n_records, implied = played.shares, int(played.records[0]), result.implied
     family_wise = 1 - (1 - statistics.CONFIDENCE) / n_cells
-    accuracy = statistics.label_accuracy(shares, played[0].n_records) if played else None
-    exact = statistics.exact_recovery(recovered) if played else None
+    accuracy = statistics.label_accuracy(shares, n_records)
+    exact = statistics.exact_recovery(played.correct == played.records)
     verdict = judge(
         accuracy=accuracy,
         exact=exact,
         baseline=implied.baseline,
         promise=implied.promise,
         ceilings=implied.ceilings,
-        contradicted=bool(played) and alarms.contradicted(played, implied, n_cells),
-        at_least=statistics.leak_floor(shares, played[0].n_records, family_wise) if played else None,
+        contradicted=alarms.contradicted(played, implied, n_cells),
+        at_least=statistics.leak_floor(shares, n_records, family_wise),
         blind=implied.blind,
     )
-    void = placebo.void_verdicts({cell.id: trials}) if void is None else void
-    if played and alarms.reads_elsewhere(played, implied.baseline, n_cells):
+    if alarms.reads_elsewhere(played, implied.baseline, n_cells):
         verdict = Verdict.LEAKY
-    verdict = void.get(cell.id, verdict)
-    return CellResult(
-        cell=cell, labels=labels, implied=implied, trials=trials, accuracy=accuracy, exact=exact, verdict=verdict
-    )
+    return attrs.evolve(result, accuracy=accuracy, exact=exact, verdict=verdict)

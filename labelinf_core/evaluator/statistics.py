@@ -29,8 +29,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.contracts.guarantees import Interval
@@ -51,6 +53,8 @@ __all__ = [
 ]
 
 CONFIDENCE = 0.95  #: of every interval that is printed
+Shares = Sequence[float] | NDArray[np.float64]
+
 _PARTS = (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0)  # of the wealth that a bet stakes
 
 
@@ -69,12 +73,12 @@ def clopper_pearson(successes: float, n: float, confidence: float = CONFIDENCE) 
     return Interval(value=successes / n, low=low, high=high)
 
 
-def exact_recovery(recovered: Sequence[bool], confidence: float = CONFIDENCE) -> Interval:
+def exact_recovery(recovered: Sequence[bool] | NDArray[Any], confidence: float = CONFIDENCE) -> Interval:
     """Return the share of trials in which every label was recovered."""
-    return clopper_pearson(sum(recovered), len(recovered), confidence)
+    return clopper_pearson(int(np.sum(recovered)), len(recovered), confidence)
 
 
-def label_accuracy(shares: Sequence[float], n_records: int, confidence: float = CONFIDENCE) -> Interval:
+def label_accuracy(shares: Shares, n_records: int, confidence: float = CONFIDENCE) -> Interval:
     """Return the share of labels guessed correctly, pooled over trials.
 
     Args:
@@ -85,7 +89,7 @@ def label_accuracy(shares: Sequence[float], n_records: int, confidence: float = 
     return _with_size(float(np.mean(shares)), _effective_size(shares, n_records, confidence), confidence)
 
 
-def alarm_accuracy(shares: Sequence[float], n_records: int, confidence: float) -> Interval:
+def alarm_accuracy(shares: Shares, n_records: int, confidence: float) -> Interval:
     """Return a wider interval, for saying that a proof is contradicted.
 
     Args:
@@ -99,7 +103,7 @@ def alarm_accuracy(shares: Sequence[float], n_records: int, confidence: float) -
     return _with_size(mean, size, confidence)
 
 
-def leak_floor(shares: Sequence[float], n_records: int, confidence: float) -> float:
+def leak_floor(shares: Shares, n_records: int, confidence: float) -> float:
     """Return an accuracy that would be exceeded if nothing leaked only with probability ``1 - confidence``.
 
     Args:
@@ -108,8 +112,8 @@ def leak_floor(shares: Sequence[float], n_records: int, confidence: float) -> fl
         confidence: Already corrected for the number of cells.
     """
     error, trials = 1 - confidence, len(shares)
-    pooled = clopper_pearson(sum(shares) * n_records, trials * n_records, 1 - error)
-    best = clopper_pearson(max(shares) * n_records, n_records, 1 - error / trials)
+    pooled = clopper_pearson(math.fsum(shares) * n_records, trials * n_records, 1 - error)
+    best = clopper_pearson(float(np.max(shares)) * n_records, n_records, 1 - error / trials)
     return max(pooled.low, best.low)  # two one-sided limits, each at half the error
 
 
@@ -118,7 +122,7 @@ def _with_size(mean: float, size: float, confidence: float) -> Interval:
     return Interval(value=mean, low=min(found.low, mean), high=max(found.high, mean))
 
 
-def _effective_size(shares: Sequence[float], n_records: int, confidence: float) -> float:
+def _effective_size(shares: Shares, n_records: int, confidence: float) -> float:
     trials = len(shares)
     n = float(trials * n_records)
     if trials == 1:
@@ -145,10 +149,10 @@ def p_value(correct: int, guesses: int, probability: float) -> float:
     return float(special.betainc(correct, guesses - correct + 1, probability))
 
 
-def combined(p_values: Sequence[float]) -> float:
+def combined(p_values: Shares) -> float:
     """Return Fisher's p-value of all of ``p_values``, each valid whatever came before it; 1 without any."""
-    logs = sum(-math.log(max(p, math.ulp(0.0))) for p in p_values)
-    return float(special.gammaincc(len(p_values), logs)) if p_values else 1.0
+    logs = -float(np.sum(np.log(np.maximum(p_values, math.ulp(0.0)))))
+    return float(special.gammaincc(len(p_values), logs)) if len(p_values) else 1.0
 
 
 def game_p_value(correct: int, n_records: int, *, share: float, bits: float) -> float:
@@ -157,7 +161,7 @@ def game_p_value(correct: int, n_records: int, *, share: float, bits: float) -> 
     return math.exp2(min(0.0, bits + math.log2(max(tail, math.ulp(0.0)))))
 
 
-def betting_p_value(shares: Sequence[float], mean: float) -> float:
+def betting_p_value(shares: Shares, mean: float) -> float:
     """Return a p-value of ``mean`` being the most that each share in [0, 1] is expected to be, whatever came before.
 
     Whoever bets a fixed part of their wealth on the next share being larger than ``mean``, at fair odds, expects to own
@@ -171,7 +175,7 @@ def betting_p_value(shares: Sequence[float], mean: float) -> float:
         1.0
     """
     if mean <= 0:
-        return 0.0 if max(shares, default=0.0) > 0 else 1.0
+        return 0.0 if np.any(np.asarray(shares) > 0) else 1.0
     returns = np.asarray(shares, dtype=float) / mean
     wealth = np.mean([np.prod(1 - part + part * returns) for part in _PARTS])
     return min(1.0, 1 / float(wealth))

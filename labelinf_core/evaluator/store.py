@@ -11,12 +11,13 @@ computed from the record alone. It holds the secret of the run and every count, 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +26,7 @@ import attrs
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.lock import locked
-from labelinf_core.evaluator.records import Implied, Status, Trial, from_json, to_json
+from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
 __all__ = ["RECORD", "Store", "find_run", "key_of", "newest_run"]
@@ -66,6 +67,7 @@ class Store:
     _lock: IO[str] | None = attrs.field(default=None, repr=False)
     _pending: int = attrs.field(default=0, init=False, repr=False)
     _since: float = attrs.field(default=0.0, init=False, repr=False)
+    _closed: bool = attrs.field(default=False, init=False, repr=False)
 
     @classmethod
     def open(cls, directory: Path, plan: Plan) -> Store:
@@ -133,6 +135,7 @@ class Store:
                 self.commit()
                 self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
+        self._closed = True
         if self._lock is not None:
             self._lock.close()
 
@@ -182,29 +185,37 @@ class Store:
             return from_json(str(row[2]), Implied)
         return None
 
-    def trials(self, cell: str) -> tuple[Trial, ...]:
+    def trials(self, cell: str) -> Kept:
         """Return the trials of a cell that count: in order, none after the first that hung or crashed.
+
+        They are read one after another whenever they are looked at, also when the record has been closed.
+        """
+        return Kept(functools.partial(self._counted, cell))
+
+    def _counted(self, cell: str) -> Iterator[Trial]:
+        query = "SELECT * FROM trials WHERE cell = ? AND trial < ? ORDER BY trial"
+        for row in self._rows(query, "trials", cell, self.plan.trials):
+            trial = from_json(str(row[3]), Trial)
+            yield trial
+            if trial.status.final:
+                return
+
+    def _rows(self, query: str, table: str, *values: object) -> Iterator[tuple[object, ...]]:
+        """Yield the rows of a table, each looked at; of a record that was closed, too.
 
         Raises:
             InputError: The record is damaged there.
         """
-        counted: list[Trial] = []
-        query = f"SELECT * FROM trials WHERE cell = ? AND trial < {self.plan.trials} ORDER BY trial"
-        for row in self._rows(query, "trials", cell):
-            counted.append(from_json(str(row[3]), Trial))
-            if counted[-1].status.final:
-                break
-        return tuple(counted)
-
-    def _rows(self, query: str, table: str, cell: str) -> Iterator[tuple[object, ...]]:
         path = self.directory / RECORD
-        try:
-            for row in self._connection.execute(query, (cell,)):
-                if row[-1] != _sum(table, *row[:-1]):
-                    raise _damaged(path, f"a row of its {table} does not agree with its checksum")
-                yield row[:-1]
-        except sqlite3.Error as error:
-            raise _damaged(path, str(error)) from error
+        with ExitStack() as stack:
+            try:
+                connection = stack.enter_context(closing(_read_only(path))) if self._closed else self._connection
+                for row in connection.execute(query, values):
+                    if row[-1] != _sum(table, *row[:-1]):
+                        raise _damaged(path, f"a row of its {table} does not agree with its checksum")
+                    yield row[:-1]
+            except sqlite3.Error as error:
+                raise _damaged(path, str(error)) from error
 
     def wants(self, cell: str, number: int) -> bool:
         """Whether a trial must still be played.
@@ -296,8 +307,11 @@ def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan,
 
 def _seal(connection: sqlite3.Connection) -> str:
     """Return a checksum of all rows there are, in whatever order: one that is gone, or called otherwise, is noticed."""
-    rows = [(table, *row) for table in ("cells", "trials") for row in connection.execute(f"SELECT * FROM {table}")]
-    return f"{len(rows)} {sum(int(_sum(*row[:-1]), 16) for row in rows) % 2**96:x}"
+    count = total = 0
+    for table in ("cells", "trials"):
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            count, total = count + 1, (total + int(_sum(table, *row[:-1]), 16)) % 2**96
+    return f"{count} {total:x}"
 
 
 def _sum(table: str, *row: object) -> str:

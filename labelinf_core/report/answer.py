@@ -57,7 +57,7 @@ def of_bout(result: CellResult) -> Answer:
 def _leaks(result: CellResult) -> str:
     if result.accuracy is None:
         return f"not known: {words.trouble(result)}"
-    trial = result.played[0]
+    trial = result.trials[0]
     blind = words.percent(result.implied.baseline)
     said = f"{trial.n_correct} of {trial.n_records} labels, {words.percent(trial.n_correct / trial.n_records)} %"
     return f"{said} (a blind guess: {blind} %), {words.count(trial.queries, 'query')}; {result.verdict.value}"

@@ -6,9 +6,7 @@ number, or a text that says what a line of defences certifies.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.evaluator.results import CellResult
@@ -39,8 +37,13 @@ def sentence(result: CellResult) -> str:
 
 def stands(cells: Sequence[CellResult]) -> str:
     """Say in words what a line of defences is worth, where its channel does."""
-    texts = [(measure, result) for measure in _of_trials(cells[0]) if measure.unit == "text" for result in cells]
-    said = {measure.title: value for measure, result in reversed(texts) for value in _values(result, measure)[:1]}
+    texts = [measure for measure in _of_trials(cells[0]) if measure.unit == "text"]
+    said = {
+        measure.title: result.tally.told[measure.key]
+        for measure in reversed(texts)
+        for result in reversed(cells)
+        if measure.key in result.tally.told
+    }
     return " · ".join(f"{title}: {value}" for title, value in said.items())
 
 
@@ -48,13 +51,7 @@ def _of_trials(result: CellResult) -> Iterator[Measure]:
     return (measure for measure in result.measures if measure.of == "trial")
 
 
-def _values(result: CellResult, measure: Measure) -> list[Any]:
-    found = (trial.evidence.get(measure.key) for trial in result.played)
-    return [value for value in found if value is not None]
-
-
 def _entry(result: CellResult, measure: Measure) -> str:
     """Return the mean of a share, the median of anything else; empty where nothing was measured."""
-    values = [float(value) for value in _values(result, measure)]
-    middle = statistics.fmean if measure.unit == "share" else statistics.median
-    return words.measured(measure, middle(values)) if values else ""
+    told = result.tally.told.get(measure.key)
+    return "" if told is None else words.measured(measure, float(told))

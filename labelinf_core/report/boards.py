@@ -44,7 +44,7 @@ def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
     def strength(result: CellResult) -> tuple[bool, float, float]:
         if result.accuracy is None or result.verdict is Verdict.LEAKY:
             return False, -1.0, 0.0
-        return result.verdict is Verdict.CONTRADICTION, result.accuracy.value, -(result.queries or 0.0)
+        return result.verdict is Verdict.CONTRADICTION, result.accuracy.value, -(result.tally.queries or 0.0)
 
     return sorted(cells, key=strength, reverse=True)
 

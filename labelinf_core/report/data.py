@@ -9,31 +9,36 @@ follows ``docs/schema/results.schema.json``; infinity is the string ``"inf"``.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.documents import csv_text, json_text
+from labelinf_core.contracts.documents import Listed, csv_pieces, csv_text, json_pieces
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.cells import LabelFacts
-from labelinf_core.evaluator.records import Status
+from labelinf_core.evaluator.records import Status, Trial
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report.published import STEP, Leak, leaks, published
 
-__all__ = ["SCHEMA", "as_csv", "as_json", "row", "seconds_csv"]
+__all__ = ["SCHEMA", "as_csv", "as_json", "json_of", "row", "seconds_of"]
 
 SCHEMA = 1  #: version of the JSON layout; grows only when a reader could break
 
 
 def as_json(results: Results, *, full: bool = False) -> str:
     """Return the results as JSON text."""
+    return "".join(json_of(results, full=full))
+
+
+def json_of(results: Results, *, full: bool = False) -> Iterator[str]:
+    """Yield the same text in pieces, trial by trial."""
     told = {} if full else {f"private-{results.plan.labels.index(leak.labels) + 1}": leak for leak in leaks(results)}
-    document = _document(results if full else published(results), told)
-    return json_text(document) + "\n"
+    yield from json_pieces(_document(results if full else published(results), told))
+    yield "\n"
 
 
 def as_csv(results: Results, *, full: bool = False) -> str:
@@ -41,13 +46,14 @@ def as_csv(results: Results, *, full: bool = False) -> str:
     return _csv(map(row, (results if full else published(results)).cells))
 
 
-def seconds_csv(results: Results, *, full: bool = False) -> str:
-    """Return the wall time of every trial; it stays with the run record."""
-    return _csv(
-        {"cell": result.cell.id, "trial": number, "status": trial.status.value, "seconds": f"{trial.seconds:.6f}"}
+def seconds_of(results: Results, *, full: bool = False) -> Iterator[str]:
+    """Yield the wall time of every trial as CSV, row by row; it stays with the run record."""
+    rows = (
+        (result.cell.id, number, trial.status.value, f"{trial.seconds:.6f}")
         for result in results.cells
         for number, trial in enumerate(result.trials)
     )
+    return csv_pieces(("cell", "trial", "status", "seconds"), rows)
 
 
 def _document(results: Results, told: Mapping[str, Leak]) -> dict[str, Any]:
@@ -63,7 +69,9 @@ def _document(results: Results, told: Mapping[str, Leak]) -> dict[str, Any]:
         "environment": plan.environment,
         "labels": [_labels(facts, told.get(facts.digest)) for facts in plan.labels],
         "threats": threats,
-        "cells": [_cell(result, _situation(result), told) for result in results.cells],
+        "cells": Listed(
+            len(results.cells), lambda: (_cell(result, _situation(result), told) for result in results.cells)
+        ),
     }
 
 
@@ -115,23 +123,26 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "threat": threat,
         "status": status.value,
         "message": message,
-        "played": len(result.played),
-        "failed": dict(sorted(_failures(result).items())),
+        "played": result.tally.played,
+        "failed": {end.value: n for end, n in sorted(result.tally.ends.items(), key=_name) if end is not Status.OK},
         "baseline": result.implied.baseline,
         "accuracy": _interval(result.accuracy),
         "exact_recovery": _interval(result.exact),
-        "queries": result.queries,
+        "queries": result.tally.queries,
         "promise": {**_guarantee(promise), "certified": promise.certified} if promise else None,
         "ceilings": [_guarantee(ceiling) for ceiling in result.implied.ceilings],
         "notes": result.implied.notes,
         "verdict": result.verdict.value,
         "strongest_of": attrs.asdict(result.field) if result.field else None,
-        "outcomes": None if cell.digest in told else [_outcome(result, at) for at in range(len(result.trials))],
+        "outcomes": None if cell.digest in told else _outcomes(result),
     }
 
 
-def _outcome(result: CellResult, number: int) -> dict[str, Any]:
-    trial = result.trials[number]
+def _outcomes(result: CellResult) -> Listed:
+    return Listed(result.tally.trials, lambda: itertools.starmap(_outcome, enumerate(result.trials)))
+
+
+def _outcome(number: int, trial: Trial) -> dict[str, Any]:
     return {
         "trial": number,
         "status": trial.status.value,
@@ -142,8 +153,8 @@ def _outcome(result: CellResult, number: int) -> dict[str, Any]:
     }
 
 
-def _failures(result: CellResult) -> Counter[str]:
-    return Counter(trial.status.value for trial in result.trials if trial.status is not Status.OK)
+def _name(item: tuple[Status, int]) -> str:
+    return item[0].value
 
 
 def _interval(interval: Interval | None) -> dict[str, float] | None:
@@ -166,11 +177,11 @@ def row(result: CellResult) -> dict[str, Any]:
         "attack": cell.attack,
         "defences": " + ".join(cell.written),
         "status": status.value,
-        "trials_played": len(result.played),
+        "trials_played": result.tally.played,
         "baseline": result.implied.baseline,
         **_columns("accuracy", result.accuracy),
         **_columns("exact_recovery", result.exact),
-        "queries": "" if result.queries is None else result.queries,
+        "queries": "" if result.tally.queries is None else result.tally.queries,
         "noise_survived": promise.survives if promise else "",
         "noise_present": promise.present if promise else "",
         "promise": promise.statement if promise else "",

@@ -87,8 +87,8 @@ def _played(result: CellResult) -> dict[str, str]:
     return {
         "labels\n%": words.share(result.accuracy) if result.accuracy else "",
         "all\n%": words.share(result.exact) if result.exact else "",
-        "queries": "" if result.queries is None else f"{result.queries:.0f}",
-        "seconds": "" if result.seconds is None else words.duration(result.seconds),
+        "queries": "" if result.tally.queries is None else f"{result.tally.queries:.0f}",
+        "seconds": "" if result.tally.seconds is None else words.duration(result.tally.seconds),
     }
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.results import Results
-from labelinf_core.report.data import as_csv, as_json, seconds_csv
+from labelinf_core.report.data import as_csv, json_of, seconds_of
 from labelinf_core.report.html import as_html
 from labelinf_core.report.junit import as_junit
 from labelinf_core.report.published import leaks
@@ -22,15 +22,35 @@ __all__ = ["FILES", "FORMATS", "privacy", "write_all"]
 class Written(Protocol):
     """Writes results down."""
 
-    def __call__(self, results: Results, *, full: bool = False) -> str:
-        """Return the text; with ``full`` every detail of private labels too."""
+    def __call__(self, results: Results, *, full: bool = False) -> Iterable[str]:
+        """Return the text in pieces; with ``full`` every detail of private labels too."""
+
+
+class _Whole(Protocol):
+    def __call__(self, results: Results, *, full: bool = False) -> str: ...
+
+
+def _at_once(text: _Whole) -> Written:
+    """Take a text that no trial makes longer in one piece."""
+    return lambda results, *, full=False: (text(results, full=full),)
 
 
 FORMATS: Mapping[str, Written] = MappingProxyType(
-    {"json": as_json, "csv": as_csv, "html": as_html, "junit": as_junit, "sarif": as_sarif}
+    {
+        "json": json_of,
+        "csv": _at_once(as_csv),
+        "html": _at_once(as_html),
+        "junit": _at_once(as_junit),
+        "sarif": _at_once(as_sarif),
+    }
 )  #: how results are written down, by the name of the format
 FILES: Mapping[str, Written] = MappingProxyType(
-    {"report.html": as_html, "results.json": as_json, "results.csv": as_csv, "seconds.csv": seconds_csv}
+    {
+        "report.html": FORMATS["html"],
+        "results.json": FORMATS["json"],
+        "results.csv": FORMATS["csv"],
+        "seconds.csv": seconds_of,
+    }
 )  #: what is kept of a run, by file name
 
 
@@ -56,7 +76,8 @@ def write_all(results: Results, directory: Path, *, full: bool = False) -> None:
     try:
         for name, text in FILES.items():
             aside = directory / f".{name}.new"
-            aside.write_text(text(results, full=full), encoding="utf-8", errors="backslashreplace", newline="")
+            with aside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+                file.writelines(text(results, full=full))
             os.replace(aside, directory / name)
     except OSError as error:
         raise InputError(f"--out {directory}: results cannot be written there ({error.strerror}).") from error

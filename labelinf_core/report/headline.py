@@ -105,9 +105,9 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
 
 
 def _spent(result: CellResult) -> str:
-    if not result.queries:
+    if not result.tally.queries:
         return ""
-    return f" in {words.count(round(result.queries), 'query')}"
+    return f" in {words.count(round(result.tally.queries), 'query')}"
 
 
 def _fit(items: list[str], width: int) -> str:

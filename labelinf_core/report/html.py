@@ -102,7 +102,7 @@ def _detail(result: CellResult) -> dict[str, Any]:
         "reference": result.cell.shown.reference,
         "labels": _interval(result.accuracy),
         "exact": _interval(result.exact),
-        "queries": "" if result.queries is None else f"{result.queries:.0f}",
+        "queries": "" if result.tally.queries is None else f"{result.tally.queries:.0f}",
         "verdict": words.verdict(result),
         "tone": _TONES[result.verdict],
         "implied": list(_implied(result)),

@@ -23,15 +23,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
 
 from labelinf_core.contracts.guarantees import Interval, Promise, Verdict
 from labelinf_core.evaluator.cells import LabelFacts, Plan
-from labelinf_core.evaluator.records import Implied, Status, Trial
+from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import CellResult, Results
+from labelinf_core.evaluator.tally import Tally
 from labelinf_core.specs import parse
 
 __all__ = ["STEP", "Leak", "count_bits", "leaks", "published"]
@@ -121,7 +122,7 @@ def _choice_bits(result: CellResult) -> float:
 def _cell_bits(result: CellResult, trials: int) -> float:
     """Count the values that one cell's figures can take: verdict, ends of its trials, two intervals, means."""
     ends = math.log2(math.comb(trials + len(Status), len(Status)) * len(Status))
-    means = 1 + sum(measure.of == "trial" for measure in result.measures) + 4  # queries; what asides.py shows
+    means = 1 + sum(measure.of == "trial" for measure in result.measures)  # queries; what asides.py shows
     return math.log2(len(Verdict)) + ends + 2 * _INTERVAL + means * _NUMBER
 
 
@@ -160,7 +161,8 @@ def _cell(exact: CellResult, plan: Plan, labels: LabelFacts) -> CellResult:
             utility={key: _rounded(value) for key, value in exact.implied.utility.items()},
             notes=(),
         ),
-        trials=tuple(_trials(exact)),
+        tally=_tally(exact.tally),
+        trials=(),
         accuracy=_interval(exact.accuracy),
         exact=_interval(exact.exact),
     )
@@ -191,33 +193,15 @@ def _theory(implied: Implied, known: frozenset[str]) -> Implied:
     )
 
 
-def _trials(exact: CellResult) -> Iterator[Trial]:
-    """Yield as many trials as ended in each way, in no order of theirs, each with the means of all."""
-    played = exact.played
-    means: dict[str, Any] = {}
-    for key in dict.fromkeys(key for trial in played for key in trial.evidence if key in _shown(exact)):
-        values = [value for trial in played if isinstance(value := trial.evidence.get(key), int | float)]
-        if values:
-            means[key] = _rounded(sum(values) / len(values))
-    queries = int(_rounded(float(exact.queries or 0)))
-    ends = sorted((trial.status for trial in exact.trials), key=list(Status).index)
-    for status in ends:
-        ok = status is Status.OK
-        yield Trial(
-            status=status,
-            message=_SAID.get(status, ""),
-            queries=queries if ok else 0,
-            evidence=means if ok else {},
-        )
-
-
-def _shown(result: CellResult) -> set[str]:
-    return {
-        "training_label_accuracy",
-        "epsilon_at_least",
-        "epsilon_provable",
-        *(measure.key for measure in result.measures if measure.of == "trial"),
-    }
+def _tally(exact: Tally) -> Tally:
+    """Keep how many trials ended in each way, and coarse figures of all together."""
+    first = next((status for status in Status if status is not Status.OK and status in exact.ends), None)
+    return Tally(
+        ends=exact.ends,
+        failure=first and (first, _SAID.get(first, "")),
+        queries=None if exact.queries is None else float(int(_rounded(exact.queries))),
+        told={key: _rounded(value) for key, value in exact.told.items() if not isinstance(value, str)},
+    )
 
 
 def _numerals(result: CellResult, plan: Plan) -> frozenset[str]:

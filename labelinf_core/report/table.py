@@ -130,7 +130,7 @@ def _legend(board: Iterable[CellResult]) -> Text:
     ]
     text = Text("  ").join(Text(*item) for item in items)
     note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
-    if all(len(result.trials) <= 1 for result in board):
+    if all(result.tally.trials <= 1 for result in board):
         note += "; one trial shows no spread between trials"
     note += "".join(f"\n{told}" for told in words.choice(board))
     return text.append(note, style="dim")

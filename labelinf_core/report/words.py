@@ -176,10 +176,10 @@ def trouble(result: CellResult) -> str:
     status, message = result.failure
     if status is Status.PENDING:
         return "not yet"
-    failed = len(result.trials) - len(result.played)
+    failed = result.tally.trials - result.tally.played
     if not failed or status.final:
         return f"{status.value}: {message}"
-    return f"{status.value} in {failed} of {count(len(result.trials), 'trial')}: {message}"
+    return f"{status.value} in {failed} of {count(result.tally.trials, 'trial')}: {message}"
 
 
 def contradiction(result: CellResult) -> str:

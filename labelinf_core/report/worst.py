@@ -64,7 +64,7 @@ def _table(board: Board) -> Table:
             words.heading(words.attack(worst), _WIDTH),
             words.share(worst.accuracy) if worst.accuracy else "",
             words.share(worst.exact) if worst.exact else "",
-            "" if worst.queries is None else f"{worst.queries:.0f}",
+            "" if worst.tally.queries is None else f"{worst.tally.queries:.0f}",
             Text(_verdict(cells), style=words.STYLES[worst.verdict]),
             *values,
         )

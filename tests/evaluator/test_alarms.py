@@ -19,10 +19,19 @@ from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.evaluator import alarms, statistics
 from labelinf_core.evaluator.placebo import void_verdicts
 from labelinf_core.evaluator.records import Implied, Trial
+from labelinf_core.evaluator.tally import tallied
 
 
 def trials(shares: Sequence[float], n_records: int = 100, queries: int = 5) -> list[Trial]:
     return [Trial(n_correct=round(share * n_records), n_records=n_records, queries=queries) for share in shares]
+
+
+def contradicted(seen: Sequence[Trial], known: Implied, n_cells: int) -> bool:
+    return alarms.contradicted(tallied(seen)[1], known, n_cells)
+
+
+def reads_elsewhere(seen: Sequence[Trial], baseline: float, n_cells: int) -> bool:
+    return alarms.reads_elsewhere(tallied(seen)[1], baseline, n_cells)
 
 
 def ceiling(accuracy: float, **facts: object) -> Ceiling:
@@ -37,35 +46,35 @@ def test_one_game_is_enough_where_something_holds_in_every_game() -> None:
     seen = trials([0.797], n_records=64)
     proved = ceiling(0.167, game=PerGame(share=0.167))
 
-    assert alarms.contradicted(seen, implied(proved), 100)
-    assert not alarms.contradicted(seen, implied(attrs.evolve(proved, game=None)), 1)  # an expectation: p = .21
+    assert contradicted(seen, implied(proved), 100)
+    assert not contradicted(seen, implied(attrs.evolve(proved, game=None)), 1)  # an expectation: p = .21
 
 
 def test_an_expectation_is_contradicted_by_a_few_games_without_spread() -> None:
     proved = implied(ceiling(0.167))
-    assert not alarms.contradicted(trials([0.797] * 2), proved, 1)
-    assert alarms.contradicted(trials([0.797] * 4), proved, 1)
+    assert not contradicted(trials([0.797] * 2), proved, 1)
+    assert contradicted(trials([0.797] * 4), proved, 1)
 
 
 def test_bits_of_doubt_are_charged() -> None:
     seen = trials([0.7], n_records=200)
-    assert alarms.contradicted(seen, implied(ceiling(0.55, game=PerGame(share=0.5, bits=5))), 1)
-    assert not alarms.contradicted(seen, implied(ceiling(0.55, game=PerGame(share=0.5, bits=30))), 1)
+    assert contradicted(seen, implied(ceiling(0.55, game=PerGame(share=0.5, bits=5))), 1)
+    assert not contradicted(seen, implied(ceiling(0.55, game=PerGame(share=0.5, bits=30))), 1)
 
 
 def test_the_number_of_cells_is_corrected_for() -> None:
     """Bonferroni: 66 of 100 where 50 % are allowed has p = .0009, enough for one cell and not for a hundred."""
     seen, proved = trials([0.66]), implied(ceiling(0.5, game=PerGame(share=0.5)))
-    assert alarms.contradicted(seen, proved, 1)
-    assert not alarms.contradicted(seen, proved, 100)
+    assert contradicted(seen, proved, 1)
+    assert not contradicted(seen, proved, 100)
 
 
 def test_the_allowance_holds_for_accuracy_and_for_exact_recovery() -> None:
     often = trials([1.0, 0.5] * 20)
     for field in ("accuracy", "exact"):
         tight = attrs.evolve(ceiling(1.0), **{field: 0.2})
-        assert alarms.contradicted(often, implied(tight), 1)
-        assert not alarms.contradicted(often, implied(attrs.evolve(tight, allowance=0.7)), 1)
+        assert contradicted(often, implied(tight), 1)
+        assert not contradicted(often, implied(attrs.evolve(tight, allowance=0.7)), 1)
 
 
 @pytest.mark.parametrize(("n_cells", "n_ceilings"), [(1, 1), (7, 1), (1, 3), (40, 2)])
@@ -81,7 +90,7 @@ def test_each_limit_lies_where_its_part_of_the_error_puts_it(n_cells: int, n_cei
     for field, limit in limits.items():
         for side, denied in ((-1e-6, True), (1e-6, False)):
             tight = attrs.evolve(ceiling(1.0), **{field: limit + side})
-            assert alarms.contradicted(seen, implied(tight, *[ceiling(1.0)] * (n_ceilings - 1)), n_cells) is denied
+            assert contradicted(seen, implied(tight, *[ceiling(1.0)] * (n_ceilings - 1)), n_cells) is denied
 
 
 @pytest.mark.parametrize("queries", [0, 1, 9])
@@ -92,14 +101,14 @@ def test_what_holds_for_what_was_spent_has_a_share_of_the_error_that_falls_with_
     limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * error).low
     for side, denied in ((-1e-6, True), (1e-6, False)):
         seen = [attrs.evolve(t, ceilings=(ceiling(limit + side),)) for t in trials(shares, queries=queries)]
-        assert alarms.contradicted(seen, implied(), 1) is denied
+        assert contradicted(seen, implied(), 1) is denied
 
 
 @pytest.mark.parametrize(("correct", "void"), [(62, False), (63, True)])
 def test_a_placebo_is_void_from_one_in_a_hundred_on(correct: int, void: bool) -> None:
     """Of 100 guesses at one half, 62 are right or more with probability .0105, and 63 with .0060."""
     trial = attrs.evolve(trials([0.5])[0], placebo=Placebo(n_correct=correct, n_records=100, chance=0.5))
-    assert bool(void_verdicts({"cell": [trial]})) is void
+    assert bool(void_verdicts({"cell": tallied([trial])[0].placebo})) is void
 
 
 def test_an_epsilon_beyond_the_certificate_raises_the_alarm() -> None:
@@ -107,31 +116,31 @@ def test_an_epsilon_beyond_the_certificate_raises_the_alarm() -> None:
         found = [Audited(at_least=1.0, delta=0.0, certified=0.3, p_value=p) for p in p_values]
         return [attrs.evolve(trials([0.5])[0], audited=item) for item in found]
 
-    assert alarms.contradicted(audited(1e-6), implied(), 10)
-    assert alarms.contradicted(audited(0.01, 0.02, 0.01, 0.03), implied(), 1)
-    assert not alarms.contradicted(audited(1e-3), implied(), 100)
-    assert not alarms.contradicted(audited(0.5, 0.9, 1.0, 0.3), implied(), 1)
+    assert contradicted(audited(1e-6), implied(), 10)
+    assert contradicted(audited(0.01, 0.02, 0.01, 0.03), implied(), 1)
+    assert not contradicted(audited(1e-3), implied(), 100)
+    assert not contradicted(audited(0.5, 0.9, 1.0, 0.3), implied(), 1)
 
 
 def test_what_holds_for_the_queries_really_spent_holds() -> None:
     seen = trials([0.9] * 3)
     spent = [attrs.evolve(trial, ceilings=(ceiling(0.52, game=PerGame(share=0.5, bits=10)),)) for trial in seen]
-    assert not alarms.contradicted(seen, implied(ceiling(0.95)), 10)
-    assert alarms.contradicted(spent, implied(ceiling(0.95)), 10)
+    assert not contradicted(seen, implied(ceiling(0.95)), 10)
+    assert contradicted(spent, implied(ceiling(0.95)), 10)
 
 
 def test_the_trial_that_spent_most_says_what_was_spent() -> None:
     few, many = trials([0.9], queries=1)[0], trials([0.9], queries=9)[0]
     tight = attrs.evolve(few, ceilings=(ceiling(0.5, game=PerGame(share=0.5)),))
-    assert alarms.contradicted([tight], implied(), 1)
-    assert not alarms.contradicted([tight, many], implied(), 1)
+    assert contradicted([tight], implied(), 1)
+    assert not contradicted([tight, many], implied(), 1)
 
 
 def test_whoever_asks_nothing_and_knows_reads_it_elsewhere() -> None:
-    assert alarms.reads_elsewhere(trials([0.8], queries=0), 0.6, 50)
-    assert not alarms.reads_elsewhere(trials([0.8], queries=1), 0.6, 50)
-    assert not alarms.reads_elsewhere(trials([0.6] * 20, queries=0), 0.6, 1)
-    assert not alarms.reads_elsewhere([], 0.6, 1)
+    assert reads_elsewhere(trials([0.8], queries=0), 0.6, 50)
+    assert not reads_elsewhere(trials([0.8], queries=1), 0.6, 50)
+    assert not reads_elsewhere(trials([0.6] * 20, queries=0), 0.6, 1)
+    assert not reads_elsewhere([], 0.6, 1)
 
 
 def tables(rng: np.random.Generator, game: object, n_tables: int = 400) -> int:
@@ -144,7 +153,7 @@ def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> N
     proved = implied(ceiling(0.6, game=PerGame(share=0.6)))
 
     def game(rng: np.random.Generator) -> bool:
-        return alarms.contradicted(trials(rng.binomial(100, 0.6, n_trials) / 100), proved, 5)
+        return contradicted(trials(rng.binomial(100, 0.6, n_trials) / 100), proved, 5)
 
     # Binomial(400, .05): more than 35 with probability below 1e-3.
     assert tables(np.random.default_rng(1), game) <= 35
@@ -157,7 +166,7 @@ def test_a_defence_that_gives_everything_away_now_and_then_raises_few_alarms(n_t
 
     def game(rng: np.random.Generator) -> bool:
         shares = np.where(rng.random(n_trials) < often, 1.0, rng.binomial(100, 0.5, n_trials) / 100)
-        return alarms.contradicted(trials(shares), proved, 5)
+        return contradicted(trials(shares), proved, 5)
 
     assert tables(np.random.default_rng(2), game) <= 35
 

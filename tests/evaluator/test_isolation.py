@@ -204,7 +204,7 @@ def test_a_bound_that_nobody_named_costs_itself_and_is_named(
     assert len(found) == 4
     for result in found.values():
         assert result.failure is None
-        assert len(result.played) == 2
+        assert result.tally.played == 2
         assert result.implied.bounds
         left_out = sorted(note for note in result.implied.notes if "is left out" in note)
         assert left_out == [f"bound {name} is left out: bound {name}: {why[name]}" for name in names]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.results import Results, result_of, summarise, worst
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.tally import tallied
+from labelinf_core.report.formats import write_all
 
 PlanOf = Callable[..., Plan]
 
@@ -73,7 +76,7 @@ def test_a_result_above_a_ceiling_is_a_contradiction(results: Results) -> None:
 def test_trials_that_fail_are_left_out_of_the_proportions_and_told(results: Results) -> None:
     (result,) = (r for r in results.cells if r.cell.attack.startswith("fake-coin") and r.cell.shown.pipeline == "none")
 
-    assert 0 < len(result.played) < len(result.trials) == 20
+    assert 0 < result.tally.played < len(result.trials) == result.tally.trials == 20
     assert result.accuracy is not None
     assert 0 < result.accuracy.low < result.accuracy.value < result.accuracy.high < 1
     assert result.failure == (
@@ -85,9 +88,9 @@ def test_trials_that_fail_are_left_out_of_the_proportions_and_told(results: Resu
 def test_queries_and_seconds_are_means_over_what_was_played(results: Results) -> None:
     first = results.cells[0]
 
-    assert first.queries == 13
-    assert first.seconds == sum(trial.seconds for trial in first.trials) / 20
-    assert next(r for r in results.cells if r.cell.shown.attack == "fake-raises").seconds is None
+    assert first.tally.queries == 13
+    assert first.tally.seconds == sum(trial.seconds for trial in first.trials) / 20
+    assert next(r for r in results.cells if r.cell.shown.attack == "fake-raises").tally.seconds is None
 
 
 def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: PlanOf) -> None:
@@ -95,7 +98,7 @@ def test_a_record_without_anything_still_has_results(tmp_path: Path, plan_of: Pl
 
     (result,) = summarise(store).cells
 
-    assert (result.verdict, result.accuracy, result.trials) == (Verdict.NOT_PLAYED, None, ())
+    assert (result.verdict, result.accuracy, tuple(result.trials)) == (Verdict.NOT_PLAYED, None, ())
     store.close()
 
 
@@ -131,15 +134,19 @@ def test_between_equal_verdicts_the_most_that_was_recovered_decides(results: Res
 def test_games_are_left_where_a_cell_is_neither_played_out_nor_given_up(results: Results) -> None:
     first = results.cells[0]
 
+    trials = tuple(first.trials)
+
     def left(**change: object) -> int:
+        if "trials" in change:
+            change = {**change, "tally": tallied(change["trials"])[0]}  # type: ignore[arg-type]
         return attrs.evolve(results, cells=(attrs.evolve(first, **change), *results.cells[1:])).left
 
     assert results.left == 0
-    assert left(trials=first.trials[:13]) == 7
-    assert left(trials=2 * first.trials) == 0
+    assert left(trials=trials[:13]) == 7
+    assert left(trials=2 * trials) == 0
     assert left(trials=(), implied=Implied(status=Status.PENDING)) == 20
     assert left(trials=(), implied=Implied(status=Status.REFUSED)) == 0
-    assert left(trials=(attrs.evolve(first.trials[0], status=Status.TIMEOUT),)) == 0
+    assert left(trials=(attrs.evolve(trials[0], status=Status.TIMEOUT),)) == 0
 
 
 def test_the_more_cells_are_looked_at_the_more_it_takes_to_see_a_leak(results: Results) -> None:
@@ -163,3 +170,34 @@ def test_the_more_cells_are_looked_at_the_more_it_takes_to_see_a_leak(results: R
     least = next(count for count in range(n + 1) if verdict(count, 1) is Verdict.BROKEN_OBSERVED)
     assert verdict(least, 10**6) is Verdict.HELD_SO_FAR
     assert verdict(n, 10**6) is Verdict.BROKEN_OBSERVED
+
+
+def peak(folder: Path, plan: Plan, trials: int) -> int:
+    """Return the bytes that it takes to open a record of so many trials, sum it up and write all files."""
+    plan = attrs.evolve(plan, trials=trials)
+    store = Store.open(folder, plan)
+    evidence = {"words": "x" * 200, "numbers": list(range(20))}
+    for cell in plan.cells:
+        store.keep_implied(cell.id, Implied(baseline=0.5))
+        for number in range(trials):
+            kept = Trial(n_correct=number % 13, n_records=12 + number % 2, queries=number % 7, evidence=evidence)
+            store.keep_trial(cell.id, number, kept)
+    store.close()
+    tracemalloc.start()
+    store = Store.reopen(folder)
+    write_all(summarise(store), folder)
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    store.close()
+    return found
+
+
+def test_memory_does_not_grow_with_trials(tmp_path: Path, plan_of: PlanOf) -> None:
+    """But for three whole numbers a trial, of one cell at a time; a trial of this record has 400 bytes of JSON."""
+    plan = plan_of(["fake-coin"], ["none", "fake-noise"])
+    peak(tmp_path / "first", plan, 3)  # what is imported and compiled once
+
+    few, many = peak(tmp_path / "few", plan, 60), peak(tmp_path / "many", plan, 600)
+
+    assert (tmp_path / "many" / "results.json").stat().st_size > 8 * (tmp_path / "few" / "results.json").stat().st_size
+    assert many - few < 100 * 540

@@ -144,7 +144,7 @@ def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: Pl
         run(plan, store, InProcess(bench))
 
     assert len(str(caught.value).splitlines()) == 2
-    assert all(store.trials(cell.id) == () for cell in plan.cells)
+    assert all(tuple(store.trials(cell.id)) == () for cell in plan.cells)
     store.close()
 
 

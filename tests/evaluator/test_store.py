@@ -53,7 +53,7 @@ def test_what_was_kept_is_there_when_the_record_is_opened_again(tmp_path: Path, 
     again = Store.open(tmp_path, plan)
 
     assert again.implied(cell) == implied
-    assert again.trials(cell) == (trial,)
+    assert tuple(again.trials(cell)) == (trial,)
     assert (again.wants(cell, 0), again.wants(cell, 1)) == (False, True)
     assert again.plan == plan
     again.close()

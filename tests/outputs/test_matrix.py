@@ -24,6 +24,7 @@ from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
+from labelinf_core.evaluator.tally import tallied
 from labelinf_core.plugin.host import Host
 from labelinf_core.report import asides
 from labelinf_core.specs import Builder
@@ -172,25 +173,30 @@ def trial(correct: int, *, n: int = 100, declared: bool = False) -> Trial:
     )
 
 
-def test_placebo_counts_are_pooled_over_trials() -> None:
-    placebos = [item.placebo for item in (trial(60), trial(60), trial(60)) if item.placebo]
+def pooled_of(*trials: Trial) -> Placebo | None:
+    return tallied(trials)[0].placebo
 
-    assert placebo_p_value(placebos) == pytest.approx(3.17e-4, rel=0.01)  # P[Bin(300, 1/2) >= 180]
+
+def test_placebo_counts_are_pooled_over_trials() -> None:
+    pooled = pooled_of(trial(60), trial(60), trial(60))
+
+    assert pooled is not None
+    assert placebo_p_value(pooled) == pytest.approx(3.17e-4, rel=0.01)  # P[Bin(300, 1/2) >= 180]
 
 
 def test_honest_attacks_of_a_large_table_are_not_called_leaky() -> None:
     """2 000 honest cells; that any is called leaky has probability at most 1 %, for this seed none is."""
     rng = np.random.default_rng(0)
-    table = {str(index): (trial(int(rng.binomial(100, 0.5))),) for index in range(2_000)}
+    table = {str(index): pooled_of(trial(int(rng.binomial(100, 0.5)))) for index in range(2_000)}
 
-    assert min(placebo_p_value([item.placebo for item in cell if item.placebo]) for cell in table.values()) < 0.01
+    assert min(placebo_p_value(placebo) for placebo in table.values() if placebo) < 0.01
     assert void_verdicts(table) == {}
 
 
 def test_one_leak_among_many_is_found() -> None:
     rng = np.random.default_rng(1)
-    table: Mapping[str, Any] = {str(index): (trial(int(rng.binomial(100, 0.5))),) for index in range(500)}
-    table = {**table, "leak": (trial(85),), "oracle": (trial(75, declared=True), trial(75, declared=True))}
+    table: Mapping[str, Any] = {str(index): pooled_of(trial(int(rng.binomial(100, 0.5)))) for index in range(500)}
+    table = {**table, "leak": pooled_of(trial(85)), "oracle": pooled_of(*[trial(75, declared=True)] * 2)}
 
     assert void_verdicts(table) == {"leak": Verdict.LEAKY, "oracle": Verdict.VIEW_REVEALS}
 
@@ -198,7 +204,7 @@ def test_one_leak_among_many_is_found() -> None:
 def test_trials_without_a_placebo_are_left_alone() -> None:
     failed = attrs.evolve(trial(100), status=Status.ERROR)
 
-    assert void_verdicts({"score": (Trial(n_correct=1, n_records=1),), "failed": (failed,)}) == {}
+    assert void_verdicts({"score": pooled_of(Trial(n_correct=1, n_records=1)), "failed": pooled_of(failed)}) == {}
 
 
 def test_a_trial_keeps_its_placebo_in_the_record() -> None:

@@ -17,7 +17,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results
-from labelinf_core.report.data import as_csv, as_json, seconds_csv
+from labelinf_core.report.data import as_csv, as_json, seconds_of
 from labelinf_core.report.formats import write_all
 
 Played = Callable[..., Results]
@@ -92,7 +92,7 @@ def test_durations_change_neither_json_nor_csv(results: Results) -> None:
 
     assert as_json(slower) == as_json(results)
     assert as_csv(slower) == as_csv(results)
-    assert seconds_csv(slower) != seconds_csv(results)
+    assert "".join(seconds_of(slower)) != "".join(seconds_of(results))
 
 
 def test_csv_has_one_row_per_cell(results: Results) -> None:
@@ -107,7 +107,7 @@ def test_csv_has_one_row_per_cell(results: Results) -> None:
 
 
 def test_seconds_have_one_row_per_trial(results: Results) -> None:
-    rows = list(csv.DictReader(io.StringIO(seconds_csv(results))))
+    rows = list(csv.DictReader(seconds_of(results)))
 
     assert len(rows) == sum(len(cell.trials) for cell in results.cells)
     assert all(float(row["seconds"]) >= 0 for row in rows)

@@ -100,7 +100,7 @@ def attack(
     (facts,) = results.plan.labels
     names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
     files = {
-        names.get(form, f"results.{form}"): write(results, full=full)
+        names.get(form, f"results.{form}"): "".join(write(results, full=full))
         for form, write in FORMATS.items()
         if form in forms
     }
