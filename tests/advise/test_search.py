@@ -94,6 +94,7 @@ def test_another_target_is_one_sentence() -> None:
         Target.parse("safe")
 
 
+@pytest.mark.slow
 def test_gaussian_noise_for_sixty_percent_after_a_thousand_queries() -> None:
     """Phi(L sqrt(q) / (2 N s)) = .6 for L = ln 99, q = 1000, N = 2201: s = 0.1303, a little more for uneven classes."""
     advice = advisor(2201, 1000, "60%").advise(GAUSSIAN)

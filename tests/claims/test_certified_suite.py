@@ -44,7 +44,7 @@ def lost(script: ModuleType, every: int, games: int) -> list[str]:
 
 
 def test_a_sample_of_the_suite_finds_no_certificate_that_is_beaten(script: ModuleType) -> None:
-    assert lost(script, every=37, games=2) == []
+    assert lost(script, every=61, games=1) == []
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def by_repeating(stages: tuple[str, ...], seed: int) -> tuple[int, float]:
     [
         (CLIP, FRESH, STICKY),
         (CLIP, STICKY, FRESH),
-        (CLIP, "subset(share=0.5, fresh=true)", STICKY),
+        pytest.param((CLIP, "subset(share=0.5, fresh=true)", STICKY), marks=pytest.mark.slow),
         (CLIP, "score-noise(model=uniform(tau=1))", STICKY),
     ],
     ids=["perturbed nearer", "perturbed outside", "subset", "noise nearer"],

@@ -184,6 +184,7 @@ def test_an_interruption_says_how_to_go_on(labelinf: Labelinf, suite: str, monke
     assert "what was played is kept; the same command with --out here goes on" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_gate_on_leaks_does_not_open_for_attacks_that_failed(labelinf: Labelinf, suite: str) -> None:
     """What an attack would have recovered is unknown when it crashed."""
     constant = matrix(labelinf, suite, "--only", "fake-constant/none", "--fail-on", "broken")

@@ -38,9 +38,12 @@ KINDS = [
     *("attack", "defence", "loss", "noise", "bound", "channel"),
     *("attack --channel output", "defence --channel output", "attack --channel gradient", "defence --channel gradient"),
 ]
+PLAYED = {"defence", "bound", "channel", "attack --channel output"}  # by default; all are among the slow tests
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [kind if kind in PLAYED else pytest.param(kind, marks=pytest.mark.slow) for kind in KINDS]
+)
 def test_it_keeps_the_contract_as_it_stands(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
     written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", *kind.split())
     assert written.exit_code == 0, written.stderr

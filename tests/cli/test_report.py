@@ -84,6 +84,7 @@ def test_a_run_equals_itself(labelinf: Labelinf, kept: Path) -> None:
     assert "0 games changed, 4 did not" in result.stdout
 
 
+@pytest.mark.slow
 def test_only_what_both_played_is_compared(labelinf: Labelinf, suite: str, kept: Path) -> None:
     labelinf("matrix", suite, "--workers", "0", "--trials", "6", "--only", "fake-reader/none", "--out", "more")
 

@@ -24,7 +24,7 @@ def test_any_encoding_will_do(encoding: str) -> None:
 
 
 def test_a_reader_who_has_seen_enough_is_no_error() -> None:
-    command = f"{sys.executable} -m labelinf_core plugins show | head -n 1"
+    command = f"{sys.executable} -m labelinf_core theorems | head -n 1"
 
     done = subprocess.run(command, shell=True, capture_output=True, check=False)
 

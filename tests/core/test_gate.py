@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts import gate
@@ -169,6 +169,7 @@ def test_large_numbers_and_long_texts_are_told_by_their_size() -> None:
     assert found == {"a": "about 2**16610", "b": "x" * 199 + "…", "c": "nan", "": "-inf"}
 
 
+@settings(max_examples=40)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -75,6 +75,7 @@ def alive(process: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
 def test_a_killed_run_resumed_equals_an_uninterrupted_one(folder: Path) -> None:

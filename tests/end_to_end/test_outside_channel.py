@@ -61,6 +61,7 @@ def test_it_is_held_to_its_own_rules(labelinf: Labelinf) -> None:
     assert re.search(r"\d+ checks: \d+ passed, 0 failed, 1 skipped", checked.stdout)
 
 
+@pytest.mark.slow
 def test_advice_turns_its_knobs(labelinf: Labelinf) -> None:
     """Twenty answers of epsilon = ln((1-f)/f) leave 90 % of balanced labels when they sum to ln 9: f = .4726."""
     given = labelinf("advise", "--channel", "equality(queries=20)", "--records", "60", "--target", "90%")

@@ -148,6 +148,7 @@ def test_a_mistake_is_told_before_anything_is_played(tmp_path: Path, plan_of: Pl
     store.close()
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_results(tmp_path: Path, plan_of: PlanOf, bench: Bench) -> None:
     one = played(tmp_path / "0", plan_of(["fake-coin"], ["none"], seed=0), InProcess(bench))
     two = played(tmp_path / "1", plan_of(["fake-coin"], ["none"], seed=1), InProcess(bench))

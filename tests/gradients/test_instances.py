@@ -46,6 +46,7 @@ def test_all_samples_come_out_one_after_the_other(labels: list[int], dtype: str)
     holds(found, case, 1e-6 if dtype == "float64" else 1e-3)
 
 
+@pytest.mark.slow
 def test_features_that_look_alike_come_apart_on_a_second_attempt() -> None:
     """Three layers deep and untrained, features are nearly collinear: early finds can be false and are withdrawn."""
     rng = np.random.default_rng(11)

@@ -24,6 +24,7 @@ def test_the_study_is_of_smoothed_digits_whose_scalars_are_known() -> None:
     assert (np.abs(study.scalars) >= 4).all()  # coefficient 4, and |p - y| at most 1
 
 
+@pytest.mark.slow
 def test_all_readings_stand_beside_the_printed_figures() -> None:
     readings, honest = table5(3).tables
 

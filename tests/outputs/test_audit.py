@@ -556,7 +556,13 @@ def test_a_delta_and_a_mu_are_refuted_for_many_classes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", [["--epsilon", "40"], ["--epsilon", "1000"], ["--epsilon", "1000", "--delta", "1e-5"], ["--mu", "60"]]
+    "claim",
+    [
+        ["--epsilon", "40"],
+        ["--epsilon", "1000"],
+        pytest.param(["--epsilon", "1000", "--delta", "1e-5"], marks=pytest.mark.slow),
+        pytest.param(["--mu", "60"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_claim_that_allows_everything_is_planned_for_and_audited(claim: list[str], tmp_path: Path) -> None:
     planned = cli("--plan", "2", *claim)

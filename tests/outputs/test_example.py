@@ -33,7 +33,9 @@ def audited(folder: Path, mechanism: str, monkeypatch: pytest.MonkeyPatch) -> Au
     )
 
 
-@pytest.mark.parametrize(("mechanism", "refuted"), [("rr", False), ("broken", True)])
+@pytest.mark.parametrize(
+    ("mechanism", "refuted"), [pytest.param("rr", False, marks=pytest.mark.slow), ("broken", True)]
+)
 def test_the_mistake_is_found_and_the_mechanism_is_not_accused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mechanism: str, refuted: bool
 ) -> None:

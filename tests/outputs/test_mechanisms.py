@@ -344,7 +344,7 @@ def test_a_temperature_keeps_every_order() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 1e-300, 1e-19, 0.3])
-@pytest.mark.parametrize("n_classes", [2, 3, 5, 7, 100])
+@pytest.mark.parametrize("n_classes", [2, 3, 5, 7, pytest.param(100, marks=pytest.mark.slow)])
 def test_what_is_certified_is_not_below_the_table_of_words_that_answers(epsilon: float, n_classes: int) -> None:
     """Words divide evenly among three classes never: at epsilon 0 a little is told, and a little is certified."""
     prior = (1 / n_classes,) * n_classes

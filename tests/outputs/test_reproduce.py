@@ -87,6 +87,7 @@ def test_a_plugin_that_yields_something_else_is_named(install_fake: Any) -> None
         Host.load(strict=True).reproductions()
 
 
+@pytest.mark.slow
 def test_blia_in_kind_trains_and_finds_what_theory_says() -> None:
     """A small one: no honest attack above its ceiling, a loss that tells labels nobody saw, copies that tell more."""
     found = blia_in_kind(Scale(splits=1, references=3, budgets=(1.0,), groups=(9,)))

@@ -135,7 +135,7 @@ def test_every_setting_of_the_channel_has_a_board(played: Played) -> None:
     assert "scorer float32" in text
 
 
-@pytest.mark.parametrize("words", ["a + b", " + ", "it's", '"a-b" (c) + d', "none", "[bold]x[/]"])
+@pytest.mark.parametrize("words", [" + ", '"a-b" (c) + d', "[bold]x[/]"])
 def test_a_parameter_may_hold_anything_that_a_report_writes_itself(played: Played, words: str) -> None:
     results = played([f"fake-says(words={words!r})"], ["none", ["fake-boast", "fake-noise"]])
 

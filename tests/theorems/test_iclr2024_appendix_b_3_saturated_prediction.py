@@ -40,6 +40,7 @@ def test_the_least_likely_class_is_ambiguous_until_features_are_known_to_be_non_
     assert positive.hard[0] == 3
 
 
+@pytest.mark.slow
 def test_beside_the_sign_rule_on_random_saturated_networks() -> None:
     """The setting of the paper's footnote: W ~ U(-50, 50), float32, no sign known, gradients that are not zero."""
     rng = np.random.default_rng(0)

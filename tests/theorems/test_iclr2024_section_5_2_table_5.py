@@ -17,6 +17,7 @@ def errors(study: Study, levels: tuple[float, ...]) -> np.ndarray:
     return np.array([paper_cell(study, std, Noised.ROW, Ratios.CLEAN, np.random.default_rng(0))[1] for std in levels])
 
 
+@pytest.mark.slow
 def test_the_printed_errors_grow_as_those_of_a_standard_deviation(study: Study) -> None:
     """First order in the standard deviation: tenfold a decade. As variances the same levels give the root of ten."""
     printed = np.array(PRINTED_LOSS[:3])

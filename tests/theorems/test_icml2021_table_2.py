@@ -34,7 +34,8 @@ def test_five_labels_a_query_recover_everything_as_printed(name: str, n: int, qu
 
 
 @pytest.mark.parametrize(
-    ("name", "n", "queries"), [("haberman", 306, 7), ("breast-cancer", 569, 12), ("banknote", 1372, 29)]
+    ("name", "n", "queries"),
+    [("haberman", 306, 7), ("breast-cancer", 569, 12), pytest.param("banknote", 1372, 29, marks=pytest.mark.slow)],
 )
 def test_binary_weights_take_an_eighth_of_the_queries(name: str, n: int, queries: int) -> None:
     certified, outcome = play(BinaryWeights(), name)

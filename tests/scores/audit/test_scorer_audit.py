@@ -95,6 +95,7 @@ def audit(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["audit", "scorer", *arguments], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_four_decimals_give_more_than_eleven_labels_a_query(folder: Path) -> None:
     run = audit("ownboard:score", "--labels", "private.csv", "--queries", "200", "--attack", "hybrid", "--json")
 

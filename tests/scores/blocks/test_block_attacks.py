@@ -59,7 +59,7 @@ def play(game: Setting, scorer: str = "sklearn", queries: int = 0) -> Any:
     ("name", "attack", "at_most"),
     [
         ("titanic", "binary-weights", 47),  # the data sets of the paper: tests/theorems/test_icml2021_table_2.py
-        ("satellite", "mixed-radix", 402),
+        pytest.param("satellite", "mixed-radix", 402, marks=pytest.mark.slow),
         ("breast-cancer", "adaptive-weights", 12),
         ("haberman", "unnormalised-weights", 6),
         pytest.param("imdb", "binary-weights", 569, marks=pytest.mark.slow),
@@ -136,6 +136,7 @@ def test_a_spent_budget_leaves_the_majority_class_for_the_rest() -> None:
     assert 5 * 44 < outcome.n_correct < outcome.n_records
 
 
+@pytest.mark.slow
 def test_queries_stream_and_answers_are_decoded_in_milliseconds() -> None:
     """25 000 labels: all queries together would take 220 MB, and the decoder has 3 ms of work."""
     data = LabelSet(labels=np.arange(25_000) % 2, class_names=("0", "1"), title="x", provenance="made")
@@ -175,7 +176,7 @@ def answer(rows: np.ndarray[Any, Any], records: slice, n_records: int, block_lab
         return float(log_loss(labels, predictions, labels=[0, 1]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**60), st.integers(0, 1))
 def test_no_labelling_breaks_the_certificate(code: int, others: int) -> None:
     """Adversarial labellings of the first block, through scikit-learn: none is read wrong."""

@@ -239,7 +239,11 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
 
 @pytest.mark.parametrize(
     ("attack", "n", "n_classes", "queries"),
-    [(AdaptiveWeights(), 1372, 2, 29), (Hybrid(), 2201, 2, 46), (Hybrid(), 400, 5, 27)],
+    [
+        (AdaptiveWeights(), 1372, 2, 29),
+        (Hybrid(), 2201, 2, 46),
+        pytest.param(Hybrid(), 400, 5, 27, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_whole_sets_come_out_of_full_scores(attack: ScoreAttack, n: int, n_classes: int, queries: int) -> None:

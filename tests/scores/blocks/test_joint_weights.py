@@ -83,7 +83,10 @@ def test_every_labelling_of_a_small_set_is_recovered(proper: bool) -> None:
             assert play(labels, proper).n_correct == 4
 
 
-@pytest.mark.parametrize(("n", "proper", "at_most"), [(569, True, 13), (569, False, 12), (2201, False, 43)])
+@pytest.mark.parametrize(
+    ("n", "proper", "at_most"),
+    [pytest.param(569, True, 13, marks=pytest.mark.slow), (569, False, 12), (2201, False, 43)],
+)
 def test_it_takes_no_more_queries_than_it_did(n: int, proper: bool, at_most: int) -> None:
     """Of free rows, no proof beforehand reads more than 52 labels a query; one query more verifies."""
     outcome = play(np.random.default_rng(n).integers(0, 2, n), proper)
@@ -110,6 +113,7 @@ def test_a_safe_query_is_read_right_whatever_the_labels(n: int, proper: bool) ->
         below += row.high[1] - row.low[0]
 
 
+@pytest.mark.slow
 def test_where_nothing_is_dared_all_labels_come_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """The road that is taken once a group has told too little."""
     monkeypatch.setattr("labelinf_scores.attacks.joint_weights._FEWEST", 2.0)
@@ -172,7 +176,9 @@ def test_wrong_labels_that_explain_an_answer_moved_by_one_last_place_are_not_cer
     assert "contradiction" not in outcome.evidence
 
 
-@pytest.mark.parametrize(("n", "proper"), [(4, True), (30, True), (30, False), (300, False)])
+@pytest.mark.parametrize(
+    ("n", "proper"), [(4, True), pytest.param(30, True, marks=pytest.mark.slow), (30, False), (300, False)]
+)
 def test_the_query_that_verifies_tells_labels_that_swap(monkeypatch: pytest.MonkeyPatch, n: int, proper: bool) -> None:
     """Be it one label, or as many of either class: the number of positives stays."""
     honest = _Game.play
@@ -260,6 +266,7 @@ def test_it_promises_only_what_the_worst_labels_leave_within_the_budget() -> Non
     assert not JointWeights().promise(threat_of(100, queries=300 + 1024)).certified  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_rows_nearly_double_and_their_costs_are_what_the_logarithm_can_be() -> None:
     planner = JointPlanner(threat=threat_of(2000))
     size = planner.best(2000, 1024)

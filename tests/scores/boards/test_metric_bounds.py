@@ -38,7 +38,10 @@ def score(scored: ScoredMetric, labels: np.ndarray, query: np.ndarray) -> float:
         return scored.score(labels, query)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "precision", "f1", "jaccard", "mcc"])
+@pytest.mark.parametrize(
+    "name",
+    ["accuracy", "precision", "f1", *(pytest.param(name, marks=pytest.mark.slow) for name in ("jaccard", "mcc"))],
+)
 def test_floor_and_ceiling_are_those_of_every_labelling(name: str) -> None:
     """The least that a query about one record tells, and the most that exchanging two labels ever moves."""
     scored, totals = metric(name), Totals.binary(n_records=N, n_positive=P)
@@ -83,6 +86,7 @@ def test_an_answer_takes_no_more_values_than_counted() -> None:
     assert answer_bits(threat) == pytest.approx(np.log2(10))
 
 
+@pytest.mark.slow
 def test_a_host_reads_what_every_answer_gives_away() -> None:
     found = CliRunner().invoke(metrics, ["--records", "100", "--metric", "precision", "--metric", "mse", "--json"])
     assert found.exit_code == 0, found.output

@@ -151,7 +151,7 @@ def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_sa
     assert result.interval.low <= result.ceiling <= result.interval.high
 
 
-@pytest.mark.parametrize("queries", [1, 4])
+@pytest.mark.parametrize("queries", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_gaussian_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     noise = ScoreNoise(model=GridGaussian(step=FINE, scale=SPAN / 2 * math.sqrt(queries)))
     pipeline = (CLIP, noise, QueryLimit(queries=queries))
@@ -161,7 +161,7 @@ def test_gaussian_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     assert result.interval.low <= result.ceiling <= result.interval.high
 
 
-@pytest.mark.parametrize("queries", [1, 4])
+@pytest.mark.parametrize("queries", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
     scale = SPAN / 2 * math.sqrt(queries)
 
@@ -238,6 +238,7 @@ def test_geometric_noise_on_a_rounded_score_leaves_nothing_in_the_low_bits() -> 
     assert tally((*before, FloatSum(model=model)), attack, n_records=n, games=30).interval.low > result.ceiling
 
 
+@pytest.mark.slow
 def test_hadamard_signs_meet_the_gaussian_ceiling_for_all_labels_at_once() -> None:
     n = 64
     signs = np.array([Hadamard.of_order(n).row(index) for index in range(n)])

@@ -52,6 +52,7 @@ def test_every_pipeline_can_be_built() -> None:
     assert "attacks" not in TABLE  # the strongest that fit are chosen
 
 
+@pytest.mark.slow
 def test_the_matrix_plays_the_adaptive_attacks_and_certifies_the_ladder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

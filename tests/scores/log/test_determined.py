@@ -78,6 +78,7 @@ def test_the_bound_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
     assert bound >= max(int(((other != labels) & wanted).sum()) for other in fitting(log))
 
 
+@pytest.mark.slow
 def test_many_small_moves_hide_no_open_label() -> None:
     """The first draft stopped when no record moved visibly: 200 boxed records, and record 0 was called determined."""
     n = 203
@@ -110,6 +111,7 @@ def test_the_worked_example() -> None:
     assert swapped.count(Known.OPEN) == 0
 
 
+@pytest.mark.slow
 def test_honest_rows_determine_every_label_and_half_of_them_few() -> None:
     """300 labels, 60 rows of mean AUC .95 in full; the numbers belong to this log, not to leaderboards."""
     rng = np.random.default_rng(0)

@@ -21,6 +21,7 @@ SPAN = math.log((1 - 2**-52) / 2**-52)
 FAST = (Clip(epsilon=2**-52),)  # before a float64 scorer: what scikit-learn does, at a tenth of its time
 
 
+@pytest.mark.slow
 def test_noise_that_stops_one_label_per_query_is_beaten_by_the_square_root_of_n(play, defences) -> None:
     """N = q = 1024, Gaussian 6.7 L / N through scikit-learn: at least 99 %, where one label per query is blind.
 
@@ -100,7 +101,7 @@ def test_other_losses_are_served(play, loss) -> None:
     assert bout.accuracy == 1
 
 
-@pytest.mark.parametrize("n_classes", [3, 6, 10])
+@pytest.mark.parametrize("n_classes", [3, 6, pytest.param(10, marks=pytest.mark.slow)])
 def test_classes_are_read_bit_by_bit(play, defences, n_classes: int) -> None:
     bout = play(HadamardAttack(), 60, n_classes=n_classes)
     assert bout.certified
@@ -157,6 +158,7 @@ def test_a_secret_subset_gives_its_own_labels_away_and_no_others(play) -> None:
     assert bout.outcome.n_correct > 120 + 10
 
 
+@pytest.mark.slow
 def test_a_fresh_subset_is_noise_that_averages_out(play) -> None:
     bout = play(HadamardAttack(), 32, defences=(Subset(share=0.3, fresh=True),), queries=512)
     assert bout.accuracy > 0.95
@@ -170,6 +172,7 @@ def test_linear_programs_recover_every_label_without_noise(play, objective: str)
     assert bout.outcome.queries == 48
 
 
+@pytest.mark.slow
 def test_linear_programs_serve_several_classes_and_noise(play, defences) -> None:
     assert play(LinearProgram(), 40, n_classes=3).accuracy == 1
     assert play(LinearProgram(), 60, defences=(defences.gaussian(std=0.1),)).outcome.evidence["objective"] == "l1"
