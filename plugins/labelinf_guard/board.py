@@ -221,6 +221,39 @@ class Board:
         """Return how many labels there are."""
         return sizes_of(self._labels, self._public)
 
+    @property
+    def public(self) -> NDArray[np.bool_]:
+        """Which labels are scored: for the host alone."""
+        return self._public
+
+    @property
+    def scored(self) -> NDArray[np.intp]:
+        """Their classes, as they are scored: for the host alone."""
+        return self._codes[self._public]
+
+    @property
+    def scale(self) -> Scale:
+        """The scores that can be told."""
+        return self._scale
+
+    def answered(self) -> list[Entry]:
+        """Return every submission that was told something else than that it has no score."""
+        none = (None, self.ledger.book.known().answers)
+        return [entry for entry in self.ledger.book.entries if entry.symbol not in none]
+
+    def rows(self, entry: Entry) -> NDArray[Any]:
+        """Return the canonical rows of a submission."""
+        rows: NDArray[Any] = np.load(self._submissions() / f"{entry.number}.npy", allow_pickle=False)
+        return rows
+
+    def exact(self, entry: Entry) -> Fraction | None:
+        """Return the exact public score of a submission: for the host alone."""
+        return self._score(self.rows(entry), self._public)
+
+    def noise(self) -> Noise | None:
+        """Return the noise of the board's answers."""
+        return self._noise(int(np.count_nonzero(self._public)), self.policy.release.noise)
+
     def text(self, symbol: int) -> str:
         """Return an answer as it is told: a score, the record of the board, or a rank."""
         if symbol == self.ledger.book.known().answers:
@@ -232,8 +265,7 @@ class Board:
     def standing(self) -> list[tuple[str, str]]:
         """Return every team with the best answer it was told, best first; ties in the order of the answers."""
         self.ledger.settle()
-        answers = self.ledger.book.known().answers
-        told = [(at.team, at.symbol) for at in self.ledger.book.entries if at.symbol not in (None, answers)]
+        told = [(entry.team, entry.symbol or 0) for entry in self.answered()]
         return [(team, self.text(symbol)) for team, symbol in _STANDING[self.policy.release.show](told, self)]
 
     def token(self, team: str) -> str:
@@ -263,12 +295,15 @@ class Board:
     def _keep(self, entry: Entry, submission: Submission) -> None:
         rows = io.BytesIO()
         np.save(rows, submission.rows)
-        folder = State.of(self._path).directory / "submissions"
+        folder = self._submissions()
         folder.mkdir(mode=0o700, exist_ok=True)
         write_private(folder / f"{entry.number}.npy", rows.getvalue())
         score = self._score(submission.rows, self._public)
         if score is not None:
             self.ledger.keep(entry, self._kept(score))
+
+    def _submissions(self) -> Path:
+        return State.of(self._path).directory / "submissions"
 
     def _kept(self, score: Fraction) -> int:
         """Return what the ledger settles by: the answer, or a number that is greater for a better score."""
@@ -278,7 +313,7 @@ class Board:
             case "ranks":
                 return math.floor(-self._behind(score)[1] * _RANKED)
             case _:
-                noise = self._noise(int(np.count_nonzero(self._public)), self.policy.release.noise)
+                noise = self.noise()
                 return self._scale.symbol(score if noise is None else noise.added(score, self._words))
 
     def _turned(self, symbol: int) -> int:
@@ -312,13 +347,10 @@ class Board:
         return False, score if self._metric.minimise else -score
 
     def _final(self) -> list[dict[str, Any]]:
-        unscored = self.ledger.book.known().answers
-        answered = [entry for entry in self.ledger.book.entries if entry.symbol not in (None, unscored)]
-        last = {entry.team: entry.number for entry in answered}
-        teams = sorted(last.items(), key=lambda item: item[1])[: self.policy.final.scores]
-        folder, sealed = State.of(self._path).directory / "submissions", ~self._public
-        rows = [np.load(folder / f"{number}.npy", allow_pickle=False) for _, number in teams]
-        exact = [self._score(row, sealed) for row in rows]
+        last = {entry.team: entry for entry in self.answered()}
+        teams = sorted(last.items(), key=lambda item: item[1].number)[: self.policy.final.scores]
+        sealed = ~self._public
+        exact = [self._score(self.rows(entry), sealed) for _, entry in teams]
         order = sorted(range(len(teams)), key=lambda at: (self._behind(exact[at]), at))
         rank = {at: place for place, at in enumerate(order[: self.policy.final.ranks], 1)}
         noise = self._noise(int(np.count_nonzero(sealed)), self.policy.final.noise)

@@ -93,16 +93,19 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
 
 @guard.command()
 @_board
+@click.option(
+    "--seconds", type=Finite(min=0, min_open=True), default=10.0, show_default=True, help="For what is determined."
+)
 @_json
-def status(board: Path, as_json: bool) -> None:
-    """Show what was spent, what is left, the certificate, and who surprises most. For the host's eyes."""
+def status(board: Path, seconds: float, as_json: bool) -> None:
+    """Show what was spent and is left, the certificate, which labels are determined, who surprises. For the host."""
     from labelinf_guard.board import Board
     from labelinf_guard.status import shown, status_of
 
     opened = Board.open(board)
     try:
         opened.ledger.settle()
-        found = status_of(opened)
+        found = status_of(opened, seconds=seconds)
     finally:
         opened.close()
     click.echo(json_text(found) if as_json else "\n".join(shown(found)))

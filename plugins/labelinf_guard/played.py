@@ -8,13 +8,15 @@ the cell, so that an attack above it is a contradiction.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import io
 import math
 import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import attrs
 import numpy as np
@@ -54,6 +56,7 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 __all__ = ["GuardedBoard"]
 
+_PREFIX, _HELD = "labelinf-board-", "held"  # of the folder of a game, and what it holds while it plays
 _COST = 2.0**-40  #: costs are multiples of it
 
 
@@ -196,18 +199,30 @@ class _Playing(ActiveDefence):
             raise QueryRefusedError(told.score) from None
 
     def _begun(self, labels: NDArray[np.intp]) -> Board:
-        folder = Path(tempfile.mkdtemp(prefix="labelinf-board-"))
+        _swept()
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        held = (folder / _HELD).open("w")
+        fcntl.flock(held, fcntl.LOCK_EX)
         rows = "".join(f"{place:09d},{label}\n" for place, label in enumerate(labels.tolist()))
         (folder / "labels.csv").write_text(f"id,label\n{rows}", encoding="utf-8")
         board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=SeededWords(self._rng))
-        weakref.finalize(self, _end, board, folder)
+        weakref.finalize(self, _end, board, folder, held)
         (folder / "labels.csv").unlink()  # killed at any moment, no game leaves its labels behind
         return board
 
 
-def _end(board: Board, folder: Path) -> None:
+def _end(board: Board, folder: Path, held: TextIO) -> None:
     board.close()
     shutil.rmtree(folder, ignore_errors=True)
+    held.close()
+
+
+def _swept() -> None:
+    """Remove what games left that were killed: their folders are held by nobody."""
+    for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*/{_HELD}"):
+        with contextlib.suppress(OSError), left.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(left.parent, ignore_errors=True)
 
 
 def _file(ids: tuple[str, ...], predictions: NDArray[Any]) -> bytes:

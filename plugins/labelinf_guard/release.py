@@ -53,6 +53,10 @@ class Scale:
         nearest = math.floor(score * self._ten + Fraction(1, 2)) - self._first
         return max(0, min(self.answers - 1, nearest))
 
+    def edge(self, symbol: int) -> Fraction:
+        """Return the least score that is told as an answer, but for the first one."""
+        return (self._first + symbol - Fraction(1, 2)) / self._ten
+
     def text(self, symbol: int) -> str:
         """Return an answer as it is told, all of the same width."""
         value = self._first + symbol

@@ -41,6 +41,7 @@ _HEADERS = {
 }
 _DOWN = "This board cannot answer now. Nothing was told."
 _STRANGER = "The name of the team or its token is wrong."
+_AUDIT = 2.0  # seconds for which a page of the host's looks for labels that are determined
 _PAGES = 4  # threads for pages, which must not wait behind submissions
 _AWAITING = 64  # submissions that wait for a beat at the same time
 
@@ -175,12 +176,12 @@ def _public_json(board: Board) -> Response:
 
 def _host(board: Board) -> Response:
     board.ledger.settle()
-    return HTMLResponse(host_page(board.policy.board.title, shown(status_of(board))), headers=_HEADERS)
+    return HTMLResponse(host_page(board.policy.board.title, shown(status_of(board, seconds=_AUDIT))), headers=_HEADERS)
 
 
 def _host_json(board: Board) -> Response:
     board.ledger.settle()
-    return JSONResponse(status_of(board), headers=_HEADERS)
+    return JSONResponse(status_of(board, seconds=_AUDIT), headers=_HEADERS)
 
 
 def _submitted(board: Board, team: str, data: bytes) -> Response:

@@ -5,28 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from labelinf_guard.ledger.charge import Near, Seen, charge_of
+
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
 
 __all__ = ["shown", "status_of"]
 
-_MANY = 2.0  # times the board's usual price
+_STRANGE = 3.0  # bits above what is usual: eight times less likely
+_FEW = 3  # scores that say something of a team
+_LAST = 20  # answers of a team, and of the others
 
 
-def status_of(board: Board) -> dict[str, Any]:
+def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
     """Return the state of a board, for JSON.
 
-    The price of a score is what it surprised by: who probes is dear, at no further cost and without a label. Every
-    team's own prices are set beside the median of all. A suspicion changes no answer; it informs the host.
+    Args:
+        board: The board, settled.
+        seconds: To spend on which labels its answers already determine.
+
+    Who asks instead of predicting gets scores that surprise, and surprise is what a ledger prices, without a label. A
+    team that goes on asking surprises its own history less and less: so its scores are priced here by the others'
+    answers alone. A suspicion changes no answer; it informs the host.
     """
+    from labelinf_guard.audit import determined, odometer
+
     book, certificate = board.ledger.book, board.certificate()
-    told = [entry for entry in book.entries if entry.symbol is not None]
-    usual = _median([entry.charge for entry in told])
+    strange = _strange(board)
+    usual = _median(list(strange.values()))
     teams = []
     for team in dict.fromkeys(entry.team for entry in book.entries):
-        own = [entry.charge for entry in told if entry.team == team]
-        dear = len(own) >= 3 and _median(own) > _MANY * usual > 0
-        teams.append({"team": team, "submissions": len(own), "bits": sum(own) / 1024, "surprising": dear})
+        own = [entry.charge for entry in book.entries if entry.team == team and entry.symbol is not None]
+        asks = strange.get(team, 0.0) > usual + _STRANGE
+        teams.append({"team": team, "submissions": len(own), "bits": sum(own) / 1024, "surprising": asks})
     budget = book.known().budget
     return {
         "spent": book.spent / 1024,
@@ -35,6 +46,8 @@ def status_of(board: Board) -> dict[str, Any]:
         "closed": book.closed,
         "submissions": len(book.entries),
         "teams": teams,
+        "labels": determined(board, seconds),
+        "odometer": odometer(board) if board.policy.release.noise else None,
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
@@ -53,6 +66,8 @@ def shown(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {row['team']:24} {row['submissions']:5} submissions {row['bits']:8.1f} bits{mark}")
     return [
         *lines,
+        *_known(found["labels"]),
+        *_run(found["odometer"]),
         "",
         *found["certificate"],
         "",
@@ -61,6 +76,39 @@ def shown(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _median(values: list[int]) -> float:
+def _known(found: Mapping[str, Any]) -> list[str]:
+    if found["status"] != "audited":
+        return [f"labels already determined: not read ({found['status']})"]
+    return [
+        f"labels already determined: {found['determined']} (proved), {found['claimed']} by a solver's word, "
+        f"{found['open']} open, {found['unknown']} unknown"
+    ]
+
+
+def _run(found: Mapping[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    line = "" if found.get("line") is None else f"; one list of guesses is below {100 * found['line']:.1f} %"
+    return [f"odometer, which depends on labels and is for you alone: {found['bits']:.1f} bits in this game{line}"]
+
+
+def _strange(board: Board) -> dict[str, float]:
+    """Return by how many bits the median score of a team surprises the others, of teams with three scores at least."""
+    if board.policy.release.show != "scores":
+        return {}
+    told: dict[str, list[int]] = {}
+    recent = [(entry.team, entry.symbol or 0) for entry in reversed(board.answered())]
+    for team, symbol in recent:
+        told.setdefault(team, []).append(symbol)
+    found, rule = {}, Near(answers=board.scale.answers)
+    for team, own in told.items():
+        others = tuple(symbol for name, symbol in recent if name != team)[:_LAST]
+        if len(own) >= _FEW and others:
+            weights = rule.weights(Seen(board=others))
+            found[team] = _median([charge_of(weights[symbol]) / 1024 for symbol in own[:_LAST]])
+    return found
+
+
+def _median(values: list[float]) -> float:
     ordered = sorted(values)
-    return float(ordered[len(ordered) // 2]) if ordered else 0.0
+    return ordered[len(ordered) // 2] if ordered else 0.0

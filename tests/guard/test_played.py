@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import math
 from collections.abc import Callable
 from importlib.metadata import entry_points
@@ -96,6 +97,24 @@ def test_a_game_leaves_no_labels_on_the_disk_while_it_plays(tmp_path: Path, monk
     playing._begun(LABELS)  # type: ignore[attr-defined]
     assert list(tmp_path.rglob("ledger.sqlite"))
     assert not list(tmp_path.rglob("labels.csv"))
+
+
+def test_what_a_killed_game_left_is_removed_by_the_next_and_a_running_one_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    threat = CHANNEL.threat(Setting(data=DATA, defences=(POLICIES[0],)))
+    left = tmp_path / "labelinf-board-killed"
+    left.mkdir()
+    (left / "held").touch()
+    playing = [POLICIES[0].start(threat, np.random.default_rng(at)) for at in range(2)]
+    for one in playing:
+        one._begun(LABELS)  # type: ignore[attr-defined]
+    assert not left.exists()
+    assert len(list(tmp_path.iterdir())) == 2
+    del one, playing
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_stands_before_a_board() -> None:
