@@ -34,12 +34,21 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric
 
 COUNTS = ("accuracy", "precision", "recall", "f1", "jaccard", "mcc", "cohen-kappa", "balanced-accuracy")
+DOUBLES = ("ndcg", "average-precision")  # whose answers take as many values as there are doubles, or nearly
 PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
     "exact": [
         *[("detecting-counts", name, "breast-cancer", None, 164) for name in COUNTS],
         ("spaced-ranks", "roc-auc", "breast-cancer", None, 58),
         ("spaced-ranks", "roc-auc", "made 1797", None, 148),
         ("spaced-ranks", "roc-auc", "made 2201", None, 173),
+        ("ranked-block", "ndcg", "breast-cancer", None, 18),
+        ("ranked-block", "ndcg", "made 2201", None, 69),
+        ("ranked-block", "ndcg(k=10)", "breast-cancer", None, 57),
+        ("ranked-block", "ndcg(k=16)", "breast-cancer", None, 36),
+        ("ranked-block", "average-precision", "breast-cancer", None, 24),
+        ("ranked-block", "average-precision", "made 2201", None, 118),
+        ("first-positive", "reciprocal-rank", "breast-cancer", None, 357),
+        ("detecting-counts", "precision-at-k", "breast-cancer", None, None),
         ("linear-weights", "mse", "digits", None, 148),
         ("linear-weights", "rmse", "digits", None, 148),
         ("linear-weights", "r2", "digits", None, 151),
@@ -50,6 +59,7 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("detecting-counts", "precision", "made 5000", 3, 1214),
         ("detecting-counts", "precision", "made 5000", 2, 1763),
         *[("spaced-ranks", "roc-auc", "breast-cancer", d, mark) for d, mark in ((5, 62), (4, 101), (3, 246))],
+        *[("ranked-block", "ndcg", "breast-cancer", d, None) for d in (5, 4)],
         *[("linear-weights", "mse", "digits", d, mark) for d, mark in ((5, 226), (2, 258), (0, 301))],
         *[("linear-weights", "rmse", "digits", d, mark) for d, mark in ((5, 451), (4, 600), (3, 900))],
     ],
@@ -76,7 +86,7 @@ def labels_of(name: str) -> LabelSet:
 def limits(data: LabelSet, metric: str, decimals: int | None) -> tuple[str, str]:
     """Return the fewest queries of any attack, and of one whose queries are fixed beforehand."""
     bits = label_bits(data.prior, data.n_records)
-    if data.n_classes != 2:
+    if data.n_classes != 2 or metric.partition("(")[0] in DOUBLES:
         return ("-", "-") if decimals is not None else (str(math.ceil(bits / 53)), "-")
     positive, negative = int(data.labels.sum()), int((data.labels == 0).sum())
     share = positive * negative

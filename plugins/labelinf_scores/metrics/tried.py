@@ -81,7 +81,7 @@ def misread(metric: ScoredMetric) -> str:
         score = scored(metric, labels, predictions)
         for decimals in (None, 4, 2):
             printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
-            if not metric.reading(predictions, printed, totals, Released(decimals=decimals)).holds(labels):
+            if not metric.fits(labels, predictions, printed, totals, Released(decimals=decimals)):
                 where = "in full" if decimals is None else f"with {decimals} decimals"
                 return f"the true labels do not fit a score printed {where}"
     return ""
@@ -101,6 +101,7 @@ def miscounted(metric: ScoredMetric) -> str:
 
 def crooked(metric: ConfusionMetric) -> str:
     """Say where a link is not strictly monotone, or its extreme steps not where it says; empty where all is so."""
+    metric = metric.on_few(_SMALL)
     for positive in range(1, _SMALL):
         totals = Totals.binary(n_records=_SMALL, n_positive=positive)
         for s in range(1, _SMALL):

@@ -26,7 +26,9 @@ from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.classes import MicroF1
 from labelinf_scores.metrics.readings.counts import Accuracy
 from labelinf_scores.metrics.readings.deviations import MeanAbsoluteError
+from labelinf_scores.metrics.readings.discounts import Ndcg
 from labelinf_scores.metrics.readings.grades import QuadraticKappa
+from labelinf_scores.metrics.readings.lists import AveragePrecision, ReciprocalRank
 from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.readings.squares import MeanSquaredError
 from labelinf_scores.rules.games import Labels, channel_of, threat_of
@@ -96,6 +98,9 @@ _SITUATIONS = (
     _Situation(channel=channel_of(), defences=(ScoreNoise(model=Gaussian(scale=0.01)),)),
     _Situation(channel=channel_of(metric=Accuracy())),
     _Situation(channel=channel_of(metric=RocAuc())),
+    _Situation(channel=channel_of(metric=Ndcg())),
+    _Situation(channel=channel_of(metric=AveragePrecision())),
+    _Situation(channel=channel_of(metric=ReciprocalRank())),
     _Situation(channel=channel_of(metric=MeanSquaredError())),
     _Situation(channel=channel_of(metric=MeanAbsoluteError())),
     _Situation(channel=channel_of(metric=QuadraticKappa())),

@@ -27,6 +27,8 @@ COUNTS = ("accuracy", "error", "precision", "recall", "specificity", "balanced-a
 NEW = {
     "detecting-counts",
     "spaced-ranks",
+    "ranked-block",
+    "first-positive",
     "linear-weights",
     "thresholds",
     "detecting-grades",

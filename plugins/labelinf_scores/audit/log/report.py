@@ -21,7 +21,7 @@ from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Given, Known, determine, given_away
 from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.witness import fitting_labels
-from labelinf_scores.metrics.readings import Reading, Released, ScoredMetric, Totals, metric
+from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
 
 __all__ = ["LogReport", "as_document", "lines", "report", "save_status", "status"]
 
@@ -75,6 +75,8 @@ def report(
         InputError: A file cannot be used, the metric cannot be read, or P is missing.
     """
     scored = metric(metric_name)
+    if scored.rows is Rows.PRECISIONS:
+        raise InputError(f"--metric {metric_name}: no sum over the records says what its answers tell.")
     ids, entries = read_submissions(submissions, scores, id_column)
     truth = read_labels(labels, column, id_column, ids, positive)[0] if labels else None
     if truth is None and positives is None:

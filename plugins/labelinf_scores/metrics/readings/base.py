@@ -43,6 +43,15 @@ class Rows(enum.Enum):
     RANKS = "doubled midranks"
     """Any order of the records with any ties; the statistic sums doubled midranks."""
 
+    DISCOUNTS = "mean discounts of ranks"
+    """Any order of the records with any ties; the statistic sums discounts that fall with the rank."""
+
+    PRECISIONS = "precisions along a list"
+    """Any order of the records with any ties; the score is no function of a sum over them."""
+
+    FIRST = "who stands above the first positive"
+    """Any order of the records with any ties; the score tells where the first positive is."""
+
     REALS = "any real numbers"
     """Any finite predictions, which are the coefficients themselves."""
 
@@ -231,12 +240,23 @@ class ScoredMetric(Metric, abc.ABC):
             released: How scores are printed.
 
         Raises:
-            ValueError: The predictions cannot be scored by this metric; the message is one clause.
+            ValueError: The predictions cannot be scored by this metric, or no sum says what the score tells; the
+                message is one clause.
         """
 
     def of_classes(self, n_classes: int) -> ScoredMetric:
         """Return the metric that goes by this name where there are ``n_classes``; by default this one."""
         return self
+
+    def fits(
+        self, labels: NDArray[np.intp], predictions: Floats, score: Fraction, totals: Totals, released: Released
+    ) -> bool:
+        """Whether labels may have this score, in exact arithmetic.
+
+        Raises:
+            ValueError: As :meth:`reading`.
+        """
+        return self.reading(predictions, score, totals, released).holds(labels)
 
     def sensitivity(self, n_records: int) -> float:
         """Return the most by which one label can move the score, whatever the query and whatever all labels are.
