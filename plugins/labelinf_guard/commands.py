@@ -10,6 +10,7 @@ import click
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
 from labelinf_core.contracts.documents import json_text
+from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -36,19 +37,18 @@ def guard() -> None:
 @click.option("--gain", type=Finite(min=0, min_open=True, max=1), default=0.1, show_default=True, help="The target.")
 @click.option("--perfect", type=Finite(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
+@click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
 @_json
-def plan(**asked: Any) -> None:
+def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
-    from labelinf_guard.plan import Asked, table
+    from labelinf_guard.plan import Asked, lines, table
 
-    as_json = asked.pop("as_json")
     rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked))
-    if as_json:
-        click.echo(json_text(rows))
-    else:
-        from labelinf_guard.plan import lines
+    if html is not None:
+        from labelinf_guard.pages import plan_page
 
-        click.echo("\n".join(lines(rows)))
+        _write(html, plan_page(f"Policies for {asked['records']} labels", rows, lines(rows)))
+    click.echo(json_text(rows) if as_json else "\n".join(lines(rows)))
 
 
 @guard.command()
@@ -71,7 +71,6 @@ def init(board: Path) -> None:
 @click.pass_context
 def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
-    from labelinf_core.contracts.errors import InputError
     from labelinf_guard.board import Board, Refused
 
     opened = Board.open(board)
@@ -170,7 +169,6 @@ def release(board: Path, final: bool, as_json: bool) -> None:
 )
 def serve(board: Path, address: str, port: int, host_port: int) -> None:
     """Serve the board over HTTP; answers leave at beats. Give each team its token: labelinf guard token."""
-    from labelinf_core.contracts.errors import InputError
     from labelinf_guard.board import Board
 
     try:
@@ -213,6 +211,13 @@ def export(board: Path, platform: str, out: Path) -> None:
     found = write(board, platform, out)
     click.echo("\n".join(found.said))
     click.echo(f"\nscorer {found.scorer}\nsolution {found.solution} (private: it holds the labels)")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"--html {path} cannot be written: {error.strerror}.") from error
 
 
 def _certificate(opened: Board) -> list[str]:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-__all__ = ["STYLE", "host_page", "public_page"]
+from labelinf_core.contracts.pictures import Picture, Series
+
+if TYPE_CHECKING:
+    from labelinf_guard.plan import Row
+
+__all__ = ["STYLE", "host_page", "plan_page", "public_page"]
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -16,6 +22,7 @@ td.n { font-variant-numeric: tabular-nums; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media (prefers-color-scheme: dark) { body { color: #ddd; background: #181818; } }
 """  #: the style sheet of both pages
+_WIDE = "body { max-width: 80rem; } pre { overflow-x: auto; white-space: pre; } svg { max-width: 44rem; }"
 
 
 def public_page(title: str, standing: Sequence[tuple[str, str]], certificate: Iterable[str], head: str) -> str:
@@ -41,10 +48,40 @@ def host_page(title: str, lines: Iterable[str]) -> str:
     return _page(f"{title}: for the host", f"<pre>{escape(chr(10).join(lines))}</pre>")
 
 
-def _page(title: str, body: str) -> str:
+def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
+    """Return the table of policies as a page of its own: what each proves and costs, drawn and in words."""
+    from labelinf_core.report.svg import as_svg
+
+    names = tuple(str(place) for place in range(1, len(rows) + 1))
+    proved = Series(name="proved, all teams together", points=_points(row.proves for row in rows), line=False)
+    attacked = Series(
+        name="best known attack, on fair coins", points=_points(row.attack for row in rows), line=False, bound=False
+    )
+    kept = Series(name="rank correlation of honest teams", points=_points((row.kendall for row in rows), 1), line=False)
+    pictures = [
+        Picture(title="Points over a perfect model", x="policy", y="points", series=(proved, attacked), names=names),
+        Picture(title="What honest teams keep", x="policy", y="Kendall's tau", series=(kept,), names=names),
+    ]
+    drawn = "".join(
+        f"<h2>{escape(item.title)}</h2>{as_svg(item, name=f'p{at}')}"
+        for at, item in enumerate(pictures)
+        if all(series.points for series in item.series)
+    )
+    listed = "".join(f"<li>{escape(row.policy)}{' (recommended)' if row.recommended else ''}</li>" for row in rows)
+    table = escape(chr(10).join(lines))
+    return _page(
+        title, f"{drawn}<ol>{listed}</ol><h2>In numbers</h2><pre>{table}</pre>", style=f"<style>{STYLE}{_WIDE}</style>"
+    )
+
+
+def _points(values: Iterable[float | None], times: float = 100.0) -> tuple[tuple[float, float], ...]:
+    return tuple((float(at), times * value) for at, value in enumerate(values) if value is not None)
+
+
+def _page(title: str, body: str, *, style: str = '<link rel="stylesheet" href="/style.css">') -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f'<title>{escape(title)}</title><link rel="stylesheet" href="/style.css"></head>'
+        f"<title>{escape(title)}</title>{style}</head>"
         f"<body><main><h1>{escape(title)}</h1>{body}</main></body></html>\n"
     )

@@ -19,6 +19,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import capacity_bits, distance, order_bits, score_variance
 from labelinf_guard.certificate.statement import Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.metrics import metric_named
 from labelinf_guard.policy import exact
 
@@ -61,11 +62,19 @@ class Asked:
         """Of all teams together."""
         return self.teams * self.submissions
 
-    def terms(self, public: int, *, bits: float = math.inf, mu: float = math.inf, final: float | None = None) -> Terms:
+    def terms(
+        self,
+        public: int,
+        *,
+        bits: float = math.inf,
+        mu: float = math.inf,
+        flip: Fraction = Fraction(0),
+        final: float | None = None,
+    ) -> Terms:
         """Return the terms of a board that scores ``public`` labels."""
         return Terms(
             classes=self.classes,
-            public=Part(labels=public, bits=bits, mu=mu),
+            public=Part(labels=public, bits=bits, mu=mu, flip=flip),
             sealed=Part(labels=self.records - public),
             perfect=self.perfect,
             counts_known=self.counts_known,
@@ -103,24 +112,25 @@ def table(asked: Asked) -> list[Row]:
         InputError: There is no such metric.
     """
     metric_named(asked.metric, {})
-    found = [row for make in (_split, _noise, _ledger) if (row := make(asked)) is not None]
+    makers = (_split, _noise, _ledger, _replaced, _records)
+    found = [row for make in makers if (row := make(asked)) is not None]
     useful = [row for row in found if row.kendall is not None and row.kendall >= 0.6]
     if useful:
         best = max(useful, key=lambda row: row.kendall or 0.0)
         found = [attrs.evolve(row, recommended=row is best) for row in found]
-    return [*found, *_final(asked), _nothing(asked)]
+    return [*found, *_final(asked), _ranks(asked), _nothing(asked)]
 
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """Return a table to read."""
-    said = [f"{'policy':52} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
+    said = [f"{'policy':54} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
     for row in rows:
         proves = "void" if row.proves is None else f"{math.ceil(1000 * row.proves - 1e-9) / 10:.1f}"
         attack = "" if row.attack is None else f"{100 * row.attack:.1f}"
         kendall = "" if row.kendall is None else f"{row.kendall:.2f}"
         displaced = "" if row.displaced is None else f"{row.displaced:.1f}"
         said.append(
-            f"{row.policy:52} {proves:>14} {attack:>11} {kendall:>8} {displaced:>9}"
+            f"{row.policy:54} {proves:>14} {attack:>11} {kendall:>8} {displaced:>9}"
             f"{'  recommended' if row.recommended else ''}{row.note and '  ' + row.note}".rstrip()
         )
     if not any(row.recommended for row in rows):
@@ -195,6 +205,56 @@ def _ledger(asked: Asked) -> Row | None:
         kendall=kendall,
         displaced=displaced,
         note=f"about {answers} answers in all, then closed",
+    )
+
+
+def _replaced(asked: Asked) -> Row | None:
+    """The least share of labels that is replaced, behind which any number of exact answers may be told."""
+    steps = round(1000 * (1 - 1 / asked.classes))  # of a thousandth
+    kept = _most(
+        steps - 1, lambda n: certify(asked.terms(asked.records, flip=Fraction(steps - n, 1000))).now <= asked.gain
+    )
+    flip = Fraction(steps - kept, 1000)
+    if kept == 0:
+        return None
+    replaced, apart = float(flip), float(1 - flip * Fraction(asked.classes, asked.classes - 1))
+    # of the records on which two teams disagree, a replaced one says the opposite
+    deviation = math.sqrt(max(0.0, 1 - apart**2) * _DISAGREE / 2 / asked.records) / apart
+    kendall, displaced = honest(asked.records, 1.0, deviation, 6)
+    return Row(
+        policy=f"{100 * replaced:.1f} % of labels replaced once, any number of answers",
+        proves=certify(asked.terms(asked.records, flip=flip)).now,
+        attack=apart * (1 - 1 / asked.classes),
+        kendall=kendall,
+        displaced=displaced,
+        note="protects every label, for ever",
+    )
+
+
+def _records(asked: Asked) -> Row | None:
+    """The record of the board alone, of all records: of two decimals."""
+    bits = transcript_bits("records", 101, asked.answers)
+    proves = certify(asked.terms(asked.records, bits=bits)).now
+    if proves > asked.gain:
+        return None
+    return Row(
+        policy=f"record of all teams, 2 decimals, {asked.answers} answers",
+        proves=proves,
+        attack=None,
+        note="the leader alone is known",
+    )
+
+
+def _ranks(asked: Asked) -> Row:
+    bits = transcript_bits("ranks", 0, asked.answers)
+    kendall, displaced = honest(asked.records, 1.0, 0.0, 6)
+    return Row(
+        policy=f"ranks alone of {asked.answers} answers",
+        proves=_or_void(asked, certify(asked.terms(asked.records, bits=bits)).now),
+        attack=1 - 1 / asked.classes if asked.answers > asked.records else None,
+        kendall=kendall,
+        displaced=displaced,
+        note="no defence: each label by one comparison",
     )
 
 

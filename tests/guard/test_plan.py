@@ -1,0 +1,108 @@
+"""What ``plan`` says honest teams lose is what they lose, and its page is drawn without anything from elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_guard.commands import guard
+from labelinf_guard.plan import Asked, honest, table
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "guard.py"
+
+
+@pytest.fixture(scope="module")
+def study() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("guard_benchmark", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _agrees(found: np.ndarray, said: tuple[float, float]) -> None:
+    """Means of contests beside the plan's, within four standard errors and what normal errors of teams neglect."""
+    error = np.maximum(found.std(axis=0, ddof=1), (0.03, 0.3)) / math.sqrt(len(found))
+    assert abs(found[:, 0].mean() - said[0]) <= 4 * error[0] + 0.02
+    assert abs(found[:, 1].mean() - said[1]) <= 4 * error[1] + 0.1
+
+
+def test_honest_teams_lose_what_the_plan_says_on_boards_that_are_played(study: ModuleType, tmp_path: Path) -> None:
+    """Small boards, a fifth public: two contests of 40 teams through every step of a board."""
+    rng = np.random.default_rng(1)
+    policy = "[public]\nshare = 0.2\n"
+    found = np.array([study.played(600, policy, rng, tmp_path / str(at)) for at in range(2)])
+    _agrees(found, honest(600, 0.2, 0.0, 3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [0, 1])
+def test_honest_teams_of_larger_boards_too(study: ModuleType, tmp_path: Path, at: int) -> None:
+    rng = np.random.default_rng(2)
+    _, share, noise, decimals, policy = study.STUDIES[at]
+    found = np.array([study.played(3000, policy, rng, tmp_path / str(contest)) for contest in range(6)])
+    _agrees(found, honest(3000, share, noise, decimals))
+
+
+def test_marks_of_honest_teams() -> None:
+    """Kendall .88 +- .05 at 25 000 labels of which a fifth is public; .98 at 100 000, 1 000 answers, noise .0006."""
+    assert honest(25_000, 0.2, 0.0, 4)[0] == pytest.approx(0.88, abs=0.02)
+    assert honest(100_000, 1.0, 0.0006, 6)[0] == pytest.approx(0.98, abs=0.01)
+    assert honest(25_000, 0.2, 0.0, 4)[1] == pytest.approx(0.6, abs=0.15)
+
+
+def test_the_benchmark_prints_the_marks_of_the_certificate(
+    study: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study.marks()
+    said = capsys.readouterr().out
+    for mark in (
+        ": 10.0 points over a perfect model",
+        "class counts known: 11.3 (10.9 where",
+        "of the rest: 18.0",
+        "0.5: 26 (24 with counts known)",
+        "0.86: 94 (92 with counts known)",
+        "0.93: 204 (202 with counts known)",
+        "s = 0.0159\n",
+        "s = 0.0043\n",
+        "s = 0.0019\n",
+        "0.691, Phi(mu / 2) 0.599",
+        "20 answers: 53.7 %",
+        "tau 0.88",
+        "noise 0.0006: tau 0.98",
+    ):
+        assert mark in said
+
+
+def test_every_policy_is_in_the_plan_and_569_labels_are_void() -> None:
+    rows = table(Asked(records=25_000, teams=10))
+    for word in ("public", "noise", "ledger", "replaced", "record of all teams", "final release", "ranks", "nothing"):
+        assert any(word in row.policy for row in rows), word
+    (best,) = [row for row in rows if row.recommended]
+    assert best.kendall == max(row.kendall or 0 for row in rows if row.proves is not None and "ranks" not in row.policy)
+    ranks = next(row for row in rows if "ranks" in row.policy)
+    assert not ranks.recommended
+    small = table(Asked(records=569, teams=100))
+    assert not any(row.recommended for row in small)
+    assert small[-1].proves is None
+
+
+def test_a_plan_is_drawn_as_a_page_of_its_own(tmp_path: Path) -> None:
+    page = tmp_path / "plan.html"
+    asked = ["plan", "--records", "25000", "--teams", "10", "--html", str(page)]
+    assert CliRunner().invoke(guard, asked, catch_exceptions=False).exit_code == 0
+    text = page.read_text()
+    assert text.count("<svg") == 2
+    assert "<script" not in text
+    assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "(recommended)" in text
+    refused = CliRunner().invoke(guard, [*asked[:-1], str(tmp_path / "none" / "plan.html")])
+    assert refused.exit_code != 0
+    assert "cannot be written" in str(refused.exception or refused.output)
