@@ -31,6 +31,8 @@ NEW = {
     "first-positive",
     "linear-weights",
     "thresholds",
+    "dithered-counts",
+    "scored-subset",
     "detecting-grades",
     "detecting-classes",
 }

@@ -1,0 +1,111 @@
+"""Rounding stops no counter, and neither does scoring a secret part of the records."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.contracts.components import LabelSet, Outcome, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_data.bunches import load_bunch
+from labelinf_scores.attacks.scored_subset import _explanations
+from labelinf_scores.constructions.bit_sets import BitSets, queries_needed
+from labelinf_scores.game.channel import ScoreChannel
+
+BUILDER = Builder(Host.load())
+
+
+def play(attack: str, metric: str, labels: np.ndarray, *defences: str, refused: bool = False) -> Outcome:
+    data = LabelSet(labels=labels.astype(np.intp), class_names=("0", "1"), title="t", provenance="made")
+    built = BUILDER.build(Kind.ATTACK, attack, "test")
+    setting = Setting(data=data, attack=built, defences=BUILDER.pipeline(defences, "test"))
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
+    assert bool(built.refusal(channel.threat(setting))) == refused
+    return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("metric", "n", "decimals", "mark"),
+    [("accuracy", 569, 2, 434), ("mcc", 300, 2, 150), ("accuracy", 300, 1, 330), ("f1", 300, 2, 200)],
+)
+def test_rounding_alone_stops_no_oracle(metric: str, n: int, decimals: int, mark: int) -> None:
+    outcome = play("dithered-counts", metric, load_bunch("breast-cancer").target[:n], f"round(decimals={decimals})")
+    assert (outcome.n_correct, outcome.n_records) == (n, n)
+    assert outcome.queries <= mark
+
+
+def test_boundaries_on_scores_that_occur_are_no_trap() -> None:
+    """Of 200 records, halves of a percent are scores: printed either way, they are never read as one."""
+    labels = np.random.default_rng(3).permutation(200) < 74
+    outcome = play("dithered-counts", "accuracy", labels, "round(decimals=2)")
+    assert outcome.n_correct == 200
+    assert "contradiction" not in outcome.evidence
+
+
+@given(
+    st.integers(12, 60),
+    st.integers(0, 2**32),
+    st.sampled_from(["accuracy", "error", "f1", "recall", "precision", "mcc", "jaccard", "specificity"]),
+    st.sampled_from([1, 2]),
+)
+@settings(max_examples=12, deadline=None, derandomize=True)
+def test_what_is_decided_through_rounding_is_right(n: int, seed: int, metric: str, decimals: int) -> None:
+    labels = np.random.default_rng(seed).random(n) < 0.4
+    labels[:2] = (True, False)
+    data = LabelSet(labels=labels.astype(np.intp), class_names=("0", "1"), title="t", provenance="made")
+    attack = BUILDER.build(Kind.ATTACK, "dithered-counts", "test")
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline((f"round(decimals={decimals})",), "test"))
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
+    if attack.refusal(channel.threat(setting)):
+        return
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    assert "contradiction" not in outcome.evidence
+    decided = int(outcome.evidence["labels decided"])
+    assert outcome.n_correct >= decided
+    assert attack.promise(channel.threat(setting)) is None
+
+
+def test_who_is_scored_comes_out_with_the_labels() -> None:
+    labels = load_bunch("breast-cancer").target
+    outcome = play("scored-subset", "accuracy", labels, "subset(share=0.3)")
+    assert outcome.queries == 247
+    assert outcome.evidence["records seen to be scored"] == 171
+    assert outcome.n_correct >= 171 + 0.6 * (569 - 171)
+
+
+def test_every_membership_is_explained_once() -> None:
+    """The least number that makes all answers whole may be a wrong one: exactly one must pass every check."""
+    for kinds in itertools.product((-1, 0, 1), repeat=5):
+        if any(kinds):
+            assert explained(kinds) == [kinds]
+    misread = (0, -1, -1, -1, -1, 0, -1, -1)  # three makes all answers whole, and six are scored
+    assert explained(misread) == [misread]
+
+
+def explained(kinds: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """Return the codes that explain the answers of a board whose records have these: in and 1, out, in and 0."""
+    n, code = len(kinds), np.array(kinds)
+    design = BitSets(n_queries=queries_needed(n, 3), n_values=3)
+    rows = design.matrix()[:, :n]
+    scored, negative = int(np.abs(code).sum()), int((code == -1).sum())
+    shown = [Fraction(float(Fraction(negative + int(row @ code), scored))) for row in rows]
+    base = Fraction(float(Fraction(negative, scored)))
+    found = _explanations(design, base, shown, rows.sum(axis=1).tolist(), n, None)
+    return [tuple((kind - 1).tolist()) for kind in found]
+
+
+@pytest.mark.parametrize(
+    "defences", [(), ("subset(share=0.3)", "round(decimals=2)"), ("subset(share=0.3, fresh=true)",)]
+)
+def test_what_it_cannot_read_it_refuses(defences: tuple[str, ...]) -> None:
+    attack = BUILDER.build(Kind.ATTACK, "scored-subset", "test")
+    data = LabelSet(labels=np.arange(30) % 2, class_names=("0", "1"), title="t", provenance="made")
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, "accuracy", "test"))
+    assert attack.refusal(channel.threat(Setting(data=data, defences=BUILDER.pipeline(defences, "test"))))
