@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, block_option, game_options, load_host
 from labelinf_core.cli.progress import steps
 from labelinf_core.plugin.descriptors import NO_DEFENCE
@@ -30,6 +31,7 @@ def list_options(function: Any) -> Any:
         "attacks",
         multiple=True,
         metavar="SPEC",
+        shell_complete=component("attack"),
         help="Play this attack instead of the shipped list of the strongest; may be repeated.",
     )
     return instead(also(function))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import (
     Finite,
     block_option,
@@ -18,6 +19,7 @@ from labelinf_core.cli.options import (
     labels_options,
     load_host,
 )
+from labelinf_core.cli.progress import waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +38,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 
 
 @click.command()
-@click.argument("attack")
+@click.argument("attack", shell_complete=component("attack"))
 @labels_options
 @features_option
 @groups_option
@@ -63,7 +65,8 @@ def attack(attack: str, **chosen: Any) -> None:
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
-    result, outcome = _play(Bench(builder=Builder(host)), plan)
+    with waiting("playing"):
+        result, outcome = _play(Bench(builder=Builder(host)), plan)
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
     if chosen["as_json"]:
@@ -104,11 +107,14 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
 def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     import time
 
+    import attrs
+
     from labelinf_core.contracts.errors import ComponentError, InputError
     from labelinf_core.evaluator.play import told
     from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
     from labelinf_core.plugin.watch import watch
+    from labelinf_core.specs import parse
 
     cell = plan.cells[0]
     with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
@@ -122,7 +128,9 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     except Exception as error:  # an attack is anyone's code
         raise ComponentError(f"{cell.shown.attack} failed: {told(error, cell)}") from error
     trial = bench.kept(cell, outcome, time.perf_counter() - start)
-    return result_of(cell, plan.labels[0], implied, (trial,), 1), outcome
+    measures = plan.measures.get(parse(cell.channel, "channel").name, ())
+    result = result_of(cell, plan.labels[0], implied, (trial,), 1)
+    return attrs.evolve(result, measures=measures), outcome
 
 
 def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]]:
@@ -157,6 +165,7 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
     from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.evaluator.results import Results
     from labelinf_core.report import words
+    from labelinf_core.report.answer import of_bout
     from labelinf_core.report.console import make_console
 
     console = make_console()
@@ -164,6 +173,9 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
     console.print(
         Text(f"{result.cell.shown.attack} ({result.cell.shown.reference}) against {result.cell.shown.pipeline}")
     )
+    console.print()
+    for line in of_bout(result).lines(console.width):
+        console.print(Text(line))
     console.print()
     for line in _summary(result, outcome):
         console.print(Text(line))
@@ -195,12 +207,13 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
 
 
 def _print_labels(console: Console, rows: list[tuple[int, str, str]]) -> None:
-    from rich.table import Table
     from rich.text import Text
+
+    from labelinf_core.report.console import plain_table
 
     if not rows:
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = plain_table()
     table.add_column("  record", justify="right")
     table.add_column("recovered")
     table.add_column("true")

@@ -11,6 +11,7 @@ import click
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.cli.progress import waiting
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.results import Results
@@ -48,7 +49,8 @@ def record(ctx: click.Context, run: Path, full: bool, as_json: bool, blocks: tup
         results = summarise(store)
     finally:
         store.close()
-    found = list(_attacked(results, Builder(load_host(blocks)), full))
+    with waiting("attacking the files"):
+        found = list(_attacked(results, Builder(load_host(blocks)), full))
     click.echo(json_text(found) if as_json else "\n".join(_lines(found)))
     ctx.exit(Exit.FOUND if any(item.gives_away for item in found) else Exit.DONE)
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
-__all__ = ["Game", "channel_spec", "channels", "labels_spec"]
+__all__ = ["SETTINGS", "Game", "channel_spec", "channels", "labels_spec"]
 
 T = TypeVar("T")
 
-_SETTINGS = ("loss", "metric", "scorer", "queries")  # that have an option of their own
+SETTINGS = ("loss", "metric", "scorer", "queries")  #: that have an option of their own
 
 
 @attrs.frozen(kw_only=True)
@@ -95,7 +95,7 @@ def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] =
         InputError: It cannot be told.
     """
     spec = parse(chosen["channel"] or _meant(host, chosen, attacks), "--channel")
-    given = {key: chosen[key] for key in _SETTINGS if chosen.get(key) is not None}
+    given = {key: chosen[key] for key in SETTINGS if chosen.get(key) is not None}
     return Spec(spec.name, {**spec.params, **given})
 
 

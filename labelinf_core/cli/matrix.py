@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import (
     RUNS,
@@ -20,10 +21,13 @@ from labelinf_core.cli.options import (
     labels_options,
     load_host,
     print_results,
+    setting_options,
 )
 from labelinf_core.cli.progress import counting
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.engines import Engine
     from labelinf_core.evaluator.results import Results
@@ -33,13 +37,28 @@ if TYPE_CHECKING:
 __all__ = ["matrix"]
 
 
+def _suites(host: Host) -> Iterator[tuple[str, str]]:
+    from labelinf_core.evaluator.suite import shipped_suites
+
+    yield from ((name, "shipped suite") for name in shipped_suites(host))
+
+
 @click.command()
-@click.argument("suite", default="quick")
+@click.argument("suite", default="quick", shell_complete=named(_suites, files=True))
 @labels_options
 @features_option
 @groups_option
-@click.option("--attack", "attacks", metavar="SPEC", multiple=True, help="Add an attack to the suite. May be repeated.")
-@click.option("--defence", "defences", metavar="SPEC", multiple=True, help="Add a defence. May be repeated.")
+@click.option(
+    "--attack",
+    "attacks",
+    metavar="SPEC",
+    multiple=True,
+    shell_complete=component("attack"),
+    help="Add an attack to the suite. May be repeated.",
+)
+@click.option("--defence", "defences", metavar="SPEC", multiple=True, shell_complete=component("defence"),
+              help="Add a defence. May be repeated.")  # fmt: skip
+@setting_options
 @click.option(
     "--only",
     metavar="PATTERN",
@@ -48,7 +67,6 @@ __all__ = ["matrix"]
 )
 @click.option("--exclude", metavar="PATTERN", multiple=True, help="Do not play cells that match. May be repeated.")
 @click.option("--dry-run", is_flag=True, help="Say what would be played and how long it takes; play nothing.")
-@click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited.")
 @click.option("--trials", type=click.IntRange(min=1), help="How often every cell is played.")
 @click.option("--seed", type=click.IntRange(min=0), help="What all randomness is derived from.")
 @click.option(
@@ -108,7 +126,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, chosen)
     if not chosen["quiet"]:
-        print_results(results, chosen["form"], chosen["by"], full=chosen["full"])
+        print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
         if chosen["form"] == "table":
             _print_next(results, directory)
     ctx.exit(_status(results, chosen["fail_on"]))
@@ -129,9 +147,10 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     """Apply what the command line says instead of the suite file, or beside it."""
     import attrs
 
-    from labelinf_core.cli.game import labels_spec
-    from labelinf_core.evaluator.changes import with_component, with_labels, with_setting
+    from labelinf_core.cli.game import SETTINGS, labels_spec
+    from labelinf_core.evaluator.changes import only_channel, with_component, with_labels, with_setting
     from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.specs import parse
 
     if chosen["labels"]:
         labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"], chosen["groups"])
@@ -139,8 +158,11 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
         for channel in left_out:
             reason = "it heeds no groups (--groups)" if chosen["groups"] else "it trains on features (--features)"
             click.echo(f"labelinf: the {channel} channel is left out: {reason}", err=True)
-    if chosen["queries"] is not None:
-        suite = with_setting(suite, host, "queries", chosen["queries"])
+    if chosen["channel"]:
+        suite = only_channel(suite, host, parse(chosen["channel"], "--channel"))
+    for name in SETTINGS:
+        if chosen[name] is not None:
+            suite = with_setting(suite, host, name, chosen[name])
     for kind in (Kind.ATTACK, Kind.DEFENCE):
         for written in chosen[f"{kind.value}s"]:
             suite = with_component(suite, host, kind, written)
@@ -215,7 +237,7 @@ def _print_next(results: Results, directory: Path) -> None:
     from labelinf_core.specs import parse
 
     click.echo(f"kept in {directory}: {', '.join(FILES)}, run.sqlite")
-    steps = [f"labelinf report {directory} --by defence"]
+    steps = [f"labelinf report {directory} -v"]
     first = results.plan.cells[0]
     game, labels = parse(first.channel, "channel").name, shlex.quote(first.labels)
     steps.append(f"labelinf advise --channel {game} --labels {labels} --gain 5%")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import component
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -28,6 +30,7 @@ __all__ = [
     "labels_options",
     "load_host",
     "print_results",
+    "setting_options",
 ]
 
 RUNS = Path("runs")  #: where runs are kept when the user does not say
@@ -92,6 +95,7 @@ def labels_options(function: Any) -> Any:
     labels = click.option(
         "--labels",
         metavar="FILE|SOURCE",
+        shell_complete=component("labels", files=True),
         help="Your own labels from a file, or a label source by its name (labelinf plugins lists them).",
     )
     return labels(column(function))
@@ -118,22 +122,46 @@ def channel_options(function: Any) -> Any:
     """Add what a command line can say of a channel and of what stands between."""
     return _with(
         function,
-        click.option("--channel", metavar="SPEC", help="Which game is played, with its settings as parameters."),
-        click.option("--loss", metavar="SPEC", help="The setting loss of the channel: what a score averages."),
-        click.option("--metric", metavar="SPEC", help="The setting metric: what is scored that is no mean of a loss."),
+        setting_options,
+        click.option(
+            "--defence",
+            "defences",
+            metavar="SPEC",
+            multiple=True,
+            shell_complete=component("defence"),
+            help="What stands between, from the curator out; may be repeated.",
+        ),
+    )
+
+
+def setting_options(function: Any) -> Any:
+    """Add the channel and its settings, under the names that a suite gives them."""
+    return _with(
+        function,
+        click.option(
+            "--channel",
+            metavar="SPEC",
+            shell_complete=component("channel"),
+            help="Which game is played, with its settings as parameters.",
+        ),
+        click.option(
+            "--loss",
+            metavar="SPEC",
+            shell_complete=component("loss"),
+            help="The setting loss of the channel: what a score averages.",
+        ),
+        click.option(
+            "--metric",
+            metavar="SPEC",
+            shell_complete=component("metric"),
+            help="The setting metric: what is scored that is no mean of a loss.",
+        ),
         click.option(
             "--scorer",
             metavar="NAME",
             help="The setting scorer: what computes a score; your own is module:function or cmd:PROGRAM.",
         ),
         click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited."),
-        click.option(
-            "--defence",
-            "defences",
-            metavar="SPEC",
-            multiple=True,
-            help="What stands between, from the curator out; may be repeated.",
-        ),
     )
 
 
@@ -162,7 +190,7 @@ def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
 
 
 def form_options(function: Any) -> Any:
-    """Add ``--format``, ``--json``, ``--by`` and ``--full``; what does not fit together is told at once."""
+    """Add ``--format``, ``--json``, ``--by``, ``-v`` and ``--full``; what does not fit together is told at once."""
     full = click.option(
         "--full",
         is_flag=True,
@@ -171,9 +199,10 @@ def form_options(function: Any) -> Any:
     by = click.option(
         "--by",
         type=click.Choice(["attack", "defence"]),
-        default="attack",
-        show_default=True,
-        help="The table: every attack, or only the strongest on every defence.",
+        help="The table: the strongest attack on every defence  [default], or every attack.",
+    )
+    verbose = click.option(
+        "-v", "--verbose", is_flag=True, help="What decided each cell, its sources, and the noise that is needed."
     )
     form = click.option(
         "--format",
@@ -190,15 +219,15 @@ def form_options(function: Any) -> Any:
             if chosen["form"] not in ("table", "json"):
                 raise click.UsageError(f"--json and --format {chosen['form']} are two formats; choose one.")
             chosen["form"] = "json"
-        if chosen["form"] != "table" and chosen["by"] == "defence":
-            raise click.UsageError(f"--by defence is for the table; {chosen['form']} holds every cell.")
+        if chosen["form"] != "table" and chosen["by"]:
+            raise click.UsageError(f"--by {chosen['by']} is for the table; {chosen['form']} holds every cell.")
         return function(*args, **chosen)
 
-    return form(as_json(by(full(checked))))
+    return form(as_json(by(verbose(full(checked)))))
 
 
-def print_results(results: Results, form: str, by: str, *, full: bool = False) -> None:
-    """Print results on standard output in the format that was chosen."""
+def print_results(results: Results, form: str, by: str | None, *, full: bool = False, verbose: bool = False) -> None:
+    """Print results on standard output in the format that was chosen: the answer, then the table that was asked for."""
     from labelinf_core.report.formats import FORMATS, privacy
 
     for line in privacy(results, full=full):
@@ -213,4 +242,7 @@ def print_results(results: Results, form: str, by: str, *, full: bool = False) -
 
     console = make_console()
     console.print(*headline(results, console.width), "", sep="\n")
-    (print_worst if by == "defence" else print_report)(results, console)
+    if verbose or by == "attack":
+        print_report(results, console, details=verbose)
+    else:
+        print_worst(results, console)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["counting", "steps"]
+__all__ = ["counting", "steps", "waiting"]
 
 
 @contextmanager
@@ -29,6 +29,13 @@ def steps(doing: str) -> Iterator[Callable[[str, int], None]]:
             show(f"{doing}: {name}", done, total)
 
         yield step
+
+
+@contextmanager
+def waiting(doing: str) -> Iterator[None]:
+    """Show that something is under way whose length nobody knows, and for how long it has been."""
+    with _bar(doing):
+        yield
 
 
 @contextmanager

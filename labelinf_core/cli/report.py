@@ -21,14 +21,14 @@ _RUN = click.Path(path_type=Path)
 @click.command()
 @click.argument("run", type=_RUN, required=False)
 @form_options
-def report(run: Path | None, form: str, by: str, full: bool) -> None:
+def report(run: Path | None, form: str, by: str | None, full: bool, verbose: bool) -> None:
     """Print a run that was kept, complete or not; nothing is played.
 
     RUN is its directory  [default: the newest under runs/].
     """
     from labelinf_core.evaluator.store import newest_run
 
-    print_results(_read(run or newest_run(RUNS)), form, by, full=full)
+    print_results(_read(run or newest_run(RUNS)), form, by, full=full, verbose=verbose)
 
 
 @click.command()

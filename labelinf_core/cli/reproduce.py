@@ -6,17 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.cli.progress import waiting
 from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.reproductions import Reproduced, Table
 
 __all__ = ["reproduce"]
 
 
+def _known(host: Host) -> Iterator[tuple[str, str]]:
+    yield from ((item.name, item.summary) for item in host.reproductions())
+
+
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=named(_known))
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
 def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
@@ -36,7 +45,7 @@ def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
     from labelinf_core.plugin.watch import watch
 
     try:
-        with watch.over(f"reproduction {name}", endless=True):
+        with waiting(f"computing {name}"), watch.over(f"reproduction {name}", endless=True):
             found = known[name].run()
     except LabelinfError:
         raise

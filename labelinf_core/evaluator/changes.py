@@ -16,9 +16,9 @@ from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
-from labelinf_core.specs import Builder, parse, stages
+from labelinf_core.specs import Builder, Spec, parse, stages
 
-__all__ = ["with_component", "with_labels", "with_setting"]
+__all__ = ["only_channel", "with_component", "with_labels", "with_setting"]
 
 
 def with_component(suite: Suite, host: Host, kind: Kind, written: str) -> Suite:
@@ -51,6 +51,20 @@ def with_setting(suite: Suite, host: Host, name: str, value: Any) -> Suite:
         return attrs.evolve(table, settings={**table.settings, name: value}) if name in known else None
 
     return _wherever(suite, change, f"--{name}: no channel that the suite plays on has it.")
+
+
+def only_channel(suite: Suite, host: Host, channel: Spec) -> Suite:
+    """Play the tables of one channel only, its parameters as their settings.
+
+    Raises:
+        LabelinfError: There is no such channel, or no table of it.
+    """
+    host.find(Kind.CHANNEL, channel.name)
+    tables = [table for table in suite.matrix if table.home(host) == channel.name]
+    if not tables:
+        raise InputError(f"--channel {channel.name}: the suite plays nothing on it.")
+    kept = [attrs.evolve(table, settings={**table.settings, **channel.params}) for table in tables]
+    return attrs.evolve(suite, matrix=kept)
 
 
 def with_labels(suite: Suite, host: Host, labels: Any) -> tuple[Suite, tuple[str, ...]]:

@@ -6,13 +6,12 @@ import itertools
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.report import words
-from labelinf_core.report.console import make_console
+from labelinf_core.report.console import make_console, plain_table
 
 __all__ = ["by_quantity", "print_bounds", "value_columns", "value_headers"]
 
@@ -43,7 +42,7 @@ def by_quantity(bound: BoundValue) -> tuple[str, bool, float]:
 
 def _bounds_table(lines: list[BoundValue]) -> RenderableType:
     """Return one entry per bound: its value, and below its title formula, conditions and source."""
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = plain_table()
     for name in value_headers(lines):
         table.add_column(name, justify="right", no_wrap=True, min_width=8)
     table.add_column("")
@@ -69,7 +68,7 @@ def _print_ceilings(implied: Implied, console: Console) -> None:
         return
     console.print()
     console.print(Text("on average no attack gains more, under the conditions beside it", style="bold underline"))
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = plain_table()
     for name in ("points over the\nbest blind guess", "labels, %", "all, %"):
         table.add_column(name, justify="right")
     for name in ("conditions", "source"):

@@ -6,6 +6,7 @@ changed when its verdict did, or when the two 95 % intervals of its accuracy do 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -17,6 +18,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
+from labelinf_core.report.answer import Answer
+from labelinf_core.report.console import fitting, plain_table, whole_column
 
 __all__ = ["Change", "Comparison", "as_document", "compare_results", "print_comparison"]
 
@@ -51,16 +54,21 @@ class Comparison:
     """Two runs side by side.
 
     Attributes:
-        changes: Games that both played with different outcomes.
-        n_same: Games that both played with the same outcome.
+        shared: Games that both played.
+        changes: Those of them with different outcomes.
         only_before: Cells that the second run lacks.
         only_after: Cells that the first run lacks.
     """
 
+    shared: tuple[Change, ...]
     changes: tuple[Change, ...]
-    n_same: int
     only_before: tuple[CellResult, ...]
     only_after: tuple[CellResult, ...]
+
+    @property
+    def n_same(self) -> int:
+        """Games that both played with the same outcome."""
+        return len(self.shared) - len(self.changes)
 
 
 def compare_results(before: Results, after: Results) -> Comparison:
@@ -79,32 +87,87 @@ def compare_results(before: Results, after: Results) -> Comparison:
         )
     changes = tuple(pair for pair in shared if pair.before.verdict is not pair.after.verdict or pair.word != "verdict")
     return Comparison(
+        shared=tuple(shared),
         changes=changes,
-        n_same=len(shared) - len(changes),
         only_before=tuple(result for game, result in earlier.items() if game not in later),
         only_after=tuple(result for game, result in later.items() if game not in earlier),
     )
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print the changes, and how many games did not change or have no counterpart."""
+    """Print what it comes to, the changes, and how many games did not change or have no counterpart."""
+    console.print(*map(Text, answer(comparison).lines(console.width)), "", sep="\n")
     if comparison.changes:
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-        for name in ("attack", "defence", "before", "after", ""):
-            table.add_column(name)
-        for change in comparison.changes:
-            table.add_row(
-                words.attack(change.after),
-                words.pipeline(change.after),
-                *(Text(_told(cell), style=words.STYLES[cell.verdict]) for cell in (change.before, change.after)),
-                change.word,
-            )
-        console.print(table)
+        console.print(fitting(_table(comparison), console, lambda: _lines(comparison)))
     counts = (
         f"{words.count(len(comparison.changes), 'game')} changed, {comparison.n_same} did not; "
         f"{len(comparison.only_before)} only before, {len(comparison.only_after)} only after"
     )
     console.print(Text(counts, style="dim"))
+
+
+def _table(comparison: Comparison) -> Table:
+    table = plain_table(header_style="bold")
+    table.add_column("attack")
+    table.add_column("defence")
+    whole_column(table, "before", (_told(change.before) for change in comparison.changes))
+    whole_column(table, "after", (_told(change.after) for change in comparison.changes))
+    table.add_column("")
+    for change in comparison.changes:
+        table.add_row(
+            words.attack(change.after),
+            words.pipeline(change.after),
+            *(Text(_told(cell), style=words.STYLES[cell.verdict]) for cell in (change.before, change.after)),
+            change.word,
+        )
+    return table
+
+
+def _lines(comparison: Comparison) -> Text:
+    """Say the same without a table."""
+    text = Text()
+    for change in comparison.changes:
+        text.append(
+            f"{words.attack(change.after)} against {words.pipeline(change.after)}: {change.word}\n", style="bold"
+        )
+        for when, cell in (("before", change.before), ("after", change.after)):
+            text.append(f"  {when} {_told(cell)}\n", style=words.STYLES[cell.verdict])
+    return text
+
+
+def answer(comparison: Comparison) -> Answer:
+    """Return what leaks more than it did, what leaks less, and what costs changed."""
+    named = {
+        word: [
+            f"{words.attack(c.after)} against {words.pipeline(c.after)}" for c in comparison.changes if c.word == word
+        ]
+        for word in ("worse", "better", "verdict")
+    }
+    told = {word: f"{words.count(len(games), 'game')}: {_few(games)}" for word, games in named.items() if games}
+    return Answer(
+        leaks=f"more in {told['worse']}" if "worse" in told else "no more than before, in any game that both played",
+        stopped=f"better now in {told['better']}" if "better" in told else "nothing that did not stop it before",
+        costs="; ".join(_costs(comparison)) or "the same in every game that both played",
+    )
+
+
+def _few(names: list[str]) -> str:
+    return "; ".join(names[:2]) + (f"; and {len(names) - 2} more" if len(names) > 2 else "")
+
+
+def _costs(comparison: Comparison) -> Iterator[str]:
+    """Say which lines of defences cost something else than they did."""
+    seen = set()
+    for pair in comparison.shared:
+        name = words.pipeline(pair.after)
+        before, after = (words.cost(_utility(cell), cell.measures) for cell in (pair.before, pair.after))
+        if name not in seen and before != after:
+            seen.add(name)
+            yield f"{name}: {after or 'not measured'}, was {before or 'not measured'}"
+
+
+def _utility(cell: CellResult) -> Mapping[str, float]:
+    return {item.key: cell.implied.utility[item.key] for item in cell.measures if item.key in cell.implied.utility}
 
 
 def as_document(comparison: Comparison) -> dict[str, Any]:

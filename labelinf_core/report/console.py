@@ -1,12 +1,16 @@
-"""The console that reports are printed on."""
+"""The console that reports are printed on, and the one look of their tables."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from rich.console import Console
+from rich.cells import cell_len
+from rich.console import Console, RenderableType
+from rich.table import Table
 
-__all__ = ["make_console"]
+__all__ = ["fits", "fitting", "make_console", "plain_table", "whole_column"]
 
 _PIPED = 120  # columns, so that a piped report is the same everywhere
 
@@ -14,3 +18,31 @@ _PIPED = 120  # columns, so that a piped report is the same everywhere
 def make_console() -> Console:
     """Return a console on standard output: without colour, and of fixed width, when it is piped."""
     return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED)
+
+
+def plain_table(*, header_style: str = "dim", show_header: bool = True) -> Table:
+    """Return an empty table without lines; two columns stand between its columns."""
+    return _Folded(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style=header_style, show_header=show_header)
+
+
+class _Folded(Table):
+    """A table in which what is too long is broken, never cut off."""
+
+    def add_column(self, *given: Any, **how: Any) -> None:
+        super().add_column(*given, **{"overflow": "fold", **how})
+
+
+def whole_column(table: Table, title: str, entries: Iterable[str]) -> None:
+    """Add a column whose entries are neither cut nor broken."""
+    least = max((cell_len(entry) for entry in entries), default=0)
+    table.add_column(title, vertical="bottom", no_wrap=True, min_width=max(least, cell_len(title)))
+
+
+def fitting(table: Table, console: Console, otherwise: Callable[[], RenderableType]) -> RenderableType:
+    """Return the table where the console has room for every word of it, or else what can be told without one."""
+    return table if fits(table, console) else otherwise()
+
+
+def fits(table: Table, console: Console) -> bool:
+    """Whether the console has room for every word of a table."""
+    return table.__rich_measure__(console, console.options.update(width=10_000)).minimum <= console.width

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import attrs
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board
+from labelinf_core.report.console import fitting, plain_table, whole_column
 
 __all__ = ["NARROW", "Sources", "block"]
 
@@ -36,42 +36,45 @@ class Sources:
 
     def listed(self) -> RenderableType:
         """Return every statement that was cited, with its conditions."""
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+        table = plain_table(show_header=False)
         for line, mark in self.lines.items():
             table.add_row(f"[{mark}]", Text(line))
         return Group(Text("sources", style="bold underline"), Padding(table, (0, 0, 0, 2), expand=False))
 
 
-def block(cells: list[CellResult], board: Board, sources: Sources, width: int) -> RenderableType:
-    """Return a table of ``cells``; below it what does not fit, and what went wrong in any of them.
+def block(cells: list[CellResult], board: Board, sources: Sources, console: Console) -> RenderableType:
+    """Return a table of ``cells``, or a paragraph each; below it what does not fit, and what went wrong in any of them.
 
     Args:
         cells: One line of defences, in the order of the rows.
         board: Every cell of the same board: a column that none of them fills is left out.
         sources: Where statements are numbered.
-        width: Of the terminal.
+        console: Where it is to be printed.
     """
-    wide, beside = width >= NARROW, asides.measured(cells)
+    wide, beside = console.width >= NARROW, asides.measured(cells)
     columns = _columns(board, wide)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = plain_table()
     table.add_column("attack", min_width=_ATTACK if wide else None)
     for name, least in columns.items():
         table.add_column(name, justify="right", min_width=least)
     table.add_column("source", min_width=6, style="dim")
-    table.add_column("verdict", overflow="fold")
-    notes = []
+    whole_column(table, "verdict", map(words.verdict, cells))
+    notes, paragraphs = [], Text()
     for place, result in enumerate(cells):
         theory, marks = _theory(result, sources)
         entries = {**_played(result), **theory, **{name: told[place] for name, told in beside.items()}}
         attack = words.attack(result)
         verdict = Text(words.verdict(result), style=words.STYLES[result.verdict])
         table.add_row(words.heading(attack, _ATTACK), *(entries.get(name, "") for name in columns), marks, verdict)
+        told = (f"{name.replace(chr(10), ' ')} {entries[name]}" for name in columns if entries.get(name))
+        paragraphs.append(f"{attack}: {', '.join(told)} {marks}\n").append(f"  {verdict}\n", style=verdict.style)
         if not wide:
             below = filter(None, (_narrow(theory), asides.sentence(result)))
             notes += [Text(f"{attack}: {line}", style="dim") for line in below]
         if trouble := words.trouble(result):
             notes.append(Text(f"{result.cell.shown.attack}: {trouble}", style="yellow"))
-    return Padding(Group(table, *notes), (0, 0, 0, 2), expand=False)
+    shown = fitting(table, Console(width=console.width - 2), lambda: paragraphs)
+    return Padding(Group(shown, *notes), (0, 0, 0, 2), expand=False)
 
 
 def _columns(board: Board, wide: bool) -> dict[str, int]:

@@ -16,12 +16,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import asides, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, failed, ranked
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
+from labelinf_core.report.console import fits, plain_table
 from labelinf_core.report.details import NARROW, Sources, block
+from labelinf_core.report.legend import alarm, legend
 from labelinf_core.report.worst import lines
 
 __all__ = ["print_report"]
@@ -30,46 +31,58 @@ _CORNER = "labels recovered, %"
 _COLUMN = 8  # the least width of a column of the matrix
 
 
-def print_report(results: Results, console: Console) -> None:
-    """Print everything there is to say about ``results``."""
-    alarms = [_alarm(words.contradiction(result)) for result in results.contradictions]
+def print_report(results: Results, console: Console, *, details: bool = True) -> None:
+    """Print every attack against every defence, and all that there is to say about each.
+
+    Args:
+        results: What came of a run.
+        console: Where to print.
+        details: Whether to say what decided each cell, and what noise the curator needs.
+    """
+    alarms = [alarm(result) for result in results.contradictions]
     console.print(*alarms, sep="\n") if alarms else None
     if told := words.incomplete(results):
         console.print(Text(f"{told}\n", style="yellow"))
     for board in boards(results):
-        _print_board(results, board, console)
+        _print_board(results, board, console, details=details)
     console.print(*alarms, sep="\n") if alarms else None
 
 
-def _print_board(results: Results, board: Board, console: Console) -> None:
+def _print_board(results: Results, board: Board, console: Console, *, details: bool) -> None:
     console.print(Text(words.title(results, board[0]), style="bold"))
     console.print()
-    if console.width >= NARROW:
-        for matrix in _matrices(board, console.width):
+    matrices = list(_matrices(board, console.width)) if console.width >= NARROW else []
+    if matrices and all(fits(matrix, console) for matrix in matrices):
+        for matrix in matrices:
             console.print(matrix)
             console.print()
     else:
         console.print(lines(board))
-    console.print(_legend(board))
+    console.print(legend(board))
+    console.print()
+    if details:
+        _print_details(board, console)
+
+
+def _print_details(board: Board, console: Console) -> None:
     sources = Sources()
     for pipeline, cells in columns(board).items():
-        console.print()
         console.print(Text(pipeline, style="bold underline"))
         if told := asides.stands(cells):
             console.print(Text(f"  {told}", style="dim"))
         if cells[0].field is not None:
             console.print(Text(f"  {cells[0].field}", style="dim"))
-        console.print(block(ranked(cells), board, sources, console.width))
+        console.print(block(ranked(cells), board, sources, console))
+        console.print()
     if needs := _noise(board, sources):
-        console.print()
         console.print(needs)
-    if sources.lines:
         console.print()
+    if sources.lines:
         console.print(sources.listed())
-    console.print()
+        console.print()
 
 
-def _matrices(board: Board, width: int) -> Iterator[RenderableType]:
+def _matrices(board: Board, width: int) -> Iterator[Table]:
     """Yield the table of attacks against defences, in as many parts as it takes to fit."""
     by_pipeline = columns(board)
     attacks = {result.cell.shown.attack: words.attack(result) for result in board}
@@ -82,10 +95,8 @@ def _matrices(board: Board, width: int) -> Iterator[RenderableType]:
         yield _matrix(part, attacks, first, (width - first) // size - 2)
 
 
-def _matrix(
-    by_pipeline: dict[str, list[CellResult]], attacks: Mapping[str, str], first: int, each: int
-) -> RenderableType:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+def _matrix(by_pipeline: dict[str, list[CellResult]], attacks: Mapping[str, str], first: int, each: int) -> Table:
+    table = plain_table()
     table.add_column(Text(_CORNER, style="bold"), vertical="bottom", max_width=first, no_wrap=False)
     for cells in by_pipeline.values():
         heading = Text(words.heading(words.pipeline(cells[0]), each), style="bold")
@@ -123,25 +134,12 @@ def _entry(result: CellResult | None) -> Text:
     return Text(words.outcome(result), style=words.STYLES[result.verdict])
 
 
-def _legend(board: Iterable[CellResult]) -> Text:
-    present = {result.verdict for result in board}
-    items = [
-        (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
-    ]
-    text = Text("  ").join(Text(*item) for item in items)
-    note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
-    if all(result.tally.trials <= 1 for result in board):
-        note += "; one trial shows no spread between trials"
-    note += "".join(f"\n{told}" for told in words.choice(board))
-    return text.append(note, style="dim")
-
-
 def _noise(board: Board, sources: Sources) -> RenderableType | None:
     """Return the noise that the theory asks for, under the first defence of the board."""
     lines = sorted((b for b in board[0].implied.bounds if b.quantity == "noise"), key=by_quantity)
     if not lines:
         return None
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table = plain_table()
     for name in value_headers(lines):
         table.add_column(name, justify="right", min_width=8)
     table.add_column("source", style="dim")
@@ -150,7 +148,3 @@ def _noise(board: Board, sources: Sources) -> RenderableType | None:
         table.add_row(*value_columns(bound), sources.cite(bound.statement, bound.conditions), bound.title)
     heading = Text(f"noise this curator needs ({board[0].cell.shown.pipeline})", style="bold underline")
     return Group(heading, Padding(table, (0, 0, 0, 2), expand=False))
-
-
-def _alarm(text: str) -> Text:
-    return Text(f"‼ CONTRADICTION  {text}\n", style="bold red")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -9,7 +11,8 @@ from rich.text import Text
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked
-from labelinf_core.report.details import NARROW
+from labelinf_core.report.console import fitting, plain_table, whole_column
+from labelinf_core.report.legend import alarm, legend
 
 __all__ = ["lines", "print_worst"]
 
@@ -17,11 +20,16 @@ _WIDTH = 24  # columns for the name of a pipeline, and of an attack
 
 
 def print_worst(results: Results, console: Console) -> None:
-    """Print the strongest attack on every defence."""
+    """Print the strongest attack on every defence: a table where there is room for it, a paragraph each elsewhere."""
+    alarms = [alarm(result) for result in results.contradictions]
+    console.print(*alarms, sep="\n") if alarms else None
+    if told := words.incomplete(results):
+        console.print(Text(f"{told}\n", style="yellow"))
     for board in boards(results):
         console.print(Text(words.title(results, board[0]), style="bold"))
         console.print()
-        console.print(_table(board) if console.width >= NARROW else lines(board))
+        console.print(fitting(_table(board), console, functools.partial(lines, board)))
+        console.print(legend(board))
         console.print()
 
 
@@ -48,12 +56,12 @@ def _verdict(cells: list[CellResult]) -> str:
 def _table(board: Board) -> Table:
     by_pipeline = columns(board)
     prices = costs(by_pipeline)
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table = plain_table(header_style="bold")
     for name in ("defence", "strongest attack"):
         table.add_column(name, vertical="bottom")
     for name in ("labels\n%", "all\n%", "queries"):
         table.add_column(name, justify="right", vertical="bottom")
-    table.add_column("verdict", vertical="bottom")
+    whole_column(table, "verdict", map(_verdict, by_pipeline.values()))
     for name in prices:
         table.add_column(words.heading(name, 10), justify="right", vertical="bottom")
     for index, cells in enumerate(by_pipeline.values()):

@@ -62,6 +62,32 @@ def test_the_command_line_overrides_the_suite(labelinf: Labelinf, suite: str) ->
     assert all("queries=3" in cell["channel"] for cell in document["cells"])
 
 
+def test_settings_have_the_names_of_a_suite(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(
+        labelinf,
+        suite,
+        "--channel",
+        "score(queries=5)",
+        "--scorer",
+        "float32",
+        "--loss",
+        "log-loss",
+        "--format",
+        "json",
+    )
+
+    for cell in json.loads(result.stdout)["cells"]:
+        assert "scorer='float32'" in cell["channel"]
+        assert "queries=5" in cell["channel"]
+
+
+def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labelinf, suite: str) -> None:
+    result = matrix(labelinf, suite, "--channel", "gradient")
+
+    assert result.exit_code == 2
+    assert "--channel gradient: the suite plays nothing on it." in result.stderr
+
+
 def test_a_users_labels_keep_their_names(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("id,verdict\n" + "".join(f"{i},{'sí' if i % 3 else 'no'}\n" for i in range(9)))
 

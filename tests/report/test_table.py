@@ -11,12 +11,14 @@ from rich.console import Console
 
 from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.records import Implied, Status
-from labelinf_core.evaluator.results import Results
+from labelinf_core.evaluator.results import CellResult, Results, worst
 from labelinf_core.evaluator.tally import Tally
 from labelinf_core.report import words
-from labelinf_core.report.comparison import compare_results
+from labelinf_core.report.boards import columns
+from labelinf_core.report.comparison import compare_results, print_comparison
 from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.table import print_report
+from labelinf_core.report.worst import print_worst
 
 Played = Callable[..., Results]
 
@@ -101,6 +103,39 @@ def test_a_narrow_terminal_gets_blocks_that_fit(played: Played) -> None:
     assert max(map(len, text.splitlines())) <= 80
     assert "■ broken, certified" in text
     assert "fake-reader: noise > 0.0208 needed, 0 present" in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120, 200])
+def test_no_verdict_is_cut_off_at_any_width(played: Played, width: int) -> None:
+    results = played(["fake-reader", "fake-constant"], ["none", "fake-boast", ["fake-noise(scale=1)", "fake-boast"]])
+    shown = {
+        "every attack": lambda console: print_report(results, console),
+        "the strongest": lambda console: print_worst(results, console),
+        "a comparison": lambda console: print_comparison(compare_results(results, _broken(results)), console),
+    }
+    for what, show in shown.items():
+        console = Console(file=io.StringIO(), width=width, markup=False, highlight=False)
+        show(console)
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+
+        said = {words.verdict(result) for result in results.cells}
+        whole = " ".join(text.split())
+        assert "…" not in text, what
+        assert max(map(len, text.splitlines())) <= width, what
+        wanted = said if what == "every attack" else {words.verdict(worst(cells)) for cells in _pipelines(results)}
+        assert all(verdict in whole for verdict in wanted), what
+
+
+def _pipelines(results: Results) -> list[list[CellResult]]:
+    return list(columns(results.cells).values())
+
+
+def _broken(results: Results) -> Results:
+    """The same run with every verdict changed."""
+    return attrs.evolve(
+        results,
+        cells=tuple(attrs.evolve(cell, verdict=Verdict.UNTESTED, accuracy=cell.accuracy) for cell in results.cells),
+    )
 
 
 def test_more_defences_than_fit_are_shown_in_parts(played: Played) -> None:
