@@ -24,6 +24,7 @@ from labelinf_core.cli.options import (
     setting_options,
 )
 from labelinf_core.cli.progress import counting
+from labelinf_core.cli.typed import as_typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -124,7 +125,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
         _print_estimate(plan, chosen["out"])
         return
     directory = _directory(plan, chosen["out"], chosen["resume"])
-    results = _run(plan, directory, host, engine, chosen)
+    results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
     if not chosen["quiet"]:
         print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
         if chosen["form"] == "table":
@@ -200,7 +201,7 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
     from labelinf_core.report.formats import write_all
     from labelinf_core.specs import Builder
 
-    store = Store.open(directory, plan)
+    store = Store.open(directory, plan, command=chosen["command"])
     try:
         if chosen["retry"] and (again := store.forget_failed()):
             click.echo(f"labelinf: {again} cells that failed are played again", err=True)

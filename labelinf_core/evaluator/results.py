@@ -12,7 +12,7 @@ from labelinf_core.evaluator import alarms, placebo, statistics
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.choice import Field, choose
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.evaluator.store import Store
+from labelinf_core.evaluator.store import Made, Store
 from labelinf_core.evaluator.tally import Played, Tally, tallied
 from labelinf_core.specs import parse
 
@@ -72,10 +72,12 @@ class Results:
     Attributes:
         plan: What was run.
         cells: Every cell that is played, in the order of the plan.
+        made: When and by which command.
     """
 
     plan: Plan
     cells: tuple[CellResult, ...]
+    made: Made = attrs.field(factory=Made)
 
     @property
     def left(self) -> int:
@@ -109,7 +111,7 @@ def summarise(store: Store) -> Results:
     found = list(_results(store))
     void = placebo.void_verdicts({result.cell.id: result.tally.placebo for result in found})
     judged = (attrs.evolve(result, verdict=void.get(result.cell.id, result.verdict)) for result in found)
-    return Results(plan=store.plan, cells=tuple(judged))
+    return Results(plan=store.plan, cells=tuple(judged), made=store.made)
 
 
 def _results(store: Store) -> Iterator[CellResult]:

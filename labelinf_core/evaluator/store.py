@@ -11,6 +11,7 @@ computed from the record alone. It holds the secret of the run and every count, 
 
 from __future__ import annotations
 
+import datetime
 import functools
 import hashlib
 import json
@@ -29,7 +30,7 @@ from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
-__all__ = ["RECORD", "Store", "find_run", "key_of", "newest_run"]
+__all__ = ["RECORD", "Made", "Store", "find_run", "key_of", "newest_run"]
 
 RECORD = "run.sqlite"  #: name of the record in a run's directory
 _SCHEMA = 2
@@ -48,6 +49,19 @@ _SETTLED = f"""
 SELECT 1 FROM trials WHERE cell = ? AND (trial = ? OR (trial < ? AND status IN ({_FINAL})))
 UNION ALL SELECT 1 FROM cells WHERE id = ? AND status != '{Status.OK.value}'
 """
+
+
+@attrs.frozen(kw_only=True)
+class Made:
+    """How a record came about; no result depends on it.
+
+    Attributes:
+        begun: Date and time, in words.
+        command: What was typed.
+    """
+
+    begun: str = ""
+    command: str = ""
 
 
 @attrs.define
@@ -70,8 +84,8 @@ class Store:
     _closed: bool = attrs.field(default=False, init=False, repr=False)
 
     @classmethod
-    def open(cls, directory: Path, plan: Plan) -> Store:
-        """Open the record in ``directory``, or begin one.
+    def open(cls, directory: Path, plan: Plan, *, command: str = "") -> Store:
+        """Open the record in ``directory``, or begin one, which notes the date and the ``command``.
 
         Raises:
             InputError: The directory cannot be written, is being written by another process, or holds the record of
@@ -81,7 +95,7 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             lock = locked(directory)
             try:
-                return cls._opened(directory, plan, lock)
+                return cls._opened(directory, plan, lock, command)
             except BaseException:
                 lock.close()
                 raise
@@ -89,14 +103,14 @@ class Store:
             raise InputError(f"--out {directory}: a run record cannot be kept there ({_reason(error)}).") from error
 
     @classmethod
-    def _opened(cls, directory: Path, plan: Plan, lock: IO[str]) -> Store:
+    def _opened(cls, directory: Path, plan: Plan, lock: IO[str], command: str) -> Store:
         path = directory / RECORD
         with _closed_on_error(sqlite3.connect(path)) as connection:
             known = _meta(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             if not known:
-                _begin(connection, plan)
+                _begin(connection, plan, command)
                 return cls(plan=plan, directory=directory, connection=connection, lock=lock)
             kept, plan = _compared(known, plan, directory)
             _whole(connection, path)
@@ -224,6 +238,12 @@ class Store:
         """
         return self._connection.execute(_SETTLED, (cell, number, number, cell)).fetchone() is None
 
+    @property
+    def made(self) -> Made:
+        """When it was begun, and by which command; empty where a record does not say."""
+        rows = self._connection.execute("SELECT key, value FROM meta WHERE key IN ('begun', 'command')")
+        return Made(**{str(key): str(value) for key, value in rows})
+
     def left_out(self) -> dict[str, str]:
         """Return the bounds that are not asked, by name, and why."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'without'").fetchone()
@@ -282,10 +302,11 @@ class Store:
             self.notes = (*self.notes, f"{dropped} damaged rows of the record are left out and played again")
 
 
-def _begin(connection: sqlite3.Connection, plan: Plan) -> None:
+def _begin(connection: sqlite3.Connection, plan: Plan, command: str) -> None:
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     with connection:
         connection.executescript("BEGIN;" + _TABLES)
-        pairs = {"schema": str(_SCHEMA), "digest": plan.digest, "plan": to_json(plan)}
+        pairs = {"schema": str(_SCHEMA), "digest": plan.digest, "plan": to_json(plan), "begun": now, "command": command}
         rows = [(key, value, _sum("meta", key, value)) for key, value in pairs.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
 

@@ -182,8 +182,9 @@ def _means(found: Sequence[tuple[Cell, float]], exact: float) -> list[Reading]:
 
 def _of_page(text: str) -> Iterator[tuple[tuple[str, str], float]]:
     for table in re.findall(r'<table class="matrix">.*?</table>', text, re.DOTALL):
-        _, *pipelines = (html.unescape(item) for item in re.findall(r"<th>(.*?)</th>", table.partition("</thead>")[0]))
-        for attack, row in re.findall(r"<tr><th>(.*?)</th>(.*?)</tr>", table.partition("<tbody>")[2]):
+        head = re.findall(r'<th scope="col" title="(.*?)">', table.partition("</thead>")[0])
+        pipelines = list(map(html.unescape, head))
+        for attack, row in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table.partition("<tbody>")[2]):
             tips = re.findall(r'<td class="[^"]*" title="([^"]*)"', row)
             for pipeline, tip in zip(pipelines, tips, strict=False):
                 if share := re.search(r"; ([\d.]+) % \(", tip):

@@ -15,7 +15,7 @@ from labelinf_core.report import words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs
 from labelinf_core.specs import parse
 
-__all__ = ["headline"]
+__all__ = ["BoardAnswer", "answers", "headline"]
 
 LINES = 15  #: no headline is longer
 _INDENT = 14
@@ -44,8 +44,7 @@ class _Line:
 
 def headline(results: Results, width: int) -> Iterator[str]:
     """Yield the answer's lines, none longer than ``width``; boards that find no room are counted in the last line."""
-    found = list(boards(results))
-    told = [list(_board(board, found, width)) for board in found]
+    told = [list(_fitted(said, width)) for said in answers(results)]
     room, shown = LINES - 1, 0
     for lines in told:
         if len(lines) > room:
@@ -56,15 +55,37 @@ def headline(results: Results, width: int) -> Iterator[str]:
         yield f"and {words.count(left, 'board')} more, below"
 
 
-def _board(board: Board, among: Iterable[Board], width: int) -> Iterator[str]:
-    blind = words.percent(baseline(board))
-    yield _fit([f"{_name(board, among)}: a blind guess is right on {blind} %"], width)
-    lines = list(_lines(board))
-    for word, verdicts in _SAID.items():
-        found = [line for line in lines if line.worst.verdict in verdicts]
-        if found:
-            found.sort(key=lambda line: line.recovered, reverse=word in ("alarm", "leaks"))
-            yield f"  {word:<{_INDENT - 2}}{_fit(list(_told(found)), width - _INDENT)}"
+@attrs.frozen(kw_only=True)
+class BoardAnswer:
+    """The answer of one board.
+
+    Attributes:
+        title: What was played, and what a blind guess gets.
+        parts: What is said of its pipelines, by the word that heads it, each of them whole.
+    """
+
+    title: str
+    parts: Mapping[str, tuple[str, ...]]
+
+
+def answers(results: Results) -> Iterator[BoardAnswer]:
+    """Yield the answer of every board, with all that there is to say."""
+    found = list(boards(results))
+    for board in found:
+        blind = words.percent(baseline(board))
+        lines = list(_lines(board))
+        parts = {}
+        for word, verdicts in _SAID.items():
+            if these := [line for line in lines if line.worst.verdict in verdicts]:
+                these.sort(key=lambda line: line.recovered, reverse=word in ("alarm", "leaks"))
+                parts[word] = tuple(_told(these))
+        yield BoardAnswer(title=f"{_name(board, found)}: a blind guess is right on {blind} %", parts=parts)
+
+
+def _fitted(said: BoardAnswer, width: int) -> Iterator[str]:
+    yield _fit([said.title], width)
+    for word, items in said.parts.items():
+        yield f"  {word:<{_INDENT - 2}}{_fit(list(items), width - _INDENT)}"
 
 
 def _name(board: Board, among: Iterable[Board]) -> str:

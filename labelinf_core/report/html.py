@@ -1,24 +1,25 @@
 """Results as one HTML page that needs nothing else: to mail, to keep, to put on a wall.
 
-It says what the terminal says, with room for every interval and condition, and holds nothing that depends on the
-machine.
+The answer, the matrix as a heat map, leakage against strength and against cost, and a section a cell with every
+interval and condition. It runs no script: what filters is a style sheet. All of it, the pictures too, is drawn from
+what may be published, unless ``full`` is asked for.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.evaluator.statistics import CONFIDENCE
-from labelinf_core.report import asides, words
+from labelinf_core.report import asides, pictures, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
+from labelinf_core.report.headline import answers
 from labelinf_core.report.published import leaks, published
-
-if TYPE_CHECKING:
-    import jinja2
+from labelinf_core.report.svg import as_svg
+from labelinf_core.report.templates import templates
 
 __all__ = ["as_html"]
 
@@ -27,7 +28,7 @@ _TONES = {
     Verdict.BROKEN_OBSERVED: "broken",
     Verdict.HELD_CERTIFIED: "held certified",
     Verdict.HELD_PARTLY: "held",
-    Verdict.HELD_SO_FAR: "held",
+    Verdict.HELD_SO_FAR: "luck",
     Verdict.UNTESTED: "unplayed",
     Verdict.CONTRADICTION: "alarm",
     Verdict.LEAKY: "void",
@@ -38,73 +39,84 @@ _TONES = {
 
 def as_html(results: Results, *, full: bool = False) -> str:
     """Return the results as an HTML page."""
-    page = _templates().get_template("report.html.jinja")
     told = () if full else tuple(f"this page {leak}" for leak in leaks(results))
     results = results if full else published(results)
-    plan = results.plan
-    return page.render(
-        title=plan.title,
-        facts=(words.count(plan.trials, "trial"), f"seed {plan.seed}", f"{CONFIDENCE:.0%} intervals", *told),
-        environment=" · ".join(f"{name} {version}" for name, version in plan.environment.items()),
-        incomplete=words.incomplete(results),
-        alarms=[words.contradiction(result) for result in results.contradictions],
-        boards=[_board(results, board) for board in boards(results)],
-        legend=[(verdict, _TONES[verdict]) for verdict in Verdict if any(r.verdict is verdict for r in results.cells)],
+    plan, shown = results.plan, list(enumerate(boards(results)))
+    names = {id(cell): f"cell-{number}" for number, cell in enumerate(results.cells, 1)}
+    pipelines = list(dict.fromkeys(cell.cell.shown.pipeline for cell in results.cells))
+    return (
+        templates()
+        .get_template("report.html.jinja")
+        .render(
+            title=plan.title,
+            made=results.made,
+            facts=(words.count(plan.trials, "trial"), f"seed {plan.seed}", f"{CONFIDENCE:.0%} intervals", *told),
+            versions=" · ".join(f"{name} {number}" for name, number in {**_own(), **plan.environment}.items()),
+            incomplete=words.incomplete(results),
+            alarms=[words.contradiction(result) for result in results.contradictions],
+            answers=list(answers(results)),
+            boards=[_board(results, number, board, names, pipelines) for number, board in shown],
+            legend=[(item, _TONES[item]) for item in Verdict if any(r.verdict is item for r in results.cells)],
+            pipelines=pipelines,
+        )
     )
 
 
-@functools.cache
-def _templates() -> jinja2.Environment:
-    import jinja2
-
-    loader = jinja2.PackageLoader("labelinf_core", "report")
-    return jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+def _own() -> dict[str, str]:
+    try:
+        return {"labelinf": version("labelinf")}
+    except PackageNotFoundError:
+        return {}
 
 
-def _board(results: Results, board: Board) -> dict[str, Any]:
+def _board(results: Results, number: int, board: Board, names: dict[int, str], pipelines: list[str]) -> dict[str, Any]:
     by_pipeline = columns(board)
     found = {(result.cell.shown.attack, result.cell.shown.pipeline): result for result in board}
     attacks = dict.fromkeys(result.cell.shown.attack for result in board)
+    drawn = [*pictures.strengths(board), *pictures.costs(board)]
     return {
         "title": words.title(results, board[0]),
-        "pipelines": list(by_pipeline),
+        "pipelines": [(pipeline, words.pipeline(cells[0])) for pipeline, cells in by_pipeline.items()],
         "blind": [words.percent(baseline(cells)) for cells in by_pipeline.values()],
-        "rows": [
-            (attack, [_entry(found.get((attack, pipeline))) for pipeline in by_pipeline])
-            for attack in attacks
-        ],
-        "worst": [_entry(ranked(cells)[0]) for cells in by_pipeline.values()],
+        "rows": [(attack, [_entry(found.get((attack, p)), names) for p in by_pipeline]) for attack in attacks],
+        "worst": [_entry(ranked(cells)[0], names) for cells in by_pipeline.values()],
         "costs": list(costs(by_pipeline).items()),
+        "pictures": [(item, as_svg(item, name=f"picture-{number}-{at}")) for at, item in enumerate(drawn)],
         "details": [
-            (_heading(pipeline, cells), [_detail(result) for result in ranked(cells)], list(_bounds(cells[0])))
+            {
+                "name": pipeline,
+                "number": pipelines.index(pipeline),
+                "stands": asides.stands(cells),
+                "field": str(cells[0].field or ""),
+                "cells": [_detail(result, names) for result in ranked(cells)],
+                "bounds": list(_bounds(cells[0])),
+            }
             for pipeline, cells in by_pipeline.items()
         ],
-    }  # fmt: skip
+    }
 
 
-def _heading(pipeline: str, cells: list[CellResult]) -> str:
-    told = "; ".join(filter(None, (asides.stands(cells), str(cells[0].field or ""))))
-    return f"{pipeline} ({told})" if told else pipeline
-
-
-def _entry(result: CellResult | None) -> dict[str, str]:
+def _entry(result: CellResult | None, names: dict[int, str]) -> dict[str, str]:
     if result is None:
-        return {"text": "", "tone": "unplayed", "tip": ""}
+        return {"text": "", "tone": "unplayed", "tip": "", "to": "", "heat": "0"}
     tip = f"{words.verdict(result)}; {_interval(result.accuracy)}" if result.accuracy else words.trouble(result)
-    return {"text": words.outcome(result), "tone": _TONES[result.verdict], "tip": tip}
+    heat = f"{100 * result.accuracy.value:.0f}" if result.accuracy else "0"
+    entry = {"text": words.outcome(result), "tone": _TONES[result.verdict], "tip": tip}
+    return {**entry, "to": names[id(result)], "heat": heat}
 
 
-def _detail(result: CellResult) -> dict[str, Any]:
+def _detail(result: CellResult, names: dict[int, str]) -> dict[str, Any]:
     return {
+        "id": names[id(result)],
         "attack": result.cell.shown.attack,
+        "asked": (result.cell.channel, result.cell.attack, " + ".join(result.cell.written)),
         "reference": result.cell.shown.reference,
         "labels": _interval(result.accuracy),
         "exact": _interval(result.exact),
         "queries": "" if result.tally.queries is None else f"{result.tally.queries:.0f}",
         "verdict": words.verdict(result),
         "tone": _TONES[result.verdict],
+        "kind": result.verdict.name,
         "implied": list(_implied(result)),
         "trouble": words.trouble(result),
     }

@@ -16,10 +16,11 @@ from labelinf_core.report.templates import templates
 
 __all__ = ["as_svg"]
 
-_WIDTH, _HEIGHT = 640.0, 340.0
+_WIDTH, _HEIGHT = 640.0, 356.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 620.0, 16.0, 286.0  # of the plot itself
 _LEGEND = 18.0  # of every line of the legend
 _TICKS = 5
+_LETTER, _LINE_HEIGHT = 5.6, 13.0  # of a word beside a point
 _LINE = 88  # characters of the legend that find room beside each other
 
 
@@ -93,11 +94,25 @@ def _drawn(at: int, series: Series, x: Any, y: Any) -> dict[str, Any]:
         "path": "M" + " L".join(f"{px} {py}" for px, py in places) if series.line and len(places) > 1 else "",
         "spans": spans,
         "marks": [] if series.bound and len(places) > 1 else places,
-        "words": [
-            (px, py, word, "end" if px > (_LEFT + _RIGHT) / 2 else "start")
-            for (px, py), word in zip(places, series.words, strict=False)
-        ],
+        "words": list(_beside(places, series.words)),
     }
+
+
+def _beside(places: Sequence[tuple[float, float]], words: Sequence[str]) -> Iterator[tuple[float, float, str, str]]:
+    """Yield each word with its place and where it is anchored: the nearest line below its point that is free."""
+    taken: list[tuple[float, float, float]] = []
+    for (x, y), word in zip(places, words, strict=False):
+        left = x > (_LEFT + _RIGHT) / 2
+        start = x - 7 - _LETTER * len(word) if left else x + 7
+        lines = (y + 4 + _LINE_HEIGHT * k for k in range(len(words)))
+        free = (at for at in lines if not any(_meet((start, start + _LETTER * len(word), at), box) for box in taken))
+        height = next(free, y + 4)
+        taken.append((start, start + _LETTER * len(word), height))
+        yield (x - 7 if left else x + 7), height, word, "end" if left else "start"
+
+
+def _meet(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:
+    return abs(one[2] - other[2]) < _LINE_HEIGHT - 1 and one[0] < other[1] and other[0] < one[1]
 
 
 def _legend(series: Sequence[Series]) -> Iterator[dict[str, Any]]:

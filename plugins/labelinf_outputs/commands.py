@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, load_host
@@ -166,26 +165,14 @@ def _planned(claim: Claim, n_classes: int, given: Mapping[str, Any]) -> Iterator
 
 def _write_pages(found: Audit, planted: Planted, context: click.Context, html: Path | None, owner: Path | None) -> None:
     """Write what may be handed on, and what only the owner may see."""
+    from labelinf_core.cli.typed import as_typed
     from labelinf_outputs.audit import page
 
-    made = page.Circumstances(command=_command(context), view=str(planted.view))
+    made = page.Circumstances(command=as_typed(context), view=str(planted.view))
     if html is not None:
         page.write(html, page.report(found, made), private=False)
     if owner is not None:
         page.write(owner, page.owner(found, planted, made), private=True)
-
-
-def _command(context: click.Context) -> str:
-    """Return the command as it was given, with its options in the order of its help."""
-    import shlex
-
-    words = ["labelinf", "audit", "outputs"]
-    for item in context.command.params:
-        if item.name and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE:
-            value = context.params[item.name]
-            for each in value if isinstance(value, tuple) else (value,):
-                words += [item.opts[0]] if each is True else [item.opts[0], str(each)]
-    return shlex.join(words)
 
 
 def _read(given: Mapping[str, Any]) -> Planted:

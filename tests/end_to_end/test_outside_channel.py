@@ -41,7 +41,7 @@ def labelinf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Labelinf:
 
 def test_it_joins_the_shipped_suite_and_the_report_has_its_columns(labelinf: Labelinf, tmp_path: Path) -> None:
     only = ["--only", "partition", "--only", "most-frequent-class"]
-    played = labelinf("matrix", "quick", *only, "--trials", "2", "--workers", "0", "--out", "run")
+    played = labelinf("matrix", "quick", *only, "--trials", "2", "--workers", "0", "--out", "run", "-v")
 
     assert played.exit_code == 0, played.stderr
     assert played.stdout.startswith("equality channel, 60 made labels: a blind guess is right on ")

@@ -404,7 +404,7 @@ def test_a_page_to_hand_on_names_no_record_and_the_owners_is_the_owners_alone(pl
     assert own.stat().st_mode & 0o777 == 0o600
     assert "REFUTED: epsilon = 1 was claimed, epsilon &gt;= 3.49 is proved." in text
     assert text.count("<svg") == 2
-    assert "labelinf audit outputs --probabilities" in text
+    assert "labelinf outputs --probabilities" in text
     assert "--epsilon 1" in text
     assert "100 guesses, all correct, would have proved" in text
     assert "numpy" in text
