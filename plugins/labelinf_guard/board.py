@@ -53,6 +53,7 @@ from labelinf_privacy.words import SystemWords, Words
 __all__ = ["UNSCORED", "Answer", "Board", "Refused"]
 
 _TEAM = re.compile(r"[\w.@+-]{1,64}", re.ASCII)
+_FILE, _CELL = 1 << 20, 64  # bytes of a file beside its cells, and of a cell
 _RANKED = 10**12  # scores are ranked by twelve decimals
 UNSCORED = "could not be scored"  #: the answer to what has no score
 
@@ -167,7 +168,7 @@ class Board:
             ids=labels.ids,
             classes=tuple(policy.board.classes),
             classes_predicted=metric.classes_predicted,
-            most_bytes=policy.limits.bytes,
+            most_bytes=min(policy.limits.bytes, _largest(labels.ids, len(policy.board.classes))),
         )
         return cls(
             policy=policy,
@@ -419,6 +420,11 @@ _STANDING: dict[str, Callable[[Sequence[tuple[str, int]], Board], list[tuple[str
     "records": _holders,
     "ranks": _ordered,
 }
+
+
+def _largest(ids: tuple[str, ...], classes: int) -> int:
+    """Return how many bytes a file of these ids may have in any format, so that no reader is given more to unpack."""
+    return _FILE + len(ids) * (4 * max(map(len, ids)) + _CELL * (classes + 1))
 
 
 def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:

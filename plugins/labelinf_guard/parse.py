@@ -16,6 +16,7 @@ import csv
 import enum
 import hashlib
 import io
+import itertools
 import json
 import re
 import zipfile
@@ -139,7 +140,11 @@ def _csv(text: str) -> tuple[list[str], Iterator[_Row]]:
 
 
 def _json(text: str, expected: Expected) -> tuple[list[str], Iterable[_Row]]:
+    left = itertools.repeat(None, len(expected.ids) + 1)  # objects that there may be
+
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if next(left, pairs) is pairs:
+            raise ParseError(Fault.UNKNOWN)
         found = dict(pairs)
         if len(found) < len(pairs):
             raise ParseError(Fault.DUPLICATE)

@@ -226,7 +226,7 @@ class LimitsPart:
     """What a submission and the host's own scorer may use.
 
     Attributes:
-        bytes: Of a file, and of what it unpacks to.
+        bytes: Of a file, and of what it unpacks to; never more than as many ids can need.
         seconds: Of the scorer.
         memory: Of the scorer, in bytes.
     """

@@ -265,6 +265,54 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
     assert not runs[0][1][3]
 
 
+def _offline() -> list[str]:
+    """Return the words that run a command without network or other mounts than its own; skip where nobody may."""
+    words = ["unshare", "--map-root-user", "--net", "--mount"]
+    if shutil.which("unshare") is None or subprocess.run([*words, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespaces here")
+    return words
+
+
+def test_the_layout_of_the_container_runs_offline_and_its_image_has_no_labels(tmp_path: Path) -> None:
+    """As grand-challenge runs it: input and ground truth read-only, no network, and one file is written."""
+    words, folder = _offline(), exported(tmp_path, "grand-challenge")
+    given, results, truth = (tmp_path / name for name in ("input", "output", "truth"))
+    for path in (given, results, truth):
+        path.mkdir()
+    shutil.move(folder / "solution.csv", truth / "solution.csv")
+    (given / "predictions.csv").write_text(csv([1] * N))
+    container = (folder / "Dockerfile").read_text()
+    entry = json.loads(re.findall(r"^ENTRYPOINT (.*)$", container, re.MULTILINE)[0])
+    assert entry == ["python", "-I", "/opt/app/evaluate.py"]
+    assert re.findall(r"^COPY (\S+) (\S+)$", container, re.MULTILINE) == [("evaluate.py", entry[-1])]
+    assert (folder / ".dockerignore").read_text() == "*\n!evaluate.py\n"
+    locked = "".join(f"mount --bind {p} {p} && mount -o remount,ro,bind {p} && " for p in (given, truth))
+    online = 'import socket; socket.create_connection(("1.1.1.1", 53), 1)'
+    run = f"exec {sys.executable} -I -S {folder / 'evaluate.py'} {given} {results} {truth / 'solution.csv'}"
+    refused = subprocess.run([*words, sys.executable, "-c", online], capture_output=True, check=False, timeout=60)
+    assert refused.returncode != 0
+    done = subprocess.run([*words, "sh", "-c", locked + run], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert list(json.loads((results / "metrics.json").read_text())["aggregates"]) == ["accuracy"]
+
+
+def test_the_image_of_a_served_board_is_made_of_what_there_is() -> None:
+    """It cannot be built here: its sources exist, nothing private is in its context, and its command is one of ours."""
+    root = Path(__file__).parents[2]
+    text = (root / "Dockerfile").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    known = {"FROM", "COPY", "RUN", "ENV", "USER", "WORKDIR", "EXPOSE", "ENTRYPOINT"}
+    assert {line.split()[0] for line in lines} == known
+    assert lines.index("USER nobody") > lines.index("COPY . /source")
+    kept = [line[1:] for line in (root / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert all((root / name).exists() for name in kept)
+    name, *command = json.loads(next(line for line in lines if line.startswith("ENTRYPOINT")).partition(" ")[2])
+    assert (name, command.pop(0)) == ("labelinf", "guard")
+    subcommand = guard.commands[command[0]]
+    context = subcommand.make_context("serve", command[1:], resilient_parsing=True)
+    assert (str(context.params["board"]), context.params["address"]) == ("board.toml", "0.0.0.0")
+
+
 def test_a_planted_leak_in_an_exported_file_is_caught(tmp_path: Path) -> None:
     """A score of all rows, and a line on standard error that counts labels, change what teams see."""
     folder = exported(tmp_path, "codabench")

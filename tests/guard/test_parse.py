@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import json
 import random
+import resource
+import subprocess
+import sys
 import time
 import zipfile
 
@@ -113,6 +116,7 @@ def fuzz(rounds: int) -> None:
     seeds = [*SAME, *(data for data, _, _ in WRONG if len(data) < 4096)]
     sentences = {fault.value for fault in Fault}
     told = set()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for _ in range(rounds):
         data = bytearray(rng.choice(seeds))
         for _ in range(rng.randint(1, 6)):
@@ -130,6 +134,7 @@ def fuzz(rounds: int) -> None:
         except ParseError as error:
             told.add(str(error).split(": ", 1)[-1])
         assert time.process_time() - began < 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 256 * 1024  # of all of them together
     assert len(told) > 5
     assert told <= sentences
 
@@ -141,6 +146,38 @@ def test_a_thousand_broken_files() -> None:
 @pytest.mark.slow
 def test_ten_thousand_broken_files() -> None:
     fuzz(10_000)
+
+
+_LARGE = """
+import resource, sys, time
+from labelinf_guard.board import _largest
+from labelinf_guard.parse import Expected, ParseError, parse
+ids = tuple(f"r{at:06d}" for at in range(25_000))
+board = Expected(column="id", ids=ids, classes=("0", "1"), classes_predicted=False, most_bytes=_largest(ids, 2))
+pieces = eval(sys.argv[1])
+data = (pieces[0] + pieces[1] * ((board.most_bytes - 99) // len(pieces[1])) + pieces[2]).encode()
+peak, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+try:
+    parse(data, board)
+except ParseError as error:
+    print(error.fault.name)
+assert time.process_time() - began < 1, time.process_time() - began
+assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 256 * 1024
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "pieces",
+    [("[", "[],", "0]"), ("[", "{},", "0]"), ("[", "1.5,", "0]"), ("id,prediction\n", "r000001,.5\n", ""),
+     ("id,prediction\n", ",", ""), ("id,prediction\n", '"",', ""), ('{"r000000": [', "9,", "1]}"), ("[", "[", ""),
+     ("id,prediction\n", "\n", ""), ("", "id,", "")],
+    ids=str,
+)  # fmt: skip
+def test_the_largest_files_of_a_board_take_a_second_and_256_mebibytes_at_most(pieces: tuple[str, str, str]) -> None:
+    told = subprocess.run([sys.executable, "-c", _LARGE, repr(pieces)], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.strip() in Fault.__members__
 
 
 def test_a_line_is_named_and_never_a_value() -> None:

@@ -38,6 +38,15 @@ _UNSCORED = "When you let anything score the private rows, such as a later phase
 _ELSEWHERE = "Nothing is proved at all if these labels are scored elsewhere."
 
 
+_CONTAINER = """\
+# No network, no state, nothing but /input, /output and the ground truth that the platform mounts.
+FROM python:3.12-slim
+COPY evaluate.py /opt/app/evaluate.py
+USER nobody
+ENTRYPOINT ["python", "-I", "/opt/app/evaluate.py"]
+"""
+
+
 @attrs.frozen(kw_only=True)
 class Platform:
     """Where a scorer runs that keeps nothing.
@@ -47,12 +56,14 @@ class Platform:
         file: What the scorer is called there.
         parts: Modules of which it is made.
         ends: When what is proved there ends.
+        container: Text of its Dockerfile; empty where the platform makes its own.
     """
 
     title: str
     file: str
     parts: tuple[str, ...]
     ends: str
+    container: str = ""
 
 
 PLATFORMS = {
@@ -64,7 +75,11 @@ PLATFORMS = {
         title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench"), ends=_UNSCORED
     ),
     "grand-challenge": Platform(
-        title="grand-challenge", file="evaluate.py", parts=("stateless", "tables", "grandchallenge"), ends=_UNSCORED
+        title="grand-challenge",
+        file="evaluate.py",
+        parts=("stateless", "tables", "grandchallenge"),
+        ends=_UNSCORED,
+        container=_CONTAINER,
     ),
 }  #: by the name on the command line
 
@@ -116,6 +131,9 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, public).encode())
     written.scorer.write_text(_text(policy, where, said), encoding="utf-8")
+    if where.container:
+        (folder / "Dockerfile").write_text(where.container, encoding="utf-8")
+        (folder / ".dockerignore").write_text(f"*\n!{where.file}\n", encoding="utf-8")  # never the labels
     return attrs.evolve(written, said=said)
 
 
