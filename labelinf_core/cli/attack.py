@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +11,7 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import (
     Finite,
+    NewFile,
     block_option,
     channel_options,
     features_option,
@@ -47,9 +47,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=600.0, show_default=True,
               help="Seconds that the game may take.")  # fmt: skip
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
-@click.option(
-    "--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every recovered label there (CSV)."
-)
+@click.option("--save", type=NewFile(), help="Write every recovered label there (CSV).")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
 def attack(attack: str, **chosen: Any) -> None:

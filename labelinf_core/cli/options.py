@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RUNS",
     "Finite",
+    "NewFile",
     "block_option",
     "channel_options",
     "features_option",
@@ -53,6 +55,20 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+class NewFile(click.Path):
+    """A file to write, in a folder that is there: told before anything is played, not after it."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path, dir_okay=False, writable=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path, or say why nothing can be written there."""
+        path = super().convert(value, param, ctx)
+        if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+            self.fail(f"{path} cannot be written: there is no folder {path.parent} to write into.", param, ctx)
+        return path
 
 
 def _shares(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:

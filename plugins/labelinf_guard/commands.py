@@ -13,7 +13,6 @@ from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from labelinf_guard.board import Board
     from labelinf_guard.ledger.verify import Verified
 
 __all__ = ["guard"]
@@ -53,14 +52,20 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
 
 @guard.command()
 @_board
-def init(board: Path) -> None:
+@_json
+def init(board: Path, as_json: bool) -> None:
     """Begin a board: draw its key and its public labels, check its target, print its certificate."""
     from labelinf_guard.board import Board
 
     opened = Board.init(board)
-    click.echo("\n".join(_certificate(opened)))
-    click.echo(f"\nledger begun; chain head {opened.ledger.head}\nnext: labelinf guard score {board} --team NAME FILE")
+    certificate, head = opened.certificate(), opened.ledger.head
     opened.close()
+    if as_json:
+        sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
+        click.echo(json_text({"certificate": sentences, "arithmetic": arithmetic, "head": head}))
+        return
+    click.echo("\n".join([*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]))
+    click.echo(f"\nledger begun; chain head {head}\nnext: labelinf guard score {board} --team NAME FILE")
 
 
 @guard.command()
@@ -129,7 +134,8 @@ def verify(context: click.Context, board: Path, head: str, as_json: bool) -> Non
 @guard.command()
 @_board
 @click.option("--lost", type=click.IntRange(min=0), default=0, help="Rows, if the anchor was restored too.")
-def adopt(board: Path, lost: int) -> None:
+@_json
+def adopt(board: Path, lost: int, as_json: bool) -> None:
     """Go on with a ledger that was restored from a copy; what may have been told since is charged in full."""
     from labelinf_guard.clock import SystemClock
     from labelinf_guard.files import State, derived, read_key
@@ -137,7 +143,8 @@ def adopt(board: Path, lost: int) -> None:
 
     state = State.of(board)
     lost = Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), SystemClock(), lost=lost)
-    click.echo(f"{lost} lost rows are charged in full." if lost else "nothing was lost.")
+    told = f"{lost} lost rows are charged in full." if lost else "nothing was lost."
+    click.echo(json_text({"lost": lost}) if as_json else told)
 
 
 @guard.command()
@@ -167,7 +174,8 @@ def release(board: Path, final: bool, as_json: bool) -> None:
 @click.option(
     "--host-port", type=click.IntRange(1, 65535), default=8001, show_default=True, help="Of the host's, here only."
 )
-def serve(board: Path, address: str, port: int, host_port: int) -> None:
+@_json
+def serve(board: Path, address: str, port: int, host_port: int, as_json: bool) -> None:
     """Serve the board over HTTP; answers leave at beats. Give each team its token: labelinf guard token."""
     from labelinf_guard.board import Board
 
@@ -178,20 +186,26 @@ def serve(board: Path, address: str, port: int, host_port: int) -> None:
     if port == host_port:
         raise InputError(f"--port and --host-port are both {port}: the host's page must not be on the public port.")
     opened = Board.open(board)
-    click.echo(f"public page http://{address}:{port}/\nhost's page http://127.0.0.1:{host_port}/")
+    public, host = f"http://{address}:{port}/", f"http://127.0.0.1:{host_port}/"
+    told = f"public page {public}\nhost's page {host}"
+    click.echo(json_text({"public": public, "host": host}) if as_json else told)
     run(opened, address=address, port=port, host_port=host_port)
 
 
 @guard.command()
 @_board
 @click.argument("team", metavar="NAME")
-def token(board: Path, team: str) -> None:
+@_json
+def token(board: Path, team: str, as_json: bool) -> None:
     """Print the token that a team sends with its submissions to a board that is served. Give it to nobody else."""
     from labelinf_guard.board import Board
 
     opened = Board.open(board)
-    click.echo(opened.token(team))
-    opened.close()
+    try:
+        found = opened.token(team)
+    finally:
+        opened.close()
+    click.echo(json_text({"team": team, "token": found}) if as_json else found)
 
 
 @guard.command()
@@ -204,11 +218,15 @@ def token(board: Path, team: str) -> None:
     help="Where it will run.",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("export"), show_default=True, help="A folder.")
-def export(board: Path, platform: str, out: Path) -> None:
+@_json
+def export(board: Path, platform: str, out: Path, as_json: bool) -> None:
     """Write one self-contained scorer for a platform that keeps nothing, and the solution file with its split."""
     from labelinf_guard.export.write import export as write
 
     found = write(board, platform, out)
+    if as_json:
+        click.echo(json_text({"said": found.said, "scorer": str(found.scorer), "solution": str(found.solution)}))
+        return
     click.echo("\n".join(found.said))
     click.echo(f"\nscorer {found.scorer}\nsolution {found.solution} (private: it holds the labels)")
 
@@ -218,11 +236,6 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"--html {path} cannot be written: {error.strerror}.") from error
-
-
-def _certificate(opened: Board) -> list[str]:
-    certificate = opened.certificate()
-    return [*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]
 
 
 def _verified(found: Verified) -> list[str]:

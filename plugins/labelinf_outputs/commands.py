@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, block_option, load_host
+from labelinf_core.cli.options import Finite, NewFile, block_option, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -93,8 +93,8 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 @click.option("--gate", is_flag=True, help="Exit with status 1 for a leak within the claim too.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@click.option("--html", type=click.Path(path_type=Path), metavar="F.html", help="Write a page to hand on.")
-@click.option("--owner", type=click.Path(path_type=Path), metavar="F.html", help="Write the records at risk, for you.")
+@click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on.")
+@click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you.")
 @block_option
 @click.pass_context
 def outputs(

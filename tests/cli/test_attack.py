@@ -67,7 +67,7 @@ def test_a_file_that_cannot_be_saved_is_told(labelinf: Labelinf, fakes: Path) ->
     result = labelinf("attack", "fake-constant", "--labels", "fake-labels", "--save", "nowhere/out.csv")
 
     assert result.exit_code == 2
-    assert "--save nowhere/out.csv: it cannot be written (No such file or directory)." in result.stderr
+    assert "'--save': nowhere/out.csv cannot be written: there is no folder nowhere to write into." in result.stderr
 
 
 def test_an_attack_is_played_on_its_own_channel(labelinf: Labelinf) -> None:

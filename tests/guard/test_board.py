@@ -588,6 +588,9 @@ def test_five_commands_from_a_csv_to_a_final_release(
     wrong = json.loads(command("verify", "board.toml", "--head", "00", "--json").output)
     assert (wrong["submissions"], len(wrong["faults"])) == (1, 1)
     assert command("adopt", "board.toml").output == "nothing was lost.\n"
+    assert json.loads(command("adopt", "board.toml", "--json").output) == {"lost": 0}
+    given = json.loads(command("token", "board.toml", "a", "--json").output)
+    assert given == {"team": "a", "token": command("token", "board.toml", "a").output.strip()}
 
 
 def test_five_lines_of_python(tmp_path: Path, labels: np.ndarray) -> None:

@@ -145,6 +145,9 @@ def test_an_exported_file_is_self_contained_and_says_what_it_proves(platform: st
     solution = tmp_path / "out" / "solution.csv"
     assert solution.stat().st_mode & 0o077 == 0
     assert solution.read_text().count("Public") == 24
+    again = ["export", str(path), "--to", platform, "--out", str(tmp_path / "again"), "--json"]
+    machine = json.loads(CliRunner().invoke(guard, again, catch_exceptions=False).output)
+    assert (Path(machine["solution"]).name, bool(machine["said"])) == ("solution.csv", True)
 
 
 @pytest.mark.parametrize(

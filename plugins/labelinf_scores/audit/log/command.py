@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.options import NewFile
+
 if TYPE_CHECKING:
     pass
 
@@ -25,7 +27,7 @@ __all__ = ["log"]
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
-@click.option("--save", type=click.Path(path_type=Path, dir_okay=False), help="Write every record's status there.")
+@click.option("--save", type=NewFile(), help="Write every record's status there.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @click.pass_context
 def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
