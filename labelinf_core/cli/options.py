@@ -61,11 +61,11 @@ class NewFile(click.Path):
     """A file to write, in a folder that is there: told before anything is played, not after it."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path, dir_okay=False, writable=True)
+        super().__init__(dir_okay=False, writable=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path, or say why nothing can be written there."""
-        path = super().convert(value, param, ctx)
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
             self.fail(f"{path} cannot be written: there is no folder {path.parent} to write into.", param, ctx)
         return path

@@ -12,7 +12,9 @@ distribution, so that what a component does to its process cannot touch its neig
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import itertools
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -46,6 +48,7 @@ __all__ = ["Executor", "InProcess", "Processes"]
 
 _BATCH = 32  # tasks that travel together, unless more belong together, and
 _SECONDS = 0.05  # how long a batch should take
+_SERIES = 2.0  # seconds after which a copy of this process begins no other task
 _SLOWEST = "sklearn.metrics"  # of what is imported by games
 _START = 120.0  # seconds that a worker may take to start
 
@@ -71,19 +74,38 @@ class InProcess:
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
         """Perform ``tasks`` in order."""
-        for task in tasks:
-            if self.strangers_apart and needs(task) - {PROJECT}:
-                yield task, self._apart(task)
+        for code, group in itertools.groupby(tasks, needs):
+            if self.strangers_apart and code - {PROJECT}:
+                yield from self._apart(group)
             else:
-                yield task, task.perform(self.bench)
+                yield from ((task, task.perform(self.bench)) for task in group)
 
-    def _apart(self, task: Task) -> Implied | Trial:
+    def _apart(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
+        """Perform tasks that need the same code, many in one copy: what they all import and ask is had once."""
         importlib.import_module(_SLOWEST)  # here, once: not in every copy
-        asking = f"bounds of {task.asking} on " if isinstance(task, Imply) and task.asking else ""
-        try:
-            return apart(f"{asking}{task.cell.shown.attack}", lambda: task.perform(self.bench))
-        except PluginError as error:
-            return task.failed(Status.CRASHED, str(error))
+        waiting, alone = deque[Task](), 0
+        while waiting or (waiting := deque(itertools.islice(tasks, _BATCH))):
+            batch = list(waiting) if not alone else [waiting[0]]
+            try:
+                found = apart(_named(batch), functools.partial(self._series, batch))
+            except PluginError as error:
+                if len(batch) > 1:  # somebody among them took the copy along: each gets its own
+                    alone = len(batch)
+                    continue
+                found = [batch[0].failed(Status.CRASHED, str(error))]
+            alone = max(0, alone - 1)
+            for result in found:
+                yield waiting.popleft(), result
+
+    def _series(self, batch: list[Task]) -> list[Implied | Trial]:
+        """Perform one task after another, as long as a series may take and nobody leaves anything running."""
+        end, threads = time.monotonic() + _SERIES, threading.active_count()
+        found: list[Implied | Trial] = []
+        for task in batch:
+            found.append(task.perform(self.bench))
+            if time.monotonic() > end or threading.active_count() > threads or _has_children():
+                break
+        return found
 
 
 @attrs.define
@@ -272,6 +294,13 @@ class Processes:
         turns.drop(lambda other: isinstance(other, Play) and other.cell.id == task.cell.id)
         self._mean = max(self._mean, _SECONDS)  # smaller batches: somebody is trouble
         return task, task.failed(status, told, worker.doing)
+
+
+def _named(tasks: list[Task]) -> str:
+    """Name what a copy is about to run."""
+    first = tasks[0]
+    asking = f"bounds of {first.asking} on " if isinstance(first, Imply) and first.asking else ""
+    return asking + ", ".join(dict.fromkeys(task.cell.shown.attack for task in tasks))
 
 
 def _game(task: Task) -> tuple[frozenset[str], tuple[str, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import attrs
 import pytest
 
-from labelinf_core.evaluator import play
+from labelinf_core.evaluator import executors, play
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
@@ -20,6 +21,7 @@ from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
 from labelinf_core.evaluator.turns import Turns
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.host import Host
 
 PlanOf = Callable[..., Plan]
@@ -125,3 +127,32 @@ def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
     pool = Processes(workers=2, host=Host())
 
     assert [len(pool._batch(None, turns)) for _ in range(3)] == [2, 2, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_copies_of_this_process_are_few_and_who_ends_one_costs_itself(
+    plan_of: PlanOf, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy each took half a second of processor time a trial: it imported and asked everything anew."""
+    copies: list[str] = []
+    monkeypatch.setattr(executors, "apart", lambda name, ask: (copies.append(name), apart(name, ask))[1])
+    monkeypatch.setattr(executors.watch, "lost", {})
+    plan = plan_of(["fake-coin", "fake-dies", "fake-reader"], ["none"], trials=2)
+    tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
+
+    found = list(InProcess(bench, strangers_apart=True).perform(tasks))
+
+    assert [task for task, _ in found] == tasks
+    assert 1 < len(copies) <= 1 + len(tasks)
+    for task, result in found:
+        assert isinstance(result, Trial)
+        if task.cell.shown.attack == "fake-dies":
+            assert result.status is Status.CRASHED
+            assert result.message == "fake-dies: its process was killed by SIGKILL"
+        else:
+            here = bench.play(task.cell, 0, task.trial)
+            assert (result.status, result.n_correct, result.evidence) == (Status.OK, here.n_correct, here.evidence)
+    healthy = [task for task in tasks if task.cell.shown.attack != "fake-dies"]
+    copies.clear()
+    assert len(list(InProcess(bench, strangers_apart=True).perform(healthy))) == len(healthy)
+    assert copies == ["fake-coin, fake-reader"]
