@@ -34,10 +34,10 @@ from scipy.stats import kendalltau, multivariate_normal, norm
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.gain import bits_of_gain, counts_bits, gain_of_bits
 from labelinf_guard.certificate.noise import distance
-from labelinf_guard.certificate.rate import rate_distortion_accuracy
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.clock import StepClock
 from labelinf_guard.plan import honest
+from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
 
 N = 25_000
 TEAMS, SKILL, SPREAD, DISAGREE = 40, 0.86, 0.017, 0.141

@@ -28,10 +28,10 @@ from labelinf_guard.certificate.noise import (
     record_bits,
     score_variance,
 )
-from labelinf_guard.certificate.rate import rate_distortion_accuracy
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.files import draw_split
 from labelinf_privacy.words import SeededWords
+from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
 
 N = 25_000
 

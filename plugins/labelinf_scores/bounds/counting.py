@@ -1,8 +1,9 @@
 """Counting: answers that can take only so many values carry only so many bits (theory: rounding and counting).
 
 Whatever the queries, and whatever noise that does not look at the labels, all labels come out with probability at most
-``R**q / M`` (M the number of label orders), and the mean accuracy obeys Fano. R follows from rounding, from the number
-format of the score, and for the Ladder from its transcripts, which are few because they never rise.
+``R**q / M`` (M the number of label orders), and the mean accuracy obeys Fano and, of more than two classes, the
+rate-distortion function. R follows from rounding, from the number format of the score, and for the Ladder from its
+transcripts, which are few because they never rise.
 
 No record has a guarantee of its own from this: a deterministic answer that is not constant is never private.
 """
@@ -17,7 +18,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED, any_score
-from labelinf_scores.bounds.entropy import counts_bits, fano_accuracy, label_bits
+from labelinf_scores.bounds.entropy import counts_bits, label_bits, told_accuracy
 from labelinf_scores.bounds.groups import counts_answer, grouped_accuracy, grouped_exact, grouped_gain, said
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.game.threat import ScoreThreat
@@ -139,9 +140,7 @@ class Counting(Bound):
             return ()
         return (
             Ceiling(
-                accuracy=fano_accuracy(
-                    bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes
-                ),
+                accuracy=told_accuracy(bits=bits, prior=facts.prior, n_records=facts.n_records),
                 exact=math.exp2(bits - entropy),
                 statement="labelinf theory, counting and Fano",
                 conditions=f"{bits:.1f} bits in all answers, {entropy:.1f} in the labels in random order, class counts "

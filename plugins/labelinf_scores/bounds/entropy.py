@@ -19,7 +19,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["class_counts", "counts_bits", "counts_probability", "fano_accuracy", "gaussian_bits", "label_bits"]
+from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
+
+__all__ = [
+    "class_counts",
+    "counts_bits",
+    "counts_probability",
+    "fano_accuracy",
+    "gaussian_bits",
+    "label_bits",
+    "told_accuracy",
+]
 
 _FRACTIONS = np.geomspace(1e-6, 1 - 1e-6, 48)
 _LOGS = -0.5 * np.log1p(-_FRACTIONS)
@@ -65,6 +75,20 @@ def fano_accuracy(*, bits: float, entropy: float, n_records: int, n_classes: int
         error = (low + high) / 2
         low, high = (error, high) if _uncertainty(error, n_classes) < left else (low, error)
     return 1 - low
+
+
+def told_accuracy(*, bits: float, prior: Sequence[float], n_records: int) -> float:
+    """Return the largest mean accuracy when ``bits`` are released of labels in random order, counts known.
+
+    The better of Fano and of the rate-distortion function, which is far below it where more than two classes are
+    unequal: ``N R(1 - a) <= I(Y; T) + N H(p) - H(Y)``, as every label has the prior p.
+    """
+    entropy, classes = label_bits(prior, n_records), len(prior)
+    fano = fano_accuracy(bits=bits, entropy=entropy, n_records=n_records, n_classes=classes)
+    if classes == 2 or bits >= entropy:
+        return fano
+    each = (bits + counts_bits(prior, n_records)) / n_records * (1 + 1e-9)
+    return min(fano, rate_distortion_accuracy(prior, each))
 
 
 def _uncertainty(error: float, n_classes: int) -> float:

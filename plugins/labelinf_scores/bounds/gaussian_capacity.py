@@ -15,7 +15,7 @@ from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.common import independent, score_threat
-from labelinf_scores.bounds.entropy import fano_accuracy, gaussian_bits, label_bits
+from labelinf_scores.bounds.entropy import gaussian_bits, label_bits, told_accuracy
 from labelinf_scores.bounds.groups import effective, grouped_accuracy
 
 __all__ = ["GaussianCapacity"]
@@ -50,7 +50,7 @@ class GaussianCapacity(Bound):
             Ceiling(
                 accuracy=grouped_accuracy(facts, bits)
                 if facts.groups
-                else fano_accuracy(bits=bits, entropy=entropy, n_records=facts.n_records, n_classes=facts.n_classes),
+                else told_accuracy(bits=bits, prior=facts.prior, n_records=facts.n_records),
                 exact=grouped_accuracy(facts, bits) if facts.groups else min(1.0, (bits + 1) / entropy),
                 statement="labelinf theory, capacity of Gaussian noise",
                 conditions=f"at most {bits:.1f} bits pass {facts.query_budget} answers; {independent(facts)}",
