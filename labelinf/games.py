@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from labelinf_core.evaluator.cells import Plan
     from labelinf_core.evaluator.records import Implied
     from labelinf_core.evaluator.results import CellResult, Results
+    from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder, Spec
 
 __all__ = ["Advised", "Played", "Theory", "advise", "bounds", "load", "matrix", "named_scorer", "stored"]
@@ -306,10 +307,22 @@ def bounds(
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.evaluator.play import theory
+    given = locals()
 
-    game = _game(locals())
-    return Theory(implied=theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting)))
+    from labelinf_core.cli.game import Game
+    from labelinf_core.evaluator.play import theory
+    from labelinf_core.evaluator.survey import strange
+    from labelinf_core.plugin.apart import apart
+
+    host, chosen = _chosen(given)
+
+    def question() -> Implied:
+        game = Game.read(host, chosen)
+        return theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
+
+    if not strange(host, list(chosen.values())):
+        return Theory(implied=question())
+    return Theory(implied=apart(f"bounds behind {', '.join(map(str, chosen['defences']))}", question))
 
 
 def advise(
@@ -366,9 +379,10 @@ def advise(
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
     from labelinf_core.cli.advise import advisor_of
+    from labelinf_core.cli.game import Game
 
     given = locals()
-    game = _game(given)
+    game = Game.read(*_chosen(given))
     advisor = advisor_of(game, {**given, "attacks": list(map(str, attacks)), "also": ()})
     found = []
     for knob in advisor.knobs():
@@ -378,18 +392,16 @@ def advise(
     return Advised(target=str(advisor.target), found=tuple(found), measures=tuple(game.channel.measures()))
 
 
-def _game(given: Mapping[str, Any]) -> Any:
-    """Read a game as the command line does."""
+def _chosen(given: Mapping[str, Any]) -> tuple[Host, dict[str, Any]]:
+    """Return what a game is read from, as the command line says it."""
     from labelinf.objects import written
-    from labelinf_core.cli.game import Game
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
 
     host = Host.load()
     defences = written(Builder(host), Kind.DEFENCE, given["defences"])
-    chosen = {**given, "scorer": named_scorer(given["scorer"]), "defences": defences, "features": ""}
-    return Game.read(host, chosen)
+    return host, {**given, "scorer": named_scorer(given["scorer"]), "defences": defences, "features": ""}
 
 
 def _played(plan: Plan, builder: Builder, directory: Path) -> Played:

@@ -110,10 +110,11 @@ class Advisor(Asked):
         """Turn one knob. What a component raises is noted, and never counts as protection.
 
         Raises:
-            PluginError: A stranger's defence ended the process that it was tried in.
+            PluginError: A stranger's defence ended the process that it was tried in, or took longer than its games may
+                and any part of a plugin besides.
         """
         if strange(self.builder.host, knob.template):
-            return apart(f"defence {knob.title}", lambda: self._advise(knob), endless=True)
+            return apart(f"defence {knob.title}", lambda: self._advise(knob), beyond=self.patience)
         return self._advise(knob)
 
     def _advise(self, knob: Knob) -> Advice:

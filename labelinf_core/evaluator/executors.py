@@ -99,6 +99,8 @@ class InProcess:
 
     def _series(self, batch: list[Task]) -> list[Implied | Trial]:
         """Perform one task after another, as long as a series may take and nobody leaves anything running."""
+        if not all(task.cell.public for task in batch):
+            _hush()
         end, threads = time.monotonic() + _SERIES, threading.active_count()
         found: list[Implied | Trial] = []
         for task in batch:
@@ -205,7 +207,9 @@ class Processes:
             self._drop(worker)
         context = _context(self.modules)
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs, self.host.listed(), self.workers, dict(os.environ)))
+        silent = any(data.public is not True for data in self.labels.values())
+        started = theirs, self.host.listed(), self.workers, silent, dict(os.environ)
+        process = context.Process(target=_serve, args=started)
         process.start()
         theirs.close()
         self._pool.append(_Worker(process=process, pipe=ours, deadline=time.monotonic() + _START))
@@ -335,9 +339,11 @@ def _context(modules: tuple[str, ...]) -> Any:
     return context
 
 
-def _serve(pipe: Connection, host: Host, workers: int, environment: Mapping[str, str]) -> None:
+def _serve(pipe: Connection, host: Host, workers: int, silent: bool, environment: Mapping[str, str]) -> None:
     """Be a worker: perform what comes, one after another, and answer each."""
     os.environ.update(environment)
+    if silent:
+        _hush()
     _start(workers)
 
     def say(word: str, value: object = None) -> None:
@@ -383,6 +389,13 @@ def _has_children() -> bool:
 
 def _silent(name: str, endless: bool) -> None:
     """A trial is named by its cell."""
+
+
+def _hush() -> None:
+    """Let nothing out that somebody's code prints, or a thread of it that fails: it is handed private labels."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
 
 
 def _start(workers: int) -> None:

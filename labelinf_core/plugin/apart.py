@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import math
 import os
 import pickle
 import select
@@ -50,21 +49,21 @@ _LOOK = 3600.0  # seconds that one wait may take at most
 _GRACE = 1.0  # seconds that a child has to end after its last word
 
 
-def apart(name: str, ask: Callable[[], T], *, endless: bool = False) -> T:
+def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0) -> T:
     """Return what ``ask`` answers in a child of this process.
 
     Args:
         name: Whose code it runs, as a message names it.
         ask: What to run; its answer is made of plain data and labelinf's own types.
-        endless: Whether it may take as long as it likes.
+        beyond: Seconds that it may take beyond those of any part of a plugin (``watch.patience``).
 
     Raises:
         LabelinfError: ``ask`` raised it, in labelinf's own words; the same kind.
-        ComponentError: It raised something else, did not answer in time (``watch.patience``), ended its process, or
-            answered something that is no plain data.
+        ComponentError: It raised something else, did not answer in time, ended its process, or answered something that
+            is no plain data.
     """
     if watch.worker or not hasattr(os, "fork"):
-        with watch.over(name, endless=endless):
+        with watch.over(name, endless=beyond > 0):
             return ask()
     if name in watch.lost:
         raise errors.ComponentError(f"{name}: {watch.lost[name]}")
@@ -81,7 +80,7 @@ def apart(name: str, ask: Callable[[], T], *, endless: bool = False) -> T:
     with contextlib.suppress(OSError):  # it may have ended
         os.setpgid(child, child)  # what it leaves behind ends with it
     try:
-        written, late = _heard(ours, math.inf if endless else watch.patience)
+        written, late = _heard(ours, watch.patience + beyond)
         status = _end(child, 0.0 if late else _GRACE)
     except BaseException:
         _end(child, 0.0)
@@ -89,7 +88,7 @@ def apart(name: str, ask: Callable[[], T], *, endless: bool = False) -> T:
     finally:
         os.close(ours)
     if late or not written:  # nobody waits for it twice
-        watch.lost[name] = f"no answer within {watch.patience:g} s" if late else f"its process {death(status)}"
+        watch.lost[name] = f"no answer within {watch.patience + beyond:g} s" if late else f"its process {death(status)}"
         raise errors.ComponentError(f"{name}: {watch.lost[name]}")
     answer: T = _read(name, written)
     return answer

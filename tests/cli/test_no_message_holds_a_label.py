@@ -5,6 +5,7 @@ The secret stands in exceptions, in their causes, in answers and in what a broke
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -142,3 +143,97 @@ def test_a_file_that_cannot_be_used(labelinf: Labelinf, tmp_path: Path, content:
 
     assert SECRET not in result.output
     assert result.exit_code == 2, result.output
+
+
+TELLER = f'''
+"""A stranger's plugin: everybody in it says what it was handed, wherever it can."""
+import logging, sys, threading, warnings
+import attrs
+import numpy as np
+from labelinf_core import hookimpl
+from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
+from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.oracle import ScoreAttack
+
+labelinf_contract = 1
+ERRORS = dict(value=ValueError, input=InputError, component=ComponentError, refusal=QueryRefusedError, exits=SystemExit)
+
+def secret(labels):
+    return "{SECRET}" + "".join(map(str, labels))
+
+@attrs.frozen(kw_only=True)
+class Teller(ScoreDefence):
+    """Says the labels in an exception."""
+    how: str = "value"
+    def answer(self, labels, query, ask):
+        text = secret(labels)
+        if self.how in ERRORS:
+            raise ERRORS[self.how](text)
+        print(text)
+        print(text, file=sys.stderr)
+        logging.getLogger("labelinf").error(text)
+        warnings.warn(text, stacklevel=1)
+        thread = threading.Thread(target=lambda: [][text])
+        thread.start()
+        thread.join()
+        return ask(labels, query)
+
+@attrs.frozen(kw_only=True)
+class Repeater(ScoreAttack):
+    """Says what it is told, in evidence or in an exception."""
+    raises: bool = False
+    def run(self, oracle, rng):
+        try:
+            score = str(oracle.query(np.full(oracle.threat.n_records, 0.5)))
+        except QueryRefusedError as error:
+            score = str(error)
+        if self.raises:
+            raise RuntimeError("{SECRET}" + score)
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=int), evidence={{"{SECRET}": "{SECRET}" + score}})
+
+def described(kind, name, target):
+    return Descriptor(kind=kind, name=name, summary="x", reference=Reference(work="tests", statement="teller"),
+                      target="teller_plugin:" + target, channel="score")
+
+@hookimpl
+def labelinf_attacks():
+    yield described(Kind.ATTACK, "repeater", "Repeater")
+
+@hookimpl
+def labelinf_defences():
+    yield described(Kind.DEFENCE, "teller", "Teller")
+'''
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.timeout(180)
+def test_a_strangers_defence_and_attack(
+    labelinf: Labelinf,
+    private: str,
+    tmp_path: Path,
+    install_fake: Callable[..., Path],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Neither what is written, in any format, nor what is said, nor what their own prints and threads say."""
+    site = install_fake("labelinf-teller", entry="teller", module="teller_plugin", source=TELLER)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]))
+    (tmp_path / "own.toml").write_text(
+        f"trials = 1\n[[matrix]]\nchannel = 'score'\nlabels = \"csv(path='{private}')\"\n"
+        'scorer = "float64"\nattacks = ["repeater", "repeater(raises=true)", "majority"]\n'
+        'defences = ["none", "teller(how=[value, input, component, refusal, exits, prints])"]\n'
+    )
+
+    played = labelinf("matrix", "own.toml", "--workers", "1", "--out", "run")
+    forms = ("table", "json", "csv", "html", "junit", "sarif")
+    printed = [labelinf("report", "run", "--format", form) for form in forms]
+    game = ("attack", "repeater", "--labels", private, "--scorer", "float64")
+    alone = [labelinf(*game, "--defence", f"teller(how={how})") for how in ("value", "input")]
+
+    output = [result.output for result in (*printed, *alone)]
+    said = "\n".join([told(played, tmp_path / "run"), *output, *capfd.readouterr()])
+    assert played.exit_code == 4, played.output
+    assert "teller" in said
+    assert SECRET not in said

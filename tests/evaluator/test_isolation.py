@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import labelinf as li
+from labelinf_core.contracts.errors import PluginError
 from labelinf_core.evaluator.executors import Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import make_plan
@@ -19,6 +21,7 @@ from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder
 
 InstallFake = Callable[..., Path]
@@ -240,3 +243,49 @@ def test_whoever_plans_and_sums_up_has_imported_nothing_of_a_stranger(
     assert {"zoo(how='exits')", "zoo(how='hangs')"} <= {cell.shown.attack for cell in plan.cells}
     assert "zoo_plugin" not in sys.modules
     assert np.sum([1, 2]) == 3
+
+
+SLOW = '''
+import os, time
+import attrs
+from labelinf_core import hookimpl
+from labelinf_core.contracts.components import Knob
+from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
+from labelinf_scores.game.curator import ScoreDefence
+
+labelinf_contract = 1
+
+@attrs.frozen(kw_only=True)
+class Slow(ScoreDefence):
+    """Never says what it does, or takes its process along."""
+    strength: float = 1.0
+    how: str = "hangs"
+    def does(self, threat):
+        os._exit(3) if self.how == "exits" else time.sleep(1000)
+    @classmethod
+    def knobs(cls, threat):
+        return (Knob(title="s", template="slow(strength={})", weakest=1.0, strongest=2.0),)
+
+@hookimpl
+def labelinf_defences():
+    reference = Reference(work="tests", statement="slow")
+    yield Descriptor(kind=Kind.DEFENCE, name="slow", summary="x", reference=reference, target="slow_plugin:Slow",
+                     channel="score")
+'''
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_advice_and_theory_outlast_a_strangers_defence(
+    install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Advice on one knob had no limit of time at all, and theory built the defence in the user's own process."""
+    install_fake("labelinf-slow", entry="slow", module="slow_plugin", source=SLOW)
+    monkeypatch.setattr(watch, "lost", {})
+    with pytest.raises(PluginError, match=r"bounds behind slow.*: its process ended with exit code 3"):
+        li.bounds(records=20, defences=["slow(how=exits)"])
+    monkeypatch.setattr(watch, "patience", 3.0)
+    with pytest.raises(PluginError, match=r"bounds behind slow: no answer within 3 s"):
+        li.bounds(records=20, defences=["slow"])
+    with pytest.raises(PluginError, match=r"defence s: no answer within 3\.5 s"):
+        li.advise(gain="5%", records=20, scorer="float64", only=["slow"], patience=0.5)
+    assert "slow_plugin" not in sys.modules
