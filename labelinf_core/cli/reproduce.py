@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import waiting
+from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.reproductions import Reproduced, Table
+    from labelinf_core.plugin.reproductions import Reproduced, Reproduction, Table
 
 __all__ = ["reproduce"]
+
+_COMPARED = ("item", "the paper says", "we measured", "why they differ")
 
 
 def _known(host: Host) -> Iterator[tuple[str, str]]:
@@ -26,51 +29,92 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 
 @click.command()
 @click.argument("name", required=False, shell_complete=named(_known))
+@click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
+@click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
-def reproduce(name: str | None, as_json: bool, blocks: tuple[str, ...]) -> None:
-    """Compute a published table again. Without a NAME, list what can be."""
+def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]) -> None:
+    """Compute a published table or figure again. Without a NAME, list what can be.
+
+    Every one is shown as data, drawn, and compared: what the paper says, what was measured, why they differ.
+    """
     host = load_host(blocks)
     known = {item.name: item for item in host.reproductions()}
-    if name is None:
+    if name is None and not everything:
         for item in known.values():
             click.echo(f"{item.name:24} {item.summary} ({item.reference})")
         return
-    if name not in known:
+    if name is not None and name not in known:
         raise UnknownNameError(
             f"no reproduction is called {name!r}. Known are {', '.join(known) or 'none'}.{host.left_out}"
         )
+    found = {}
+    with steps("reproducing") as progress:
+        for each in known if everything or name is None else (name,):
+            progress(each, len(known) if everything else 1)
+            found[each] = _computed(known[each])
+            if into is not None:
+                _write(into, each, found[each])
+    if as_json:
+        from labelinf_core.contracts.documents import json_text
+
+        click.echo(json_text(found if everything or name is None else found[name]))
+        return
+    for result in found.values():
+        _print(result)
+
+
+def _computed(item: Reproduction) -> Reproduced:
     from labelinf_core.contracts.errors import ComponentError, LabelinfError
     from labelinf_core.contracts.gate import unquoted
     from labelinf_core.plugin.watch import watch
 
     try:
-        with waiting(f"computing {name}"), watch.over(f"reproduction {name}", endless=True):
-            found = known[name].run()
+        with watch.over(f"reproduction {item.name}", endless=True):
+            return item.run()
     except LabelinfError:
         raise
     except Exception as error:
-        raise ComponentError(f"reproduction {name} raised {unquoted(error)}.") from error
-    if as_json:
-        from labelinf_core.contracts.documents import json_text
+        raise ComponentError(f"reproduction {item.name} raised {unquoted(error)}.") from error
 
-        click.echo(json_text(found))
-    else:
-        _print(found)
+
+def _write(folder: Path, name: str, found: Reproduced) -> None:
+    """Write every table as CSV, every picture as SVG, and what was compared."""
+    from labelinf_core.contracts.documents import csv_text
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.report.svg import as_svg
+
+    texts = {f"{name}-{at}.csv": csv_text(t.columns, t.rows) for at, t in enumerate(found.tables, 1)}
+    texts |= {f"{name}-{at}.svg": as_svg(drawn, alone=True) for at, drawn in enumerate(found.pictures, 1)}
+    if found.compared:
+        rows = ((item.item, item.paper, item.measured, item.why) for item in found.compared)
+        texts[f"{name}-compared.csv"] = csv_text(_COMPARED, rows)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise InputError(f"--into {folder} cannot be written ({error.strerror}).") from error
 
 
 def _print(found: Reproduced) -> None:
     from rich.text import Text
 
+    from labelinf_core.plugin.reproductions import Table
     from labelinf_core.report.console import make_console
 
     console = make_console()
     console.print(Text(found.title, style="bold"))
+    if found.compared:
+        rows = tuple((item.item, item.paper, item.measured, item.why) for item in found.compared)
+        console.print(_rich(Table(title="", columns=_COMPARED, rows=rows)))
     for table in found.tables:
         console.print(Text(f"\n{table.title}"))
         console.print(_rich(table))
     for remark in found.remarks:
         console.print(Text(f"· {remark.says}: {_show(remark.value)}"))
+    for absent in found.absent:
+        console.print(Text(f"not here: {absent.item}; {absent.loader} would read it"))
 
 
 def _rich(table: Table) -> Any:
@@ -79,7 +123,7 @@ def _rich(table: Table) -> Any:
 
     drawn = RichTable(box=box.SIMPLE)
     for column in table.columns:
-        drawn.add_column(column)
+        drawn.add_column(column, overflow="fold")
     for row in table.rows:
         drawn.add_row(*map(_show, row))
     return drawn

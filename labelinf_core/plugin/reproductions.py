@@ -12,9 +12,10 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import PluginError
+from labelinf_core.contracts.pictures import Picture
 from labelinf_core.plugin.descriptors import Reference
 
-__all__ = ["Remark", "Reproduced", "Reproduction", "Table"]
+__all__ = ["Absent", "Compared", "Remark", "Reproduced", "Reproduction", "Table"]
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +47,36 @@ class Remark:
 
 
 @attrs.frozen(kw_only=True)
+class Compared:
+    """What a paper says beside what was measured.
+
+    Attributes:
+        item: Of what.
+        paper: What is printed.
+        measured: What came out here.
+        why: Why the two differ, or that they do not.
+    """
+
+    item: str
+    paper: str
+    measured: str
+    why: str
+
+
+@attrs.frozen(kw_only=True)
+class Absent:
+    """What cannot be had here.
+
+    Attributes:
+        item: What is missing.
+        loader: What would read it, and from where.
+    """
+
+    item: str
+    loader: str
+
+
+@attrs.frozen(kw_only=True)
 class Reproduced:
     """What came of it.
 
@@ -53,11 +84,17 @@ class Reproduced:
         title: One line.
         tables: In the order to be shown.
         remarks: What the tables say.
+        pictures: The same, drawn.
+        compared: What the paper says beside it.
+        absent: What cannot be had here.
     """
 
     title: str
     tables: tuple[Table, ...]
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Remark, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    compared: tuple[Compared, ...] = ()
+    absent: tuple[Absent, ...] = ()
 
 
 @attrs.frozen(kw_only=True)

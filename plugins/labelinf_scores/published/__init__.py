@@ -1,0 +1,1 @@
+"""Figures and tables of the two score papers, computed again."""
