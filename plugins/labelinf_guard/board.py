@@ -244,7 +244,7 @@ class Board:
 
     def rows(self, entry: Entry) -> NDArray[Any]:
         """Return the canonical rows of a submission."""
-        rows: NDArray[Any] = np.load(self._submissions() / f"{entry.number}.npy", allow_pickle=False)
+        rows: NDArray[Any] = np.load(self._file(entry), allow_pickle=False)
         return rows
 
     def exact(self, entry: Entry) -> Fraction | None:
@@ -296,15 +296,14 @@ class Board:
     def _keep(self, entry: Entry, submission: Submission) -> None:
         rows = io.BytesIO()
         np.save(rows, submission.rows)
-        folder = self._submissions()
-        folder.mkdir(mode=0o700, exist_ok=True)
-        write_private(folder / f"{entry.number}.npy", rows.getvalue())
+        self._file(entry).parent.mkdir(mode=0o700, exist_ok=True)
+        write_private(self._file(entry), rows.getvalue())
         score = self._score(submission.rows, self._public)
         if score is not None:
             self.ledger.keep(entry, self._kept(score))
 
-    def _submissions(self) -> Path:
-        return State.of(self._path).directory / "submissions"
+    def _file(self, entry: Entry) -> Path:
+        return State.of(self._path).directory / "submissions" / f"{entry.number}.npy"
 
     def _kept(self, score: Fraction) -> int:
         """Return what the ledger settles by: the answer, or a number that is greater for a better score."""
@@ -348,7 +347,7 @@ class Board:
         return False, score if self._metric.minimise else -score
 
     def _final(self) -> list[dict[str, Any]]:
-        last = {entry.team: entry for entry in self.answered()}
+        last = {entry.team: entry for entry in self.answered() if self._file(entry).exists()}
         teams = sorted(last.items(), key=lambda item: item[1].number)[: self.policy.final.scores]
         sealed = ~self._public
         exact = [self._score(self.rows(entry), sealed) for _, entry in teams]

@@ -53,7 +53,8 @@ def _answer(path: Path, submission: Path, team: str) -> dict[str, float] | str:
             told = board.submit(team, file.read(board.policy.limits.bytes + 1))
         if isinstance(told, Refused):
             return told.reason
-        name = board.policy.board.metric or "score"
+        show = board.policy.release.show
+        name = show.removesuffix("s") if show != "scores" else board.policy.board.metric or "score"
         return told.score if told.score == UNSCORED else {name: float(told.score)}
     finally:
         board.close()

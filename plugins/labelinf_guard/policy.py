@@ -33,6 +33,7 @@
     scores = 0                          # how many sealed scores will be released, once
     noise = 0.0                         # their noise; 0 releases them exactly
     ranks = 10                          # how many first ranks are released exactly
+    ends = "2027-01-31"                 # when a platform shows private scores: for exported files (left out: unknown)
 
     [target]
     gain = 0.1                          # over a perfect model, before the final release
@@ -41,7 +42,7 @@
     counts_known = true
     accept_void = false
 
-What is left out has the value shown, but ``low`` and ``high``, and the names in ``[board]``, which have none.
+What is left out has the value shown, but ``low``, ``high``, ``ends``, and the names in ``[board]``, which have none.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import tomllib
 from fractions import Fraction
 from pathlib import Path
@@ -73,6 +75,7 @@ __all__ = [
     "read_policy",
 ]
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _ge, _gt, _le = attrs.validators.ge, attrs.validators.gt, attrs.validators.le
 
 
@@ -195,11 +198,18 @@ class FinalPart:
         scores: How many are released; 0: there is no final release.
         noise: Deviation of their noise, in units of the score.
         ranks: How many first ranks of the exact order are released.
+        ends: Day, as 2027-01-31, on which a platform without a ledger shows private scores; empty where it is unknown.
     """
 
     scores: int = attrs.field(default=0, validator=_ge(0))
     noise: float = attrs.field(default=0.0, validator=[_ge(0), _finite])
     ranks: int = attrs.field(default=0, validator=_ge(0))
+    ends: str = attrs.field(default="")
+
+    @ends.validator
+    def _is_a_day(self, attribute: attrs.Attribute[str], value: str) -> None:
+        if value and not _DAY.fullmatch(value):
+            raise ValueError(f"ends={value!r} must be a day such as 2027-01-31")
 
 
 @attrs.frozen(kw_only=True)

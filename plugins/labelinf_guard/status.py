@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
+    from labelinf_guard.certificate.statement import Certificate
 
 __all__ = ["shown", "status_of"]
 
@@ -48,6 +50,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "teams": teams,
         "labels": determined(board, seconds),
         "odometer": odometer(board) if board.policy.release.noise else None,
+        "line": {"now": _line(board, certificate), "full": certificate.line},
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
@@ -64,6 +67,10 @@ def shown(found: Mapping[str, Any]) -> list[str]:
     for row in found["teams"]:
         mark = "  scores surprise far more than usual: look at its files" if row["surprising"] else ""
         lines.append(f"  {row['team']:24} {row['submissions']:5} submissions {row['bits']:8.1f} bits{mark}")
+    line = found["line"]
+    if line["now"] is not None:
+        full = "" if line["full"] is None else f", {100 * line['full']:.1f} % when all is told"
+        lines.append(f"by what was charged so far one list of guesses is below {100 * line['now']:.1f} %{full}")
     return [
         *lines,
         *_known(found["labels"]),
@@ -74,6 +81,19 @@ def shown(found: Mapping[str, Any]) -> list[str]:
         *(f"  {line}" for line in found["arithmetic"]),
         f"head {found['head']}",
     ]
+
+
+def _line(board: Board, certificate: Certificate) -> float | None:
+    """Return the line of one list of guesses that stops now: what was charged bounds this game at any moment (B3).
+
+    The gain has no such form: it is a mean over games, of the whole budget.
+    """
+    terms, book = certificate.terms, board.ledger.book
+    if terms.perfect is None or terms.group:
+        return None
+    told = (book.spent + book.reserved) / 1024
+    line = game_line(told, terms.labels, terms.perfect, doubt=terms.doubt, lists=terms.lists, rare=terms.rare)
+    return certificate.line if line is None else line
 
 
 def _known(found: Mapping[str, Any]) -> list[str]:

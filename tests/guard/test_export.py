@@ -341,6 +341,8 @@ def test_a_planted_leak_in_an_exported_file_is_caught(tmp_path: Path) -> None:
 
 def test_an_export_counts_on_no_quota_and_may_replace_all_labels(tmp_path: Path) -> None:
     """A quota of one submission proves nothing there; replaced labels, private ones too, prove what does not end."""
+    dated = export(board(tmp_path, '[final]\nends = "2027-01-31"\n'), "kaggle", tmp_path / "dated").said
+    assert any(line.startswith("Ends. On 2027-01-31. When Kaggle shows scores") for line in dated)
     plain = export(board(tmp_path), "kaggle", tmp_path / "plain").said[1]
     quota = board(tmp_path, "[budget]\nper_board = 1\nbits = 1\n")
     assert export(quota, "kaggle", tmp_path / "split").said[1] == plain

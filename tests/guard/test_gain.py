@@ -75,7 +75,14 @@ def one_bit_answers(n: int):
 
 @pytest.mark.parametrize(
     "shares",
-    [(0.5,) * 4, (0.9, 0.9, 0.9, 0.5), (1.0, 1.0, 1.0, 0.5), (0.7, 0.6, 0.8, 0.55), (0.5, 0.5, 0.5, 0.95, 0.7)],
+    [
+        (0.5,) * 4,
+        (0.8,) * 4,
+        (0.9, 0.9, 0.9, 0.5),
+        (1.0, 1.0, 1.0, 0.5),
+        (0.7, 0.6, 0.8, 0.55),
+        (0.5, 0.5, 0.5, 0.95, 0.7),
+    ],
 )
 def test_no_attack_of_a_small_game_gains_more(shares: tuple[float, ...]) -> None:
     """B4 by brute force: the best of all partitions that two adaptive one-bit answers make, unequal posteriors too."""
@@ -84,6 +91,9 @@ def test_no_attack_of_a_small_game_gains_more(shares: tuple[float, ...]) -> None
     questions = np.unique(np.array(list(one_bit_answers(n))), axis=0)
     best = max(sum(best_of(questions, weights * (first == told)) for told in (0, 1)) for first in questions)
     one = best_of(questions, weights)
+    if len(set(shares)) == 1:  # B1: of equal priors
+        assert rate_distortion_accuracy((perfect, 1 - perfect), 1 / n) >= one - 1e-12
+        assert rate_distortion_accuracy((perfect, 1 - perfect), 2 / n) >= best - 1e-12
     assert perfect + gain_of_bits(1, n, perfect=perfect) >= one - 1e-12
     assert perfect + gain_of_bits(2, n, perfect=perfect) >= best - 1e-12
 

@@ -214,6 +214,7 @@ def test_a_record_board_says_nothing_of_what_has_no_score_and_closes_when_a_copy
     first = told(board, LABELS)
     entry, _ = board.ledger.reserve("b", "a scorer that was killed")
     assert board.text(board.ledger.wait(entry).symbol or 0) == first == "1.0"
+    assert [row["team"] for row in board._final()] == []  # nothing is sealed here, and what was killed left no file
     state = State.of(board._path)
     board.close()
     assert Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), StepClock(), lost=2) == 2

@@ -87,6 +87,17 @@ def test_sealed_labels_change_no_byte_of_what_clients_are_sent(twins: tuple[Path
     assert "bits, reserved" not in page
 
 
+@pytest.mark.parametrize("policy", ['[release]\nshow = "records"\n', '[release]\nshow = "ranks"\n', "flip = 0.3\n"])
+def test_no_policy_tells_clients_of_sealed_labels(begun_twins: Any, policy: str) -> None:
+    """And where labels were replaced, of no true label at all."""
+    text = TEXT.replace("share = 0.2\n", f"share = 0.2\n{policy}").replace(
+        "[target]", "[budget]\nper_board = 90\n[target]"
+    )
+    first, second, third = (conversation(folder) for folder in begun_twins(text, {}))
+    assert first == second
+    assert (first == third) is policy.startswith("flip")
+
+
 def _sealed(board: Board) -> int:
     return int(board._labels.codes[~board._public][0])
 

@@ -103,6 +103,17 @@ def test_the_odometer_is_below_the_charge_and_no_game_beats_its_line(tmp_path: P
     assert 25 / 2 * math.log2(1 + 1 / (4 * n * 0.01)) * 0.5 < np.mean(bits)
 
 
+def test_the_line_rises_with_what_was_charged(tmp_path: Path) -> None:
+    labels = np.random.default_rng(0).integers(0, 2, 3000)
+    board = begin(tmp_path, labels, "[public]\nshare = 1.0\n", target="perfect = 0.5")
+    lines = [status_of(board, seconds=0.1)["line"]["now"]]
+    for seed in range(3):
+        send(board, np.random.default_rng(seed).integers(0, 2, 3000))
+        lines.append(status_of(board, seconds=0.1)["line"]["now"])
+    assert lines == sorted(set(lines))
+    assert 0.5 < lines[0] < lines[-1] < 0.6
+
+
 def test_who_asks_is_dearer_than_who_predicts(tmp_path: Path) -> None:
     """Honest teams of skill .86 stay near each other; one that asks by blocks does not, cheap as it becomes."""
     rng = np.random.default_rng(4)
