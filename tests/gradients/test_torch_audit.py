@@ -15,7 +15,8 @@ import pytest
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.client import audit_saved, smallest_change
-from labelinf_gradients.audit.probe import Conduct, probe
+from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.updates import Client, as_update, format_seen, read_updates
 from labelinf_gradients.game.torch_network import TorchNetwork
 from labelinf_gradients.recovery.tensors import FORMATS
@@ -106,10 +107,10 @@ def conduct_of(network: TorchNetwork, name: str, batch: int = 1) -> Conduct:
         ("momentum", 1, "what 8 steps of SGD with momentum 0.9 moved, rate 0.02"),
         ("adam", 1, "what 1 step of Adam moved, rate 0.001"),
         ("clipped", 1, "the gradient times a factor that differs, clipped to 0.5"),
-        ("dpsgd", 1, "noise of standard deviation 0.5"),
+        ("dpsgd", 1, "the gradient times a factor that noise hides, in noise of standard deviation 0.5"),
         ("topk", 1, "% of the entries, the largest"),
         ("sign", 1, "the signs of the gradient"),
-        ("eight_bits", 1, "different sizes (about 8 bits)"),
+        ("eight_bits", 1, "different values (about 8 bits)"),
         ("bf16", 1, "the gradient, in bfloat16"),
         ("secure_sum", 4, "the gradient times 4"),
     ],
@@ -121,17 +122,101 @@ def test_what_a_client_does_is_recognised(network: TorchNetwork, name: str, batc
     assert sentence in found.sentence
 
 
-def test_what_is_like_nothing_that_was_tried_is_unknown(network: TorchNetwork) -> None:
-    def squared(model: Any, x: Any, y: Any) -> Any:
-        parts = NAMESPACE["plain"](model, x, y)
-        return {name: torch.sin(40 * part) for name, part in parts.items()}
+NETWORKS = {
+    "softmax regression": lambda: torch.nn.Linear(64, 10),
+    "four hidden units": lambda: torch.nn.Sequential(torch.nn.Linear(64, 4), torch.nn.Tanh(), torch.nn.Linear(4, 10)),
+    "no biases": lambda: torch.nn.Sequential(
+        torch.nn.Linear(64, 32, bias=False), torch.nn.ReLU(), torch.nn.Linear(32, 10, bias=False)
+    ),
+    "convolutional": lambda: torch.nn.Sequential(
+        torch.nn.Unflatten(1, (1, 8, 8)),
+        torch.nn.Conv2d(1, 8, 3),
+        torch.nn.ReLU(),
+        torch.nn.MaxPool2d(2),
+        torch.nn.Flatten(),
+        torch.nn.Linear(72, 10),
+    ),
+}
 
-    NAMESPACE["squared"] = squared
-    NAMESPACE["noise"] = lambda model, x, y: {name: torch.randn_like(part) for name, part in model.named_parameters()}
 
-    assert not conduct_of(network, "squared").known
-    assert not conduct_of(network, "nothing").known
-    assert not conduct_of(network, "noise").known
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", NETWORKS)
+@pytest.mark.parametrize("batch", [1, 8])
+def test_other_networks_and_batches_are_recognised_too(kind: str, batch: int) -> None:
+    torch.manual_seed(0)
+    network = TorchNetwork.wrap(NETWORKS[kind](), target=kind, n_inputs=64, precision="float32")
+    words = {
+        "plain": "the gradient",
+        "sgd": "what 5 steps of SGD moved, rate 0.1",
+        "momentum": "what 8 steps of SGD with momentum 0.9 moved, rate 0.02",
+        "adam": "1 step of Adam moved, rate 0.001",
+        "clipped": "clipped to 0.5",
+        "dpsgd": "the gradient times a factor that noise hides",
+        "topk": "the gradient, 2",
+        "sign": "the signs of the gradient",
+        "eight_bits": "different values",
+        "bf16": "the gradient, in bfloat16",
+    }
+
+    for name, sentence in words.items():
+        found = conduct_of(network, name, batch)
+        assert found.known, name
+        assert sentence in found.sentence.replace("the gradient, 4", "the gradient, 2").replace(", 3.", ", 2."), name
+
+
+WRONG: dict[str, Any] = {
+    "sines": lambda model, x, y: {k: torch.sin(40 * v) for k, v in NAMESPACE["plain"](model, x, y).items()},
+    "squares": lambda model, x, y: {k: v * v for k, v in NAMESPACE["plain"](model, x, y).items()},
+    "noise alone": lambda model, x, y: {k: torch.randn_like(v) for k, v in model.named_parameters()},
+    "zeros": lambda model, x, y: {k: torch.zeros_like(v) for k, v in model.named_parameters()},
+    "other labels": lambda model, x, y: NAMESPACE["plain"](model, x, (y + 1) % 10),
+    "labels drawn at random": lambda model, x, y: NAMESPACE["plain"](model, x, torch.randint(10, y.shape)),
+    "another loss": lambda model, x, y: dict(
+        zip(
+            dict(model.named_parameters()),
+            torch.autograd.grad((model(x) - torch.eye(10)[y]).square().mean(), list(model.parameters())),
+            strict=True,
+        )
+    ),
+    "RMSprop": lambda model, x, y: NAMESPACE["sgd"](model, x, y, 5, lambda own: torch.optim.RMSprop(own, lr=1e-3)),
+    "momentum 0.5": lambda model, x, y: NAMESPACE["sgd"](
+        model, x, y, 5, lambda own: torch.optim.SGD(own, lr=0.1, momentum=0.5)
+    ),
+    "entries clipped": lambda model, x, y: {
+        k: v.clamp(-0.01, 0.01) for k, v in NAMESPACE["plain"](model, x, y).items()
+    },
+    "noise where the labels are": lambda model, x, y: {
+        k: 1e-3 * torch.randn_like(v) if v.shape[0] == 10 else v for k, v in NAMESPACE["plain"](model, x, y).items()
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_like_nothing_that_was_tried_is_unknown(network: TorchNetwork, name: str) -> None:
+    """Some of these are near to what is known: a tenth of a percent that is left is a tenth too much."""
+    NAMESPACE[name] = WRONG[name]
+
+    assert not conduct_of(network, name, 4).known
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "sentence"),
+    [
+        (lambda loss, model: loss(label_smoothing=0.1), "the gradient of labels smoothed by 0.1"),
+        (
+            lambda loss, model: loss() + 0.005 * sum((v**2).sum() for v in model.parameters()),
+            "the gradient, with weight decay 0.01",
+        ),
+    ],
+)
+def test_smoothed_labels_and_weight_decay_are_seen(network: TorchNetwork, wrapped: Any, sentence: str) -> None:
+    def client(model: Any, x: Any, y: Any) -> Any:
+        loss = wrapped(lambda **options: torch.nn.functional.cross_entropy(model(x), y, **options), model)
+        return list(torch.autograd.grad(loss, list(model.parameters())))
+
+    NAMESPACE["wrapped"] = client
+
+    assert conduct_of(network, "wrapped", 4).sentence == sentence
 
 
 def test_updates_are_read_in_every_shape(network: TorchNetwork) -> None:
@@ -208,7 +293,21 @@ def test_the_smallest_change_is_the_smallest_of_its_certificate() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["plain", "sgd", "adam", "dpsgd", "topk", "sign", "eight_bits", "bf16", "secure_sum", "nothing"]
+    "name",
+    [
+        "plain",
+        "sgd",
+        "momentum",
+        "adam",
+        "clipped",
+        "dpsgd",
+        "topk",
+        "sign",
+        "eight_bits",
+        "bf16",
+        "secure_sum",
+        "nothing",
+    ],
 )
 def test_an_audit_from_an_empty_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "mine.py").write_text(CLIENTS)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -19,7 +20,9 @@ from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.common import spread_counts
-from labelinf_gradients.audit.probe import Conduct, probe
+from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.moves import Optimiser
+from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.updates import Client, Update
 from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import Own, chosen_counts
@@ -27,17 +30,16 @@ from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.channel import GradientChannel, matched
 from labelinf_gradients.game.clients import scaled
-from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded
+from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded, Smoothed
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
-from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.game.networks import Network, softmax
 from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
-__all__ = ["Audit", "Saved", "Score", "audit_client", "audit_saved", "smallest_change"]
+__all__ = ["Audit", "Saved", "Score", "Together", "audit_client", "audit_saved", "smallest_change"]
 
 _IMITATION = "imitation"
-_EXACT = 2e-5  # share that float32 leaves; differences of parameters leave more, about what a half does
+_SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
 _MULTIPLIERS = (0.05, 50.0)
 _BROAD = ("matched-filter", "matched-filter(direction=ones)", "matched-filter(direction=singular)", "llg", "row-minima")
 
@@ -64,6 +66,7 @@ class Audit:
     Attributes:
         conduct: What the client does.
         batch: Records behind an update.
+        clients: Whose updates are summed before anybody sees them.
         n_records: Labels attacked.
         baseline: Share that the best blind guess has.
         scores: Every attack that fits, the strongest first.
@@ -73,6 +76,7 @@ class Audit:
 
     conduct: Conduct
     batch: int
+    clients: int
     n_records: int
     baseline: float
     scores: tuple[Score, ...]
@@ -96,6 +100,25 @@ class Audit:
         return any(score.failed for score in self.scores)
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Together:
+    """Clients with the same code whose updates are summed before anybody sees them: secure aggregation.
+
+    Attributes:
+        client: Their code.
+        clients: How many they are.
+    """
+
+    client: Client
+    clients: int
+
+    def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
+        """Return the sum of what all of them send, each about its share of some records."""
+        parts = np.arange(len(x)).reshape(self.clients, -1)
+        sent = [self.client(x[rows], classes[rows]) for rows in parts]
+        return {name: np.sum([update[name] for update in sent], axis=0) for name in sent[0]}
+
+
 def audit_client(
     client: Client,
     data: LabelSet,
@@ -106,6 +129,7 @@ def audit_client(
     own: int,
     gain: float,
     rng: np.random.Generator,
+    clients: int = 1,
 ) -> Audit:
     """Probe a client, attack it with all that fits, and look for the smallest change that is proved to help.
 
@@ -114,33 +138,40 @@ def audit_client(
         data: Records and labels; the client's and the adversary's own are drawn from it, apart.
         builder: Of the attacks that are installed.
         samples: Labels to attack.
-        batch: Records behind an update.
+        batch: Records behind an update of one client.
         own: Labelled records that the adversary holds.
         gain: What the change may leave any attack beyond the blind guess.
         rng: Of all draws.
+        clients: Whose updates are summed before anybody sees them; their code is probed alone.
 
     Raises:
         InputError: There are too few records, or the client fails.
     """
-    x, n_releases = scaled(data), samples // batch
+    x, size = scaled(data), batch * clients
+    n_releases = samples // size
     if n_releases < 1 or samples + own > data.n_records:
         raise InputError(
-            f"{samples} attacked and {own} own records are needed, a batch of {batch} at least, and there are "
-            f"{data.n_records}; change --samples, --own or --batch."
+            f"{samples} attacked and {own} own records are needed, {size} of them behind an update, and there are "
+            f"{data.n_records}; change --samples, --own, --batch or --clients."
         )
     order = rng.permutation(data.n_records)
-    held, private = order[:own], order[own : own + n_releases * batch].reshape(n_releases, batch)
+    held, private = order[:own], order[own : own + n_releases * size].reshape(n_releases, size)
     conduct = probe(client, x[held], data.labels[held], batch)
-    sent = [client(x[rows], data.labels[rows]) for rows in private]
-    threat = threat_of(conduct, client.network, sent[0], data, n_records=private.size, batch=batch, own=own)
-    oracle = GradientOracle(threat, client.network, _normal(sent, conduct), auxiliary=(x[held], data.labels[held]))
+    together = Together(client=client, clients=clients)
+    sent = [together(x[rows], data.labels[rows]) for rows in private]
+    threat = threat_of(
+        conduct, client.network, sent[0], data, n_records=private.size, batch=batch, clients=clients, own=own
+    )
+    normal = functools.partial(_normal, conduct=conduct, network=client.network, clients=clients)
+    oracle = GradientOracle(threat, client.network, normal(sent), auxiliary=(x[held], data.labels[held]))
     truth = data.labels[private].ravel()
     scores = [_play(name, attack, oracle, truth, rng) for name, attack in _attacks(builder, threat).items()]
-    scores.append(_imitated(client, conduct, oracle, truth, rng))
+    scores.append(_imitated(together, normal, oracle, truth, rng))
     change, allows = smallest_change(data, gain)
     return Audit(
         conduct=conduct,
         batch=batch,
+        clients=clients,
         n_records=private.size,
         baseline=threat.baseline,
         scores=tuple(sorted(scores, key=lambda score: (-score.correct, score.attack))),
@@ -150,21 +181,31 @@ def audit_client(
 
 
 def threat_of(
-    conduct: Conduct, network: TorchNetwork, like: Update, data: LabelSet, *, n_records: int, batch: int, own: int
+    conduct: Conduct,
+    network: Network,
+    like: Update,
+    data: LabelSet,
+    *,
+    n_records: int,
+    batch: int,
+    own: int,
+    clients: int = 1,
 ) -> GradientThreat:
-    """Return what the adversary of a client with this conduct knows."""
+    """Return what the adversary of clients with this conduct knows of the mean of their updates."""
     factor = conduct.factor if math.isfinite(conduct.factor) else 1.0
-    effects: list[Any] = [Batched(size=batch)]
-    if conduct.steps > 1 and conduct.optimiser == "sgd":
+    effects: list[Any] = [Batched(size=batch * clients)]
+    if conduct.smoothing:
+        effects.append(Smoothed(most=conduct.smoothing))
+    if conduct.steps > 1 and conduct.optimiser is Optimiser.SGD:
         effects.append(LocalSteps(steps=conduct.steps, rate=conduct.rate))
-    if math.isnan(conduct.factor) and conduct.known:
+    if conduct.by_record or (math.isnan(conduct.factor) and conduct.known):
         effects.append(Clipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
     if conduct.kept < 1:
         effects.append(Dropped())
-    if conduct.levels or conduct.optimiser != "sgd":
+    if conduct.levels or conduct.optimiser not in (None, Optimiser.SGD):
         effects.append(Rounded())
     if conduct.noise:
-        effects.append(Added(std=conduct.noise / factor))
+        effects.append(Added(std=conduct.noise / factor / math.sqrt(clients)))
     if not conduct.known:
         effects.append(Unknown(stage="client"))
     names = network.classifier_names
@@ -173,19 +214,33 @@ def threat_of(
         n_classes=data.n_classes,
         prior=data.prior,
         shared=Shared.ALL if set(like) - set(names) else Shared.LAST,
-        has_bias=any(name.endswith("bias") or name == network.head.bias for name in like),
+        has_bias=any(name.endswith("bias") or name in names[1:] for name in like),
         head_bias=len(names) > 1 and names[1] in like,
         auxiliary=own,
-        precision=conduct.precision if conduct.left <= _EXACT or conduct.precision != "float32" else "float16",
+        precision=_precision(conduct, like, network),
         effects=tuple(effects),
     )
 
 
-def _normal(sent: list[Update], conduct: Conduct) -> Mapping[str, NDArray[Any]]:
-    """Return updates as gradients, up to what is not known of them."""
-    divisor = conduct.sign * (conduct.factor if math.isfinite(conduct.factor) else 1.0)
+def _precision(conduct: Conduct, like: Update, network: Network) -> str:
+    """Return the format of an update; what the rounding of parameters leaves of a small difference is as a half."""
+    if conduct.precision != "float32":
+        return conduct.precision
+    pairs = [(network.parameters[name].astype(np.float64), update) for name, update in like.items()]
+    difference = all(np.array_equal((old + update).astype(np.float32), old + update) for old, update in pairs)
+    old, moved = (math.hypot(*(float(np.linalg.norm(pair[side])) for pair in pairs)) for side in (0, 1))
+    return "float16" if difference and 2.0**-24 * old > _SHARP * moved else "float32"
+
+
+def _normal(sent: list[Update], *, conduct: Conduct, network: Network, clients: int) -> Mapping[str, NDArray[Any]]:
+    """Return updates as mean gradients, up to what is not known of them."""
+    divisor = clients * conduct.sign * (conduct.factor if math.isfinite(conduct.factor) else 1.0)
     dtype = np.float64 if conduct.precision == "float64" else np.float32
-    return {name: np.array([update[name] / divisor for update in sent], dtype=dtype) for name in sent[0]}
+    decay = {name: conduct.decay * network.parameters[name] for name in sent[0]} if conduct.decay else {}
+    return {
+        name: np.array([update[name] / divisor - decay.get(name, 0) for update in sent], dtype=dtype)
+        for name in sent[0]
+    }
 
 
 def _attacks(builder: Builder, threat: GradientThreat) -> dict[str, GradientAttack]:
@@ -211,9 +266,13 @@ def _play(
 
 
 def _imitated(
-    client: Client, conduct: Conduct, oracle: GradientOracle, truth: NDArray[np.intp], rng: np.random.Generator
+    together: Together,
+    normal: Callable[[list[Update]], Mapping[str, NDArray[Any]]],
+    oracle: GradientOracle,
+    truth: NDArray[np.intp],
+    rng: np.random.Generator,
 ) -> Score:
-    """Play an adversary who runs the client's own code on records of its own, and learns what updates look like."""
+    """Play an adversary who runs the clients' own code on records of its own, and learns what updates look like."""
     if oracle.auxiliary is None:
         return Score(attack=_IMITATION, failed="needs own records")
     (x, classes), network, threat = oracle.auxiliary, oracle.network, oracle.threat
@@ -223,7 +282,7 @@ def _imitated(
     weight = network.classifier_names[0]
 
     def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        return np.asarray(_normal([client(x[rows], classes[rows])], conduct)[weight][0], dtype=np.float64)
+        return np.asarray(normal([together(x[rows], classes[rows])])[weight][0], dtype=np.float64)
 
     blind = np.array(threat.best_counts, dtype=np.intp)
     others = {
@@ -289,7 +348,7 @@ class Saved:
     remark: str = ""
 
 
-def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network: TorchNetwork, precision: Any) -> Saved:
+def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: Any) -> Saved:
     """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
 
     Args:

@@ -21,6 +21,9 @@ __all__ = ["client"]
 @labels_options
 @click.option("--samples", type=click.IntRange(min=1), default=64, show_default=True, help="Labels to attack.")
 @click.option("--batch", type=click.IntRange(min=1), default=1, show_default=True, help="Records behind an update.")
+@click.option(
+    "--clients", type=click.IntRange(min=1), default=1, show_default=True, help="Summed before anybody sees it."
+)
 @click.option("--own", type=click.IntRange(min=4), default=300, show_default=True, help="The adversary's own records.")
 @click.option(
     "--gain",
@@ -41,6 +44,7 @@ def client(
     column: str,
     samples: int,
     batch: int,
+    clients: int,
     own: int,
     gain: float,
     seed: int,
@@ -64,7 +68,7 @@ def client(
     from labelinf_gradients.audit.client import audit_client, audit_saved
     from labelinf_gradients.audit.updates import Client, format_seen, read_updates
     from labelinf_gradients.game.clients import scaled
-    from labelinf_gradients.game.torch_network import load
+    from labelinf_gradients.game.own_network import load
     from labelinf_gradients.recovery.tensors import FORMATS
 
     builder = Builder(load_host(blocks))
@@ -81,6 +85,7 @@ def client(
         builder,
         samples=samples,
         batch=batch,
+        clients=clients,
         own=own,
         gain=gain,
         rng=np.random.default_rng(seed),
@@ -101,7 +106,8 @@ def _lines(found: Audit) -> list[str]:
     best, share = found.scores[0], found.share
     counted = f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
     records = "one record" if found.batch == 1 else f"{found.batch} records"
-    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update", ""]
+    summed = f", {found.clients} clients summed" if found.clients > 1 else ""
+    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update{summed}", ""]
     if found.leaks:
         lines.append(f"LEAKS        {counted}, by {best.attack}")
     elif found.conduct.known:
@@ -121,6 +127,8 @@ def _lines(found: Audit) -> list[str]:
             f"proved help  one record an update, {found.change}: any attack has at most {found.allows:.1%}",
             "             (noise on a grid; features private, labels drawn from the class shares)",
         ]
+    else:
+        lines.append("proved help  none: no certified noise leaves so little; --gain says how much is allowed")
     return lines
 
 
@@ -142,4 +150,5 @@ def _json_of(found: Audit | Saved) -> str:
     from labelinf_core.contracts.documents import json_text
 
     derived = ("share", "leaks") if hasattr(found, "leaks") else ()
-    return json_text({**attrs.asdict(found), **{name: getattr(found, name) for name in derived}})
+    conduct = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {}
+    return json_text({**conduct, **attrs.asdict(found), **{name: getattr(found, name) for name in derived}})

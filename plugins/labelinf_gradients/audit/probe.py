@@ -1,115 +1,100 @@
 """What a client does, learnt by trying it out on records whose labels are the auditor's own.
 
-Every answer is compared with the gradient that the module really has there: the same up to a factor, the same on some
-entries, its signs, its levels, with noise, of several steps, of an adaptive one. What fits none is unknown, and unknown
-is never taken for safe.
+Explanations are tried from the simplest on: the gradient, of smoothed labels, with weight decay, in training mode, with
+every record's own part clipped, and what local training moves. One is accepted only if it explains *every* batch up to
+the form of the numbers (:mod:`labelinf_gradients.audit.judge`). What none explains is unknown, and unknown is never
+taken for safe.
 """
 
 from __future__ import annotations
 
-import copy
+import functools
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_gradients.audit.updates import Client, Update, format_seen
-from labelinf_gradients.game.torch_network import TorchNetwork
-from labelinf_gradients.recovery.tensors import FORMATS
+from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.judge import Fit, fitted, signs_agree
+from labelinf_gradients.audit.moves import Training, gradient
+from labelinf_gradients.audit.seen import Seen, look
+from labelinf_gradients.audit.training import candidates
+from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.game.networks import Network
 
-__all__ = ["Conduct", "probe"]
+__all__ = ["probe"]
 
 _PROBES = 8
 _REPEATS = 12
-_EXACT = {"float64": 2e-5, "float32": 2e-5, "float16": 4e-3, "bfloat16": 2e-2}
-_DIFFERENCE = 1e-3  # what the rounding of parameters leaves of their difference
-_FEW_LEVELS = 300
-_CONSTANT = 1e-3  # relative spread of a factor
-_ALIKE = 0.05  # relative
-_FITS = 0.05  # unexplained share of an update of several steps
-_RECOGNISED = {True: 0.8, False: 0.5}  # of signs, and of a cosine
-_SURELY = 4.0  # standard errors
-_STEPS = (2, 3, 4, 5, 8, 10, 16, 20, 32, 50)
+_SOME = 0.95  # of the entries that have a gradient: fewer are a choice of them
+_LENGTHS = 60  # of records, at which clipping is tried
+_SAME_LENGTH = 0.01
+_ON_GRID = -1  # levels that are yet to be counted
+
+Rows = NDArray[np.float64]  #: what would be sent about every batch, shape ``(n, d)``
+Explained = tuple[Conduct, Rows]
 
 
-@attrs.frozen(kw_only=True)
-class Conduct:
-    """What a client does.
+@attrs.frozen(kw_only=True, eq=False)
+class _Trial:
+    """A client's answers about some batches, and what would be sent about them."""
 
-    Attributes:
-        sign: -1 where it sends a change of its parameters, 1 where a gradient.
-        factor: What the gradient is multiplied by, apart from the sign; NaN where that differs.
-        clip: Largest norm of what it sends, where it clips; infinity otherwise.
-        precision: Format of its numbers.
-        noise: Standard deviation of what differs when it is asked again.
-        kept: Share of the entries that it sends.
-        at_random: Whether it draws which.
-        levels: How many different sizes its entries have; 0 where they are not few.
-        steps: Local steps behind one update.
-        rate: Length of a step.
-        optimiser: ``sgd``, ``momentum`` or ``adam``.
-        left: Share of an update that this does not explain.
-    """
+    network: Network
+    seen: Seen
+    x: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    gaps: bool = False
+    signs: bool = False
 
-    sign: int = 1
-    factor: float = 1.0
-    clip: float = math.inf
-    precision: str = "float32"
-    noise: float = 0.0
-    kept: float = 1.0
-    at_random: bool = False
-    levels: int = 0
-    steps: int = 1
-    rate: float = math.nan
-    optimiser: str = "sgd"
-    left: float = 0.0
+    @functools.cached_property
+    def plain(self) -> Rows:
+        """Gradients."""
+        return self._rows(self.network, self.labels)
 
-    @property
-    def known(self) -> bool:
-        """Whether what was seen is explained."""
-        return self.left <= _FITS
+    @functools.cached_property
+    def even(self) -> Rows:
+        """Gradients of labels that are all classes alike."""
+        return self._rows(self.network, np.full_like(self.labels, 1 / self.labels.shape[2]))
 
-    @property
-    def whole(self) -> bool:
-        """Whether an update is a gradient in full, but for a factor."""
-        coarse = self.levels or self.noise or self.kept < 1 or self.optimiser == "adam"
-        return self.known and self.steps == 1 and not coarse
+    @functools.cached_property
+    def records(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Every record's own gradient, shape ``(n, batch, d)``, and its length, shape ``(n, batch)``."""
+        n, batch = self.x.shape[:2]
+        rows, lengths = np.empty((n, batch, len(self.seen.entries))), np.empty((n, batch))
+        for place in np.ndindex(n, batch):
+            one = slice(place[1], place[1] + 1)
+            whole = gradient(self.network, self.x[place[0], one], self.labels[place[0], one], self.seen.names)
+            rows[place], lengths[place] = whole[self.seen.entries], np.linalg.norm(whole)
+        return rows, lengths
 
-    @property
-    def sentence(self) -> str:
-        """What it is, in words."""
-        parts = [self._what]
-        if self.kept < 1:
-            parts.append(f"{self.kept:.1%} of the entries, {'drawn at random' if self.at_random else 'the largest'}")
-        if self.levels > 1:
-            parts.append(f"{self.levels} different sizes (about {math.ceil(math.log2(2 * self.levels))} bits)")
-        if math.isfinite(self.clip):
-            parts.append(f"clipped to {self.clip:.4g}")
-        if self.noise:
-            parts.append(f"noise of standard deviation {self.noise:.3g}")
-        if self.precision != "float32" and not self.levels:
-            parts.append(f"in {self.precision}")
-        return ", ".join(parts)
+    def short(self, norm: float = 0.0) -> Rows:
+        """Return means of records' own gradients, none longer than ``norm``; all of one length without."""
+        rows, lengths = self.records
+        norm = norm or float(lengths[lengths > 0].min(initial=np.inf))
+        share = np.minimum(1, norm / np.maximum(lengths, 1e-300))
+        return np.asarray(np.einsum("nbd,nb->nd", rows, share) / rows.shape[1])
 
-    @property
-    def _what(self) -> str:
-        if not self.known:
-            return "unknown: like nothing that was tried"
-        if self.optimiser == "adam":
-            return f"what {self.steps} step{'s' * (self.steps > 1)} of Adam moved, rate {self.rate:.2g}"
-        if self.steps > 1:
-            momentum = " with momentum 0.9" if self.optimiser == "momentum" else ""
-            return f"what {self.steps} steps of SGD{momentum} moved, rate {self.rate:.2g}"
-        if self.levels == 1:
-            return "the signs of the gradient"
-        factor = "a factor that differs" if math.isnan(self.factor) else f"{self.sign * self.factor:.4g}"
-        return "the gradient" if factor == "1" else f"the gradient times {factor}"
+    def trained(self, row: int, training: Training) -> NDArray[np.float64]:
+        """Return what training on one batch moves."""
+        return training.moved(self.network, self.x[row], self.labels[row], self.seen.names)[self.seen.entries]
+
+    def in_training(self) -> Rows | None:
+        """Return gradients in training mode, None where that makes no difference."""
+        own = getattr(self.network, "training", lambda: None)()
+        return None if own is None or self.x.shape[1] == 1 else self._rows(own, self.labels)
+
+    def fit(self, *basis: Rows, steps: int = 1) -> Fit | None:
+        """Return how rows, or sums of them, explain what was sent."""
+        return fitted(self.seen, np.array(basis), steps=steps, gaps=self.gaps)
+
+    def _rows(self, network: Network, labels: NDArray[np.float64]) -> Rows:
+        pairs = zip(self.x, labels, strict=True)
+        return np.array([gradient(network, x, own, self.seen.names)[self.seen.entries] for x, own in pairs])
 
 
-def probe(client: Client, x: NDArray[Any], classes: NDArray[np.intp], batch: int) -> Conduct:
+def probe(client: Client, x: NDArray[np.float64], classes: NDArray[np.intp], batch: int) -> Conduct:
     """Return what a client does with batches of some records.
 
     Args:
@@ -118,188 +103,182 @@ def probe(client: Client, x: NDArray[Any], classes: NDArray[np.intp], batch: int
         classes: Their classes.
         batch: How many it takes at a time.
     """
-    rows = [np.arange(start, start + batch) % len(x) for start in range(0, _PROBES * batch, batch)]
-    sent = [client(x[own], classes[own]) for own in rows]
-    again = [client(x[rows[0]], classes[rows[0]]) for _ in range(_REPEATS)]
-    gradients = [_gradient(client.network, x[own], classes[own], sent[0]) for own in rows]
-    precision, flat = format_seen(sent), [_flat(update) for update in sent]
-    moved = np.array([_flat(update) for update in again])
-    noisy, support = bool(np.ptp(moved, axis=0).any()), moved != 0
-    at_random = noisy and bool((support != support[0]).any())
-    noise = 0.0 if at_random else float(np.sqrt(moved.var(axis=0, ddof=1).mean()))
-    found = Conduct(precision=precision, noise=noise if noisy else 0.0, at_random=at_random)
-    alive = [np.abs(g) > 0 for g in gradients]
-    kept = np.median([(u[own] != 0).mean() for u, own in zip(flat, alive, strict=True)])
-    own = np.abs(flat[0][flat[0] != 0])
-    sizes = max(len(np.unique(np.abs(part[part != 0]))) for part in sent[0].values())
-    if sizes > 1 and own.std() < _ALIKE * own.mean():  # one adaptive step moves all alike, but for rounding
-        sizes = own.size
-    found = attrs.evolve(
-        found,
-        kept=1.0 if kept > 0.95 else float(kept),
-        levels=sizes if sizes <= _FEW_LEVELS and sizes < 0.2 * np.count_nonzero(flat[0]) else 0,
+    n_classes = len(client.network.classifier.weights)
+    rows = np.arange(_PROBES * batch).reshape(_PROBES, batch) % len(x)
+    told = classes[rows]
+    told[::2] = (told[::2] + 1) % n_classes  # wrong ones too: what a trained module learns from those is not small
+    sent = [client(x[own], labels) for own, labels in zip(rows, told, strict=True)]
+    again = [client(x[rows[0]], told[0]) for _ in range(_REPEATS)]
+    seen = look(sent, again, client.network.parameters, np.random.default_rng(0))
+    trial = _Trial(network=client.network, seen=seen, x=x[rows], labels=np.eye(n_classes)[told])
+    if seen.silent:
+        return Conduct(known=False, precision=seen.precision, remarks=("nothing but zeros",))
+    alive = np.abs(trial.plain) > 0
+    gaps = bool(alive.any() and np.mean(seen.sent[alive] != 0) < _SOME)
+    signs = seen.one_size and (seen.gaps_differ or not seen.differs)
+    for own in (attrs.evolve(trial, signs=signs and not gaps), attrs.evolve(trial, gaps=True, signs=signs))[: 1 + gaps]:
+        for found, predicted in _explanations(own):
+            return _in_form(found, predicted, own)
+    return _unknown(trial, gaps)
+
+
+def _explanations(trial: _Trial) -> Iterator[Explained]:
+    """Yield what explains all that was sent, the simplest first."""
+    seen = trial.seen
+    yield from _gradients(trial)
+    sign = signs_agree(seen, trial.plain) if trial.signs else 0
+    if sign:
+        yield Conduct(sign=sign, factor=math.nan, levels=1), trial.plain
+    in_training = trial.in_training()
+    if in_training is not None and (fit := trial.fit(in_training)):
+        yield attrs.evolve(_factor(fit), in_training=True), in_training
+    yield from _clipped(trial)
+    yield from _trained(trial)
+
+
+def _factor(fit: Fit, unit: float = 1.0) -> Conduct:
+    factors = np.abs(fit.factors) * unit
+    sign = -1 if np.median(fit.factors) < 0 else 1
+    factor = float(np.median(factors)) if fit.same else math.nan
+    return Conduct(sign=sign, factor=factor, left=fit.left, levels=_ON_GRID if fit.on_grid else 0)
+
+
+def _gradients(trial: _Trial) -> Iterator[Explained]:
+    """Explain by one gradient, of labels as they are or smoothed, alone or with the parameters added."""
+    seen, start = trial.seen, np.broadcast_to(trial.seen.start, trial.plain.shape)
+    for smooth, decayed in ((False, False), (True, False), (False, True), (True, True)):
+        basis = (trial.plain, *((trial.even,) * smooth), *((start,) * decayed))
+        fit = trial.fit(*basis)
+        if fit is None:
+            continue
+        weight = fit.others[0] if smooth else 0.0
+        smoothing, decay = weight / (1 + weight), fit.others[-1] / (1 + weight) if decayed else 0.0
+        if fit.same and trial.x.shape[1] > 1 and seen.differs and trial.fit(trial.short()) is not None:
+            fit = attrs.evolve(fit, same=None)  # noise hides whether every record is clipped
+        if 0 <= smoothing < 1 and decay >= 0:
+            predicted = (1 - smoothing) * trial.plain + decay * start
+            predicted = predicted + smoothing * trial.even if smooth else predicted
+            yield attrs.evolve(_factor(fit, 1 + weight), smoothing=smoothing, decay=decay), predicted
+
+
+def _clipped(trial: _Trial) -> Iterator[Explained]:
+    """Explain by means of records whose own gradients are clipped, at the length that leaves least."""
+    if trial.x.shape[1] == 1 or trial.seen.grid is not None or trial.gaps:
+        return
+    lengths = trial.records[1]
+
+    def left(norm: float) -> float:
+        own = trial.short(norm)
+        factor = float((own * trial.seen.sent).sum()) / max(float((own * own).sum()), 1e-300)
+        return float(np.linalg.norm(trial.seen.sent - factor * own))
+
+    norms = np.unique(np.quantile(lengths[lengths > 0], np.linspace(0, 1, _LENGTHS)))
+    best = int(np.argmin([left(float(norm)) for norm in norms]))
+    low, high = norms[max(0, best - 1)], norms[min(len(norms) - 1, best + 1)]
+    for _ in range(60):  # thirds: what is left falls, then rises
+        one, two = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, two) if left(float(one)) <= left(float(two)) else (one, high)
+    norm = float((low + high) / 2)
+    fit = trial.fit(trial.short(norm))
+    if fit is not None and fit.same is not False:
+        size, all_clipped = float(np.median(np.abs(fit.factors))), norm <= lengths.min() * (1 + 1e-6)
+        conduct = attrs.evolve(_factor(fit), by_record=True, clip=size * norm)
+        yield attrs.evolve(conduct, factor=math.nan if all_clipped else conduct.factor), trial.short(norm)
+
+
+def _trained(trial: _Trial) -> Iterator[Explained]:
+    """Explain by local training, found on the first batch."""
+    seen = trial.seen
+    live = seen.sent[0] != 0 if trial.gaps else np.ones(len(seen.entries), dtype=bool)
+    mean = seen.sent[0] if trial.gaps else np.concatenate([seen.sent[:1], seen.again]).mean(axis=0)
+    size = sum(part.size for part in trial.network.parameters.values())
+
+    def moved(training: Training) -> NDArray[np.float64]:
+        return np.asarray(trial.trained(0, training)[live])
+
+    noise = 0.0
+    if seen.differs and not trial.gaps and seen.noise is not None:
+        noise = float(np.linalg.norm(seen.noise)) / math.sqrt(1 + len(seen.again))
+    given = mean[live], trial.plain[0, live], seen.start[live], moved
+    for training in candidates(*given, size=size, noise=noise):
+        found = _accepted(trial, training)
+        if found is not None:
+            near = [attrs.evolve(training, steps=n, rate=training.rate * training.steps / n) for n in _beside(training)]
+            about = any(_accepted(trial, other) is not None for other in near)
+            yield attrs.evolve(found[0], about=about), found[1]
+
+
+def _beside(training: Training) -> tuple[int, ...]:
+    return tuple(n for n in (training.steps - 1, training.steps + 1) if n > 1)
+
+
+def _accepted(trial: _Trial, training: Training) -> Explained | None:
+    predicted = np.array([trial.trained(row, training) for row in range(len(trial.x))])
+    fit = trial.fit(predicted, steps=training.steps)
+    if fit is None or fit.same is False or abs(abs(float(np.median(fit.factors))) - 1) > 0.02:
+        return None
+    conduct = Conduct(
+        sign=-1 if np.median(fit.factors) > 0 else 1,
+        factor=training.rate * training.reach,
+        steps=training.steps,
+        rate=training.rate,
+        decay=training.decay,
+        optimiser=training.optimiser,
+        levels=_ON_GRID if fit.on_grid else 0,
+        left=fit.left,
     )
-    return _compared(found, client.network, flat, gradients, (x[rows[0]], classes[rows[0]], sent[0]))
+    return conduct, predicted
 
 
-def _compared(
-    found: Conduct,
-    network: TorchNetwork,
-    sent: list[NDArray[np.float64]],
-    gradients: list[NDArray[np.float64]],
-    first: tuple[NDArray[Any], NDArray[np.intp], Update],
-) -> Conduct:
-    """Return the conduct with the factor that fits, or the local training that does."""
-    factors, left = [], []
-    for update, gradient in zip(sent, gradients, strict=True):
-        own = update != 0 if found.kept < 1 else np.ones(update.size, dtype=bool)
-        size = float(gradient[own] @ gradient[own])
-        factor = float(update[own] @ gradient[own]) / max(size, 1e-300)
-        factors.append(factor)
-        rest = np.linalg.norm(update[own] - factor * gradient[own]) - found.noise * math.sqrt(int(own.sum()))
-        left.append(max(0.0, float(rest)) / max(float(np.linalg.norm(update[own])), 1e-300))
-    sign = -1 if np.median(factors) < 0 else 1
-    sizes, norms = np.abs(factors), np.array([np.linalg.norm(update) for update in sent])
-    share = float(np.median(left))
-    found = attrs.evolve(found, sign=sign, left=share)
-    if found.levels:  # rounding to levels leaves much, but not the direction
-        alike = np.median([_alike(*pair, found) for pair in zip(sent, gradients, strict=True)])
-        unlike = 0.0 if alike > _RECOGNISED[found.levels == 1] else 1.0
-        return attrs.evolve(found, left=unlike, factor=math.nan if found.levels == 1 else float(np.median(sizes)))
-    if found.noise:  # under noise only its size is certain, and that something of the gradient is there
-        error = found.noise / np.sqrt(sum(float(gradient @ gradient) for gradient in gradients))
-        excess = [_excess(*pair, found.noise) for pair in zip(sent, gradients, strict=True)]
-        if abs(np.mean(factors)) < _SURELY * error or np.median(excess) > _FITS:
-            return attrs.evolve(found, left=1.0)
-        long = np.array([np.linalg.norm(gradient) for gradient in gradients])
-        clipped = np.ptp(sizes) > 0.3 * sizes.mean() and np.ptp(sizes * long) < 0.5 * (sizes * long).mean()
-        clip = float(np.median(sizes * long)) if clipped else math.inf
-        return attrs.evolve(found, left=0.0, factor=math.nan if clipped else float(np.median(sizes)), clip=clip)
-    if share <= max(_EXACT[found.precision], _DIFFERENCE):
-        same = np.ptp(sizes) <= max(_CONSTANT, 4 * FORMATS[found.precision].rounding) * sizes.max()
-        clip = float(norms.max()) if not same and np.ptp(np.sort(norms)[-3:]) < 0.01 * norms.max() else math.inf
-        return attrs.evolve(found, factor=float(sizes.mean()) if same else math.nan, clip=clip)
-    return _trained(found, network, sent[0], first, share)
-
-
-def _alike(update: NDArray[np.float64], gradient: NDArray[np.float64], found: Conduct) -> float:
-    """Return how much of the direction is left: of the signs where there are no sizes, else the cosine."""
-    if found.levels == 1:
-        both = (update != 0) & (gradient != 0)
-        return abs(float(np.mean(np.sign(update[both]) * np.sign(gradient[both])))) if both.any() else 0.0
-    return abs(float(update @ gradient)) / max(float(np.linalg.norm(update) * np.linalg.norm(gradient)), 1e-300)
-
-
-def _excess(update: NDArray[np.float64], gradient: NDArray[np.float64], noise: float) -> float:
-    """Return the share of an update's square that neither the gradient explains nor noise of this size."""
-    factor = float(update @ gradient) / max(float(gradient @ gradient), 1e-300)
-    rest, expected = float(np.sum((update - factor * gradient) ** 2)), update.size * noise**2
-    chance = _SURELY * math.sqrt(2 * update.size) * noise**2
-    return max(0.0, rest - expected - chance) / max(float(update @ update), 1e-300)
-
-
-def _trained(
-    found: Conduct,
-    network: TorchNetwork,
-    update: NDArray[np.float64],
-    first: tuple[NDArray[Any], NDArray[np.intp], Update],
-    share: float,
-) -> Conduct:
-    """Return the local training whose outcome is nearest: optimiser, steps and rate."""
-    x, classes, like = first
-    best = found
-    size = float(np.median(np.abs(update[update != 0])))
-    for optimiser, steps in [("adam", 1), *((kind, n) for kind in ("sgd", "momentum", "adam") for n in _STEPS)]:
-        rate = size / steps if optimiser == "adam" else _projected(network, update, first) / _total(optimiser, steps)
-        for _ in range(3):
-            moved = _flat(_local(network, x, classes, optimiser, steps, rate, like))
-            length = float(moved @ moved)
-            ratio = float(update @ moved) / length if length > 0 and np.isfinite(length) else 0.0
-            rate *= min(max(abs(ratio), 0.2), 5.0)
-        sign = -1 if ratio > 0 else 1
-        left = float(np.linalg.norm(update + sign * moved) / np.linalg.norm(update))
-        if left < 0.8 * best.left and left < share:
-            best = attrs.evolve(
-                best, optimiser=optimiser, steps=steps, rate=rate, left=left, sign=sign, factor=rate * steps
-            )
-        if best.left < 1e-3:
-            break
-    return best
-
-
-def _total(optimiser: str, steps: int) -> float:
-    """Return how many gradients such steps add up to."""
-    return sum((1 - 0.9 ** (n + 1)) / 0.1 for n in range(steps)) if optimiser == "momentum" else float(steps)
-
-
-def _projected(
-    network: TorchNetwork,
-    update: NDArray[np.float64],
-    first: tuple[NDArray[Any], NDArray[np.intp], Update],
-) -> float:
-    gradient = _gradient(network, first[0], first[1], first[2])
-    return abs(float(update @ gradient)) / max(float(gradient @ gradient), 1e-300)
-
-
-def _local(
-    network: TorchNetwork,
-    x: NDArray[Any],
-    classes: NDArray[np.intp],
-    optimiser: str,
-    steps: int,
-    rate: float,
-    like: Update,
-) -> Update:
-    """Return what local training on a whole batch moves."""
-    import torch
-
-    module = copy.deepcopy(network.module)
-    own = [part for part in module.parameters() if part.requires_grad]
-    make = {
-        "sgd": lambda: torch.optim.SGD(own, lr=rate),
-        "momentum": lambda: torch.optim.SGD(own, lr=rate, momentum=0.9),
-        "adam": lambda: torch.optim.Adam(own, lr=rate),
-    }[optimiser]()
-    for _ in range(steps):
-        make.zero_grad()
-        _loss(network, module, x, classes).backward()
-        make.step()
-    before, after = dict(network.module.named_parameters()), dict(module.named_parameters())
-    return _rows(network, {name: (after[name] - before[name]).detach().numpy() for name in like})
-
-
-def _gradient(network: TorchNetwork, x: NDArray[Any], classes: NDArray[np.intp], like: Update) -> NDArray[np.float64]:
-    import torch
-
-    parts = dict(network.module.named_parameters())
-    loss = _loss(network, network.module, x, classes)
-    found = torch.autograd.grad(loss, [parts[name] for name in like], allow_unused=True)
-    return _flat(
-        _rows(
-            network,
-            {
-                name: np.zeros(tuple(parts[name].shape)) if part is None else part.detach().numpy()
-                for name, part in zip(like, found, strict=True)
-            },
+def _in_form(found: Conduct, predicted: Rows, trial: _Trial) -> Conduct:
+    """Add what the numbers show: format, noise, levels, gaps, and a norm that is never exceeded."""
+    seen, noise = trial.seen, 0.0
+    if seen.differs and not trial.gaps and seen.grid is None and seen.noise is not None:
+        noise = float(np.sqrt(np.mean(seen.noise**2)))
+    found = attrs.evolve(found, precision=seen.precision, noise=noise)
+    if seen.grid is not None and found.levels == _ON_GRID:
+        found = attrs.evolve(found, levels=seen.grid.values)
+    if trial.gaps:
+        found = attrs.evolve(found, kept=min(seen.share, 0.999), chosen=_chosen(predicted, seen))
+    if math.isnan(found.factor) and not noise and not trial.gaps and not found.levels and not found.by_record:
+        longest = np.sort(seen.lengths)[-3:]
+        found = attrs.evolve(
+            found, clip=float(longest[-1]) if np.ptp(longest) < _SAME_LENGTH * longest[-1] else math.inf
         )
+    return found
+
+
+def _chosen(predicted: Rows, seen: Seen) -> str:
+    """Say how the entries that were sent were chosen."""
+    if seen.gaps_differ:
+        return "drawn at random"
+    sizes, sent = np.abs(predicted), seen.sent != 0
+
+    def largest(place: slice) -> bool:
+        pairs = zip(sizes[:, place], sent[:, place], strict=True)
+        return all(own[live].min(initial=np.inf) >= own[~live].max(initial=0) * (1 - 1e-5) for own, live in pairs)
+
+    return "the largest" if largest(slice(None)) or all(map(largest, seen.places)) else "by no rule that was found"
+
+
+def _unknown(trial: _Trial, gaps: bool) -> Conduct:
+    """Say what is seen of a client that nothing explains; its sign and factor are those that are nearest."""
+    seen, remarks = trial.seen, []
+    if seen.differs:
+        noise = None if gaps else seen.noise
+        size = "" if noise is None else f", by noise of standard deviation {np.sqrt(np.mean(noise**2)):.3g}"
+        remarks.append(f"the same records are not always answered alike{size}")
+    if gaps:
+        remarks.append(f"{seen.share:.1%} of the entries are not zero")
+    if seen.grid is not None:
+        remarks.append(f"{seen.grid.values} different values")
+    factors = np.einsum("nd,nd->n", seen.sent, trial.plain) / np.maximum((trial.plain**2).sum(axis=1), 1e-300)
+    middle = float(np.median(factors))
+    return Conduct(
+        known=False,
+        sign=-1 if middle < 0 else 1,
+        factor=abs(middle) or 1.0,
+        precision=seen.precision,
+        left=1.0,
+        remarks=tuple(remarks),
     )
-
-
-def _loss(network: TorchNetwork, module: Any, x: NDArray[Any], classes: NDArray[np.intp]) -> Any:
-    import torch
-
-    from labelinf_gradients.game.torch_head import logits_of
-
-    wanted = torch.as_tensor(classes, dtype=torch.long)
-    return torch.nn.functional.cross_entropy(logits_of(module(network.inputs(x))), wanted)
-
-
-def _rows(network: TorchNetwork, parts: Mapping[str, NDArray[Any]]) -> Update:
-    return {
-        name: np.asarray(network.head.rows(part) if name == network.head.weight else part, dtype=np.float64)
-        for name, part in parts.items()
-    }
-
-
-def _flat(update: Update) -> NDArray[np.float64]:
-    return np.concatenate([part.ravel() for part in update.values()])

@@ -1,11 +1,12 @@
 """What a client's own code sends, in whatever shape: read into arrays by parameter, and from files of saved updates.
 
 A client may return a mapping from parameter names, a sequence in the order of the parameters (as Flower does), or the
-module itself after training. New parameters are told from changes by which they are near to.
+module itself after training. New parameters are told from changes by what they have in common with the old ones.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,13 +19,13 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_data.arrays import read_arrays
-from labelinf_gradients.game.torch_network import TorchNetwork
+from labelinf_gradients.game.networks import Network, Perceptron
 from labelinf_gradients.recovery.tensors import as_array, rounded_to
 
 __all__ = ["Client", "Update", "as_update", "read_updates"]
 
 Update = Mapping[str, NDArray[np.float64]]  #: by parameter; the last layer's weights have a row for every class
-_NEAR = 0.5  # of its own size: how far new parameters are from the old ones at most
+_IN_COMMON = 0.5  # of the old parameters, that are in new ones at least: changes point elsewhere
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -32,14 +33,14 @@ class Client:
     """Somebody's code, called with copies of the module that everybody knows.
 
     Attributes:
-        function: Called as ``function(module, x, labels)``.
+        function: Called as ``function(module, x, labels)``; with a list of arrays for a network of arrays.
         name: How messages call it.
         network: The module.
     """
 
     function: Callable[..., Any]
     name: str
-    network: TorchNetwork
+    network: Network
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
         """Return what the client sends about some records.
@@ -51,20 +52,30 @@ class Client:
         Raises:
             InputError: The code fails, or what it returns cannot be read.
         """
-        import copy
-
-        import torch
-
-        module = copy.deepcopy(self.network.module)
+        given = self._given(x, classes)
         try:
-            sent = self.function(module, self.network.inputs(x), torch.as_tensor(classes, dtype=torch.long))
+            sent = self.function(*given)
         # The user's code may raise anything at all.
         except Exception as error:
             raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
         return as_update(sent, self.network, self.name)
 
+    def _given(self, x: NDArray[Any], classes: NDArray[np.intp]) -> tuple[Any, Any, Any]:
+        network = self.network
+        if isinstance(network, Perceptron):
+            own = [np.array(part) for part in network.parameters.values()]
+            return own, np.array(x, dtype=own[0].dtype), np.array(classes)
+        import torch
 
-def as_update(sent: Any, network: TorchNetwork, name: str) -> Update:
+        from labelinf_gradients.game.torch_network import TorchNetwork
+
+        if not isinstance(network, TorchNetwork):
+            raise TypeError(f"{type(network).__name__} cannot be given to a client.")
+        labels = torch.as_tensor(np.array(classes), dtype=torch.long)
+        return copy.deepcopy(network.module), network.inputs(x), labels
+
+
+def as_update(sent: Any, network: Network, name: str) -> Update:
     """Return what a client sent, by parameter.
 
     Args:
@@ -75,45 +86,62 @@ def as_update(sent: Any, network: TorchNetwork, name: str) -> Update:
     Raises:
         InputError: It is none of these, or arrays do not have the parameters' shapes.
     """
-    parameters = dict(network.module.named_parameters())
-    sent = dict(sent.named_parameters()) if hasattr(sent, "named_parameters") else sent
+    trained, orders = hasattr(sent, "named_parameters"), _orders(network)
+    sent = dict(sent.named_parameters()) if trained else sent
     if isinstance(sent, Sequence) and not isinstance(sent, str):
-        orders = (list(parameters), list(network.module.state_dict()))
         order = next((names for names in orders if len(names) == len(sent)), None)
         if order is None:
-            raise InputError(f"client {name!r} returned {len(sent)} arrays for {len(parameters)} parameters.")
+            raise InputError(f"client {name!r} returned {len(sent)} arrays for {len(orders[0])} parameters.")
         sent = dict(zip(order, sent, strict=True))
     if not isinstance(sent, Mapping):
         raise InputError(
             f"client {name!r} returned {type(sent).__name__}, expected a mapping from parameter names, a sequence in "
             f"their order, or the trained module."
         )
-    arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in parameters}
-    if network.head.weight not in arrays:
-        raise InputError(f"client {name!r} returned nothing about the last layer, {network.head.weight!r}.")
-    _check(arrays, parameters, name)
-    old = as_array(parameters[network.head.weight])
-    new = arrays[network.head.weight]
-    if np.linalg.norm(new - old) < _NEAR * np.linalg.norm(new):
-        arrays = {key: value - as_array(parameters[key]) for key, value in arrays.items()}
-    return {
-        key: np.asarray(network.head.rows(value) if key == network.head.weight else value, dtype=np.float64)
-        for key, value in arrays.items()
-    }
+    old, head = network.parameters, network.classifier_names[0]
+    arrays = {str(key): as_array(value) for key, value in sent.items() if str(key) in old}
+    if head not in arrays:
+        raise InputError(f"client {name!r} returned nothing about the last layer, {head!r}.")
+    arrays[head] = _head_rows(arrays[head], network)
+    _check(arrays, old, name)
+    arrays = {key: np.asarray(value, dtype=np.float64) for key, value in arrays.items()}
+    if trained or _in_common(arrays, old) > _IN_COMMON:
+        return {key: value - old[key] for key, value in arrays.items()}
+    return arrays
+
+
+def _orders(network: Network) -> list[list[str]]:
+    """Return the names that a sequence can stand for: of the parameters that are trained, of all, with buffers."""
+    module = getattr(network, "module", None)
+    found = [list(network.parameters)]
+    return found if module is None else [*found, [n for n, _ in module.named_parameters()], list(module.state_dict())]
+
+
+def _head_rows(values: NDArray[Any], network: Network) -> NDArray[Any]:
+    """Return the last layer's weights with a row for every class, as the network's own are."""
+    head = getattr(network, "head", None)
+    return values if head is None or not head.fits(values.shape, network.shapes[head.weight]) else head.rows(values)
+
+
+def _in_common(arrays: Mapping[str, NDArray[Any]], old: Mapping[str, NDArray[Any]]) -> float:
+    """Return how often what was sent contains the old parameters, or their cosine if that is less."""
+    new, own = (np.concatenate([np.ravel(side[key]) for key in arrays]).astype(np.float64) for side in (arrays, old))
+    size = max(float(np.linalg.norm(own)), 1e-300)
+    return float(new @ own) / max(size * size, size * float(np.linalg.norm(new)))
 
 
 def _check(arrays: Mapping[str, NDArray[Any]], parameters: Mapping[str, Any], name: str) -> None:
     """Refuse arrays that do not fit their parameters, or are not finite."""
     for key, value in arrays.items():
-        if value.shape != tuple(parameters[key].shape):
+        if value.shape != parameters[key].shape:
             raise InputError(
-                f"client {name!r} returned {key!r} of shape {value.shape}, expected {tuple(parameters[key].shape)}."
+                f"client {name!r} returned {key!r} of shape {value.shape}, expected {parameters[key].shape}."
             )
     if not all(np.isfinite(value).all() for value in arrays.values()):
         raise InputError(f"client {name!r} returned numbers that are not finite.")
 
 
-def read_updates(path: str, network: TorchNetwork) -> tuple[list[Update], NDArray[np.intp] | None]:
+def read_updates(path: str, network: Network) -> tuple[list[Update], NDArray[np.intp] | None]:
     """Return the updates of a file, and the classes behind them if it holds those as ``labels``.
 
     A file holds an array for every parameter, by its name, one update along the first axis.
@@ -127,11 +155,11 @@ def read_updates(path: str, network: TorchNetwork) -> tuple[list[Update], NDArra
     """
     arrays = _safetensors(path) if path.endswith(".safetensors") else read_arrays(path)
     labels = arrays.pop("labels", None)
-    names = [name for name in dict(network.module.named_parameters()) if name in arrays]
+    names, head = [name for name in network.parameters if name in arrays], network.classifier_names[0]
     counts = {len(arrays[name]) for name in names if arrays[name].ndim}
-    if network.head.weight not in names or len(counts) != 1:
+    if head not in names or len(counts) != 1:
         raise InputError(
-            f"{path} must hold an array for every parameter, by its name, {network.head.weight!r} among them, with one "
+            f"{path} must hold an array for every parameter, by its name, {head!r} among them, with one "
             f"update along the first axis of each."
         )
     (n,) = counts

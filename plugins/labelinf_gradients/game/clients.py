@@ -94,7 +94,7 @@ def _start(
         labels = np.eye(n_classes)[source.data.labels[order[:half]]]
         made = train(start, source.features[order[:half]], labels, epochs=epochs, rng=rng).astype(precision)
     else:
-        from labelinf_gradients.game.torch_network import load
+        from labelinf_gradients.game.own_network import load
 
         made = load(network, n_inputs=n_inputs, n_classes=n_classes, precision=precision, seed=seed)
     return Federation(network=made, trained_on=order[:half], held_out=order[half:])

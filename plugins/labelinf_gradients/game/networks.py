@@ -53,6 +53,10 @@ class Network(Protocol):
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Shape of every parameter, in order."""
 
+    @property
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """Value of every parameter, in the same order."""
+
     def features(self, x: NDArray[Any]) -> NDArray[Any]:
         """Return the last layer's inputs, shape ``(n, I)``."""
 
@@ -65,6 +69,20 @@ class Network(Protocol):
 
         Returns:
             For every parameter, shape ``(n, *shape)``.
+        """
+
+    def mean_gradient(
+        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return the batch's mean gradient, without the samples' own.
+
+        Args:
+            x: Inputs, shape ``(n, n_inputs)``.
+            labels: Soft labels, shape ``(n, C)``.
+            at: Values of all parameters, instead of the network's own.
+
+        Returns:
+            For every parameter in order, of its shape.
         """
 
     def moved(self, step: Mapping[str, NDArray[Any]]) -> Network:
@@ -159,10 +177,11 @@ class Perceptron:
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
         """Shape of every parameter."""
-        return {name: value.shape for name, value in self._parameters.items()}
+        return {name: value.shape for name, value in self.parameters.items()}
 
     @property
-    def _parameters(self) -> dict[str, NDArray[Any]]:
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """Value of every parameter."""
         found = {}
         for number, layer in enumerate(self.layers):
             found[f"layers.{number}.weight"] = layer.weights
@@ -172,7 +191,7 @@ class Perceptron:
 
     def astype(self, dtype: str) -> Perceptron:
         """Return the network with its parameters rounded to ``dtype``."""
-        return self._with({name: value.astype(dtype) for name, value in self._parameters.items()})
+        return self._with({name: value.astype(dtype) for name, value in self.parameters.items()})
 
     def inputs(self, x: NDArray[Any]) -> list[NDArray[Any]]:
         """Return what enters every layer, first the inputs, last the features."""
@@ -196,20 +215,22 @@ class Perceptron:
             found[f"layers.{name}.weight"] = error[:, :, None] * entering[:, None, :]
             if self.layers[name].bias is not None:
                 found[f"layers.{name}.bias"] = error
-        return {name: found[name] for name in self._parameters}
+        return {name: found[name] for name in self.parameters}
 
-    def mean_gradient(self, x: NDArray[Any], labels: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
-        """Return the batch's mean gradient, without the samples' own."""
-        found = {}
-        for name, entering, error in self._backward(x, labels):
+    def mean_gradient(
+        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return the batch's mean gradient; see :class:`Network`."""
+        found, own = {}, self if at is None else self._with(at)
+        for name, entering, error in own._backward(x, labels):
             found[f"layers.{name}.weight"] = error.T @ entering / len(entering)
             if self.layers[name].bias is not None:
                 found[f"layers.{name}.bias"] = error.mean(axis=0)
-        return found
+        return {name: found[name] for name in self.parameters}
 
     def moved(self, step: Mapping[str, NDArray[Any]]) -> Perceptron:
         """Return the network with ``step`` added to its parameters; missing ones stay."""
-        return self._with({name: value + step.get(name, 0) for name, value in self._parameters.items()})
+        return self._with({name: value + step.get(name, 0) for name, value in self.parameters.items()})
 
     def _with(self, parameters: Mapping[str, NDArray[Any]]) -> Perceptron:
         layers = tuple(

@@ -9,6 +9,7 @@ a parameter in ``forward``, or a convolution of size 1 behind or before a poolin
 from __future__ import annotations
 
 import contextlib
+import math
 from typing import Any
 
 import attrs
@@ -39,6 +40,10 @@ class Head:
     def rows(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return weights, or their gradient, with a row for every class, shape ``(C, I)``."""
         return np.ascontiguousarray(values.T) if self.transposed else values.reshape(len(values), -1)
+
+    def fits(self, shape: tuple[int, ...], rows: tuple[int, ...]) -> bool:
+        """Whether values of ``shape`` are the module's own weights, of which ``rows`` is the shape of the rows."""
+        return shape == rows[::-1] if self.transposed else shape[:1] == rows[:1] and math.prod(shape) == math.prod(rows)
 
     def columns(self, rows: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
         """Return what :meth:`rows` was given, of ``shape``."""

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
-from labelinf_core.specs.own_code import own_function
 from labelinf_gradients.game.networks import Layer
 from labelinf_gradients.game.torch_head import Head, feature_of, find_head, logits_of, products
 from labelinf_gradients.recovery.tensors import as_array
 
-__all__ = ["TorchNetwork", "import_torch", "load"]
+__all__ = ["TorchNetwork", "import_torch"]
 
 _PROBES = 64
 
@@ -38,40 +37,6 @@ def import_torch(wanted_by: str) -> Any:
         return importlib.import_module("torch")
     except ImportError as error:
         raise InputError(f"{wanted_by} needs PyTorch: pip install 'labelinf[torch]'.") from error
-
-
-def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: int) -> TorchNetwork:
-    """Call ``module:function`` and wrap the PyTorch module that it returns.
-
-    Args:
-        target: What to call, as ``function(n_inputs, n_classes)``.
-        n_inputs: Width of a flat input.
-        n_classes: K.
-        precision: ``"float32"`` or ``"float64"``.
-        seed: Of PyTorch's global generator while the function runs.
-
-    Raises:
-        InputError: PyTorch is missing, the function fails, or what it returns cannot be used (see
-            :meth:`TorchNetwork.wrap`).
-    """
-    module_name, _, name = target.partition(":")
-    if not module_name or not name:
-        raise InputError(f"network={target!r} must be 'mlp' or 'module:function', a function that makes a module.")
-    torch = import_torch(f"network {target!r}")
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        make = own_function(target, "network")
-        try:
-            made = make(n_inputs, n_classes)
-        # The user's code may raise anything at all.
-        except Exception as error:
-            raise InputError(f"network {target!r} cannot be made: {unquoted(error)}.") from error
-    if not isinstance(made, torch.nn.Module):
-        raise InputError(f"network {target!r} returned {type(made).__name__}, expected a torch.nn.Module.")
-    network = TorchNetwork.wrap(made, target=target, n_inputs=n_inputs, precision=precision)
-    if len(network.classifier.weights) != n_classes:
-        raise InputError(f"network {target!r} has {len(network.classifier.weights)} outputs for {n_classes} classes.")
-    return network
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -163,6 +128,46 @@ class TorchNetwork:
                 value = (torch.zeros_like(parameter) if part is None else part).detach().numpy()
                 found[name].append(self.head.rows(value) if name == self.head.weight else value)
         return {name: np.stack(parts) for name, parts in found.items()}
+
+    @property
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """Value of every parameter; the last layer's weights have a row for every class."""
+        return self._with_rows(self._trainable)
+
+    def mean_gradient(
+        self, x: NDArray[Any], labels: NDArray[Any], at: Mapping[str, NDArray[Any]] | None = None
+    ) -> Mapping[str, NDArray[Any]]:
+        """Return the batch's mean gradient, by one backward pass; see :class:`Network`."""
+        torch, own = import_torch("this network"), self._trainable
+        if at is not None:
+            shape = tuple(own[self.head.weight].shape)
+            own = {
+                name: self._tensor(
+                    self.head.columns(part, shape) if name == self.head.weight else part
+                ).requires_grad_()
+                for name, part in at.items()
+            }
+        output = torch.func.functional_call(self.module, own, (self.inputs(x),))
+        loss = torch.nn.functional.cross_entropy(logits_of(output), self._tensor(labels))
+        parts = torch.autograd.grad(loss, list(own.values()), allow_unused=True)
+        return self._with_rows(
+            {
+                name: torch.zeros_like(parameter) if part is None else part
+                for (name, parameter), part in zip(own.items(), parts, strict=True)
+            }
+        )
+
+    def training(self) -> TorchNetwork | None:
+        """Return a copy in training mode, or None where that makes no difference."""
+        torch = import_torch("this network")
+        kinds = (torch.nn.modules.batchnorm._BatchNorm, torch.nn.modules.dropout._DropoutNd)
+        if not any(isinstance(part, kinds) for part in self.module.modules()):
+            return None
+        return attrs.evolve(self, module=copy.deepcopy(self.module).train())
+
+    def _with_rows(self, parts: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+        found = {name: part.detach().numpy() for name, part in parts.items()}
+        return {**found, self.head.weight: self.head.rows(found[self.head.weight])}
 
     def moved(self, step: Mapping[str, NDArray[Any]]) -> TorchNetwork:
         """Return a copy with ``step`` added to its parameters."""

@@ -1,0 +1,158 @@
+"""Which local training moves a module as a client does: optimiser, steps, rate and weight decay are fitted.
+
+They are fitted on one batch and accepted on all. Steps are searched from coarse to fine; a rate follows from the length
+of what is moved, by secants; a decay from what is left along the parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_gradients.audit.moves import Optimiser, Training
+
+__all__ = ["Moved", "candidates"]
+
+_STEPS = (2, 3, 5, 8, 12, 20, 35, 60)
+_FEW = 12  # steps that are tried of a large module
+_LARGE = 1_000_000  # entries
+_ROUGH, _FINE = 3, 20  # how often a rate is mended
+_NEAR = 0.4  # share left: what is further off is not looked at more closely
+_EQUAL = 1e-5  # shares that are all the same
+_SURE = 0.02  # and what is so near is looked at before any other optimiser
+
+Moved = Callable[[Training], NDArray[np.float64]]
+
+
+@attrs.frozen(kw_only=True)
+class _Try:
+    training: Training
+    left: float
+
+
+def candidates(
+    update: NDArray[np.float64],
+    slope: NDArray[np.float64],
+    start: NDArray[np.float64],
+    moved: Moved,
+    *,
+    size: int,
+    noise: float = 0.0,
+) -> Iterator[Training]:
+    """Yield trainings that move nearly as an update does, the nearest first.
+
+    Args:
+        update: Its entries that are looked at, of one batch.
+        slope: The same entries of the gradient.
+        start: The same of the parameters.
+        moved: What a training moves of them.
+        size: Entries of the whole module.
+        noise: Length of the noise in the update.
+    """
+    steps = tuple(count for count in _STEPS if size < _LARGE or count <= _FEW)
+    floor, later = noise / float(np.linalg.norm(update)), []
+    for optimiser in Optimiser:
+        tried = list(_rough(optimiser, steps, update, slope, moved))
+        least = min(item.left for item in tried)
+        if least < floor + _SURE:
+            yield _refined(tried, update, start, moved, steps).training
+        else:
+            later.append((least, tried))
+    for least, tried in sorted(later, key=lambda item: item[0])[:3]:
+        if least < floor + _NEAR:
+            yield _refined(tried, update, start, moved, steps).training
+
+
+def _rough(
+    optimiser: Optimiser, steps: tuple[int, ...], update: NDArray[np.float64], slope: NDArray[np.float64], moved: Moved
+) -> Iterator[_Try]:
+    """Try numbers of steps while more of them leave less."""
+    least, rising = math.inf, 0
+    for count in (1, *steps) if optimiser.adaptive else steps:
+        found = _rated(_first(optimiser, count, update, slope), update, moved, _ROUGH)
+        least, rising = (found.left, 0) if found.left < least else (least, rising + 1)
+        yield found
+        if rising == 2:
+            return
+
+
+def _first(optimiser: Optimiser, steps: int, update: NDArray[np.float64], slope: NDArray[np.float64]) -> Training:
+    training = Training(optimiser=optimiser, steps=steps, rate=1.0)
+    if optimiser.adaptive:
+        size = float(np.quantile(np.abs(update[update != 0]), 0.99))  # most may have no gradient, and decay alone
+    else:
+        size = abs(float(update @ slope)) / max(float(slope @ slope), 1e-300)
+    return attrs.evolve(training, rate=size / training.reach)
+
+
+def _rated(training: Training, update: NDArray[np.float64], moved: Moved, tries: int) -> _Try:
+    """Return the training with the rate that moves as far, and the share of the update that it leaves."""
+    best, rate, last = _Try(training=training, left=math.inf), training.rate, (math.nan, math.nan)
+    size = max(float(np.linalg.norm(update)), 1e-300)
+    for _ in range(tries):
+        if not 0 < rate < 1e6:
+            break
+        trained = attrs.evolve(training, rate=rate)
+        with np.errstate(all="ignore"):
+            step = moved(trained)
+        length = float(step @ step)
+        if not np.isfinite(length) or length == 0:
+            break
+        ratio = float(update @ step) / length
+        left = float(np.linalg.norm(update - math.copysign(1, ratio) * step)) / size
+        if left < best.left:
+            best = _Try(training=trained, left=left)
+        own = math.log(rate), math.log(max(abs(ratio), 1e-9))
+        slope = (own[1] - last[1]) / (own[0] - last[0]) if own[0] != last[0] else math.nan
+        change = -own[1] / slope if math.isfinite(slope) and slope < -0.05 else own[1]
+        if abs(change) < 1e-8:
+            break
+        rate, last = math.exp(own[0] + min(max(change, -1.5), 1.5)), own
+    return best
+
+
+def _refined(
+    rough: list[_Try], update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved, steps: tuple[int, ...]
+) -> _Try:
+    """Mend rates, look between the numbers of steps that were tried, halving the gaps, and for weight decay."""
+    least = min(item.left for item in rough)
+    near = [item.training for item in rough if item.left < 3 * least + _SURE]
+    best = _fewest([_rated(training, update, moved, _FINE) for training in near])
+    tried = {1, *steps, 2 * steps[-1]}
+    while best.left > _EQUAL:
+        own = best.training.steps
+        below, above = max((n for n in tried if n < own), default=own), min(n for n in tried if n > own)
+        middles = {(below + own) // 2, (own + above) // 2} - tried
+        if not middles:
+            break
+        tried |= middles
+        others = [attrs.evolve(best.training, steps=n, rate=best.training.rate * own / n) for n in sorted(middles)]
+        best = _fewest([best, *(_rated(other, update, moved, _FINE) for other in others)])
+    return best if best.training.optimiser.adaptive else _decayed(best, update, start, moved)
+
+
+def _fewest(tried: list[_Try]) -> _Try:
+    """Return the nearest, the one with the fewest steps of those that are about as near."""
+    most = max(2 * min(item.left for item in tried), _EQUAL)
+    return min((item for item in tried if item.left <= most), key=lambda item: item.training.steps)
+
+
+def _decayed(found: _Try, update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved) -> _Try:
+    """Add the weight decay that explains what is left along the parameters, if there is one."""
+    best = found
+    for _ in range(4 if found.left > _EQUAL else 0):
+        step = moved(best.training)
+        sign = math.copysign(1, float(update @ step))
+        along = float((sign * update - step) @ start) / max(float(start @ start), 1e-300)
+        decay = best.training.decay - along / (best.training.rate * best.training.reach)
+        if decay <= 0:
+            break
+        trial = _rated(attrs.evolve(best.training, decay=decay), update, moved, _FINE)
+        if trial.left > 0.9 * best.left:
+            break
+        best = trial
+    return best if best.left < 0.3 * found.left else found

@@ -1,0 +1,116 @@
+"""Somebody's own network, named ``module:function``: a PyTorch module, or a list of arrays without PyTorch."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import unquoted
+from labelinf_core.specs.own_code import own_function
+from labelinf_gradients.game.networks import Layer, Network, Perceptron
+from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
+
+__all__ = ["load"]
+
+
+def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: int) -> Network:
+    """Call ``module:function`` and wrap what it returns.
+
+    Args:
+        target: What to call, as ``function(n_inputs, n_classes)``. It returns a PyTorch module, or the weights and
+            biases of a perceptron with ReLUs, ``[W1, b1, W2, b2, ...]``, a row of weights for every output.
+        n_inputs: Width of a flat input.
+        n_classes: K.
+        precision: ``"float32"`` or ``"float64"``.
+        seed: Of PyTorch's and NumPy's global generators while the function runs.
+
+    Raises:
+        InputError: PyTorch is missing and needed, the function fails, or what it returns cannot be used (see
+            :meth:`TorchNetwork.wrap`).
+    """
+    module_name, _, name = target.partition(":")
+    if not module_name or not name:
+        raise InputError(f"network={target!r} must be 'mlp' or 'module:function', a function that makes a module.")
+    with _seeded(seed):
+        make = _function(target)
+        try:
+            made = make(n_inputs, n_classes)
+        # The user's code may raise anything at all.
+        except Exception as error:
+            raise InputError(f"network {target!r} cannot be made: {unquoted(error)}.") from error
+    if isinstance(made, Sequence) and not isinstance(made, str):
+        found: Network = _perceptron(made, target, n_inputs, precision)
+    else:
+        torch = import_torch(f"network {target!r}")
+        if not isinstance(made, torch.nn.Module):
+            raise InputError(
+                f"network {target!r} returned {type(made).__name__}, expected a torch.nn.Module or a list of arrays."
+            )
+        found = TorchNetwork.wrap(made, target=target, n_inputs=n_inputs, precision=precision)
+    if len(found.classifier.weights) != n_classes:
+        raise InputError(f"network {target!r} has {len(found.classifier.weights)} outputs for {n_classes} classes.")
+    return found
+
+
+def _function(target: str) -> Any:
+    """Return the function; where PyTorch is missing, that is what its module most likely wants."""
+    try:
+        return own_function(target, "network")
+    except InputError:
+        import_torch(f"network {target!r}")
+        raise
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed the global generators for a while."""
+    kept = np.random.get_state()  # noqa: NPY002 -- the user's function draws from the global generator
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    try:
+        if not _has_torch():
+            yield
+            return
+        torch = import_torch("a seed")
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        np.random.set_state(kept)  # noqa: NPY002
+
+
+def _has_torch() -> bool:
+    try:
+        return importlib.util.find_spec("torch") is not None
+    except ValueError:  # a module that was taken away
+        return False
+
+
+def _perceptron(made: Sequence[Any], target: str, n_inputs: int, precision: str) -> Perceptron:
+    """Return the perceptron of a list of weights, each with its bias or without.
+
+    Raises:
+        InputError: The arrays do not fit one another.
+    """
+    layers: list[tuple[NDArray[Any], NDArray[Any] | None]] = []
+    width = n_inputs
+    for part in made:
+        array = np.array(part, dtype=precision)
+        if array.ndim == 2 and array.shape[1] == width:
+            layers.append((array, None))
+            width = len(array)
+        elif array.ndim == 1 and layers and layers[-1][1] is None and len(array) == width:
+            layers[-1] = (layers[-1][0], array)
+        else:
+            raise InputError(
+                f"network {target!r} returned an array of shape {array.shape} where weights of shape "
+                f"(n, {width}) or their bias were expected, in the order W1, b1, W2, b2, ..."
+            )
+    if not layers:
+        raise InputError(f"network {target!r} returned no arrays.")
+    return Perceptron(layers=tuple(Layer(weights=weights, bias=bias) for weights, bias in layers))

@@ -1,0 +1,202 @@
+"""A client in NumPy, without PyTorch: what it sends is recognised by trying it out, and its labels come out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.cli import main
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.audit.client import Together, audit_client
+from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.moves import Optimiser, Training, flat
+from labelinf_gradients.audit.probe import probe
+from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.game.networks import Perceptron
+from labelinf_gradients.game.own_network import load
+from labelinf_gradients.recovery.tensors import rounded_to
+
+TEN_LINES = """
+import numpy as np
+
+def make(n_inputs, n_classes):
+    return [np.random.normal(size=(n_classes, n_inputs)) / 8, np.zeros(n_classes)]
+
+def update(model, x, labels):
+    scores = np.exp(x @ model[0].T + model[1])
+    error = scores / scores.sum(axis=1, keepdims=True) - np.eye(len(model[1]))[labels]
+    return [error.T @ x / len(x), error.mean(axis=0)]
+"""
+
+
+@pytest.fixture(scope="module")
+def network() -> Perceptron:
+    return Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")
+
+
+def parts_of(network: Perceptron, row: Any) -> dict[str, Any]:
+    """Return a flat row by parameter."""
+    ends = np.cumsum([part.size for part in network.parameters.values()])[:-1]
+    pieces = np.split(np.asarray(row, dtype=np.float32), ends)
+    return {k: own.reshape(v.shape) for own, (k, v) in zip(pieces, network.parameters.items(), strict=True)}
+
+
+def conduct_of(network: Perceptron, change: Any, batch: int = 4, training: Training | None = None) -> Conduct:
+    """Return what is made of a client that computes a gradient, or trains, and sends what ``change`` makes of it."""
+    rng, bunch = np.random.default_rng(1), load_bunch("digits")
+
+    def function(model: Any, x: Any, classes: Any) -> Any:
+        labels = np.eye(10)[classes]
+        if training is not None:
+            row = training.moved(network, x, labels, tuple(network.parameters))
+        else:
+            row = flat(network.mean_gradient(x, labels))
+        return parts_of(network, change(row, rng))
+
+    client = Client(function=function, name="mine", network=network)
+    return probe(client, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), batch)
+
+
+def clipped(row: Any, rng: Any) -> Any:
+    return row * min(1, 0.5 / np.linalg.norm(row))
+
+
+def eight_bits(row: Any, rng: Any) -> Any:
+    return np.rint(row / np.abs(row).max() * 127) * np.abs(row).max() / 127
+
+
+def largest(row: Any, rng: Any) -> Any:
+    return np.where(np.abs(row) >= np.quantile(np.abs(row), 0.9), row, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda row, rng: row, "the gradient"),
+        (lambda row, rng: -0.25 * row, "the gradient times -0.25"),
+        (clipped, "the gradient times a factor that differs, clipped to 0.5"),
+        (
+            lambda row, rng: row + 0.01 * rng.normal(size=row.shape),
+            "the gradient, in noise of standard deviation 0.009",
+        ),
+        (largest, "of the entries, the largest"),
+        (lambda row, rng: row * (rng.random(row.shape) < 0.2), "of the entries, drawn at random"),
+        (lambda row, rng: np.sign(row), "the signs of the gradient"),
+        (eight_bits, "different values (about 7 bits), as far as they show"),
+        (lambda row, rng: rounded_to(row, "bfloat16"), "the gradient, in bfloat16"),
+        (lambda row, rng: rounded_to(row, "float16"), "the gradient, in float16"),
+    ],
+)
+def test_what_becomes_of_a_gradient_is_recognised(network: Perceptron, change: Any, sentence: str) -> None:
+    found = conduct_of(network, change)
+
+    assert found.known
+    assert sentence in found.sentence
+
+
+@pytest.mark.parametrize("optimiser", Optimiser)
+def test_local_training_is_recognised(network: Perceptron, optimiser: Optimiser) -> None:
+    training = Training(optimiser=optimiser, steps=6, rate=1e-3 if optimiser.adaptive else 0.05)
+
+    found = conduct_of(network, lambda row, rng: row, training=training)
+
+    assert (found.optimiser, found.steps, found.sign) == (optimiser, 6, -1)
+    assert found.rate == pytest.approx(training.rate, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda row, rng: np.sin(40 * row),
+        lambda row, rng: row * (1 + 0.01 * np.sin(1000 * row)),
+        lambda row, rng: row * (1 + 0.05 * rng.normal(size=row.shape)),
+        lambda row, rng: row * 0,
+        lambda row, rng: rng.normal(size=row.shape),
+        lambda row, rng: row[::-1],
+    ],
+)
+def test_what_nothing_explains_is_unknown(network: Perceptron, change: Any) -> None:
+    """A percent that depends on the entry, noise in proportion to it, and what has nothing to do with it."""
+    assert not conduct_of(network, change).known
+
+
+def test_clipped_records_are_told_from_a_clipped_mean(network: Perceptron) -> None:
+    bunch = load_bunch("digits")
+
+    def function(model: Any, x: Any, classes: Any) -> Any:
+        rows = [flat(network.mean_gradient(x[k : k + 1], np.eye(10)[classes[k : k + 1]])) for k in range(len(x))]
+        return parts_of(network, np.mean([row * min(1, 2.0 / np.linalg.norm(row)) for row in rows], axis=0))
+
+    client = Client(function=function, name="mine", network=network)
+    found = probe(client, bunch.data[:80] / 16, np.asarray(bunch.target[:80], dtype=np.intp), 4)
+
+    assert found.by_record
+    assert found.clip == pytest.approx(2.0, rel=1e-3)
+
+
+def test_clients_that_are_summed_are_attacked_together(network: Perceptron) -> None:
+    """Four clients of two records each: the sum is all that is seen, and what each does is known."""
+    bunch = load_bunch("digits")
+    names = tuple("0123456789")
+    data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
+
+    def function(model: Any, x: Any, classes: Any) -> Any:
+        return parts_of(network, 0.5 * flat(network.mean_gradient(x, np.eye(10)[classes])))
+
+    client = Client(function=function, name="mine", network=network)
+    both = Together(client=client, clients=2)(bunch.data[:4] / 16, bunch.target[:4])
+    halves = client(bunch.data[:2] / 16, bunch.target[:2]), client(bunch.data[2:4] / 16, bunch.target[2:4])
+    settings: dict[str, Any] = {"samples": 32, "batch": 2, "own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
+    found = audit_client(client, data, Builder(Host.load()), clients=4, **settings)
+
+    assert all(np.allclose(both[name], halves[0][name] + halves[1][name]) for name in both)
+    assert found.conduct.sentence == "the gradient times 0.5"
+    assert (found.batch, found.clients, found.n_records) == (2, 4, 32)
+    assert found.leaks
+    assert found.scores[0].correct == 32
+
+
+def test_ten_lines_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ten_lines_of_mine.py").write_text(TEN_LINES)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    command = ["audit", "client", "ten_lines_of_mine:update", "--model", "ten_lines_of_mine:make", "--json"]
+    done = CliRunner().invoke(main, command)
+
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.output)
+    assert found["sentence"] == "the gradient"
+    assert found["scores"][0]["correct"] == found["n_records"] == 64
+    assert found["change"].startswith("clipped-gaussian(")
+    assert len(TEN_LINES.strip().splitlines()) <= 10
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ([np.ones((3, 7))], r"array of shape \(3, 7\) where weights of shape \(n, 64\) or their bias were expected"),
+        ([np.ones((3, 64)), np.ones(4)], r"array of shape \(4,\) where weights of shape \(n, 3\)"),
+        ([np.ones((3, 64))], "has 3 outputs for 10 classes"),
+        ([], "returned no arrays"),
+    ],
+)
+def test_arrays_that_are_no_network_are_one_sentence(
+    arrays: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import types
+
+    module: Any = types.ModuleType("arrays_of_mine")
+    module.make = lambda n_inputs, n_classes: arrays
+    monkeypatch.setitem(__import__("sys").modules, "arrays_of_mine", module)
+
+    with pytest.raises(InputError, match=message):
+        load("arrays_of_mine:make", n_inputs=64, n_classes=10, precision="float32", seed=0)
