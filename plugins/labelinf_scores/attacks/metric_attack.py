@@ -73,21 +73,24 @@ class Board:
         oracle: What is asked.
         metric: What is scored.
         labels: Shape ``(n_records,)``, :data:`ABSTAIN` where nothing is known yet.
+        rng: Of the attack.
         contradicted: Whether an answer fitted no labels: what was assumed of the scorer is wrong.
     """
 
     oracle: ScoreOracle
     metric: ScoredMetric
     labels: NDArray[np.intp]
+    rng: np.random.Generator
     contradicted: bool = False
 
     @classmethod
-    def of(cls, oracle: ScoreOracle) -> Board:
+    def of(cls, oracle: ScoreOracle, rng: np.random.Generator) -> Board:
         """Start with nothing known but the class totals."""
         metric = oracle.threat.metric
         if metric is None:
             raise TypeError("attacks on metrics are played on metrics")
-        return cls(oracle=oracle, metric=metric, labels=np.full(oracle.threat.n_records, ABSTAIN, dtype=np.intp))
+        labels = np.full(oracle.threat.n_records, ABSTAIN, dtype=np.intp)
+        return cls(oracle=oracle, metric=metric, labels=labels, rng=rng)
 
     @property
     def totals(self) -> Totals:
@@ -213,7 +216,7 @@ class MetricAttack(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Play until every label is known, the budget is spent, or an answer fits no labels."""
-        board = Board.of(oracle)
+        board = Board.of(oracle, rng)
         try:
             self.play(board)
         except QueriesExhaustedError:

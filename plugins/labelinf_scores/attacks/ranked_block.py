@@ -68,7 +68,7 @@ class RankedBlock(MetricAttack):
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return the labels of the first block, less the query that everybody is tied in."""
-        blocks = _blocks(Board.of(ScoreOracle(threat, _unasked)))
+        blocks = _blocks(Board.of(ScoreOracle(threat, _unasked), np.random.default_rng(0)))
         blocks.expect()
         return float(_size(blocks.board, blocks, blocks.most))
 

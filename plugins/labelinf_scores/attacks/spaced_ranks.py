@@ -7,6 +7,10 @@ the 2-adic digits of the sum, and many more from all of its queries together: wh
 positives of a group that a detecting matrix chose (M14). A rounded AUC leaves an interval; the sums of a single query
 are then laid further apart than it is long, looked at before anything is asked (M17).
 
+That plan is certain of every label within a number of queries that is known beforehand, and is played where a budget
+asks for it. Otherwise places are random, and all labellings that fit the answers are kept: fewer queries by a fifth,
+half as many of a rounded AUC, and nothing is written down that is not certain either.
+
 Example::
 
     labelinf attack spaced-ranks --metric roc-auc --labels breast-cancer
@@ -23,6 +27,7 @@ import numpy as np
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, Told, released
+from labelinf_scores.attacks.ranked_list import RankedList
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_index
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
@@ -31,6 +36,8 @@ from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.plans.rank_plan import RankQuery, rank_queries
 
 __all__ = ["SpacedRanks"]
+
+_HOPELESS = 4  # times N: intervals that the sums of some sixteen records hardly leave
 
 
 @attrs.frozen(kw_only=True)
@@ -41,8 +48,12 @@ class SpacedRanks(MetricAttack):
     reading_of = "sums of ranks, as the AUC tells them"
 
     def too_coarse(self, threat: ScoreThreat) -> str:
-        """One record above all others must stand out."""
-        return "" if _width(threat) < threat.n_records else "one label does not stand out from the error of the score"
+        """One record above all others must stand out, or several together."""
+        return (
+            ""
+            if _width(threat) < _HOPELESS * threat.n_records
+            else "one label does not stand out from the error of the score"
+        )
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when every sum that can come up stands out from the error, and the budget suffices."""
@@ -62,10 +73,20 @@ class SpacedRanks(MetricAttack):
         n_queries, n_read = _planned(threat.n_records, _width(threat))
         return n_read / n_queries if n_queries else 0.0
 
+    @staticmethod
+    def _prescribed(threat: ScoreThreat, budget: float) -> bool:
+        """Whether the budget ends, and the plan that is laid out beforehand, which is certain, ends before it."""
+        n_queries, n_read = _planned(threat.n_records, _width(threat))
+        return n_queries <= budget < math.inf and n_read == threat.n_records - 1
+
     def play(self, board: Board) -> None:
-        """Ask query after query; a batch is decoded when its last answer is there."""
+        """Keep a list, or ask what is prescribed; a batch is decoded when its last answer is there."""
+        threat = board.oracle.threat
+        if not self._prescribed(threat, board.oracle.remaining):
+            RankedList(board=board, width=_width(threat)).play()
+            return
         counts: list[int] = []
-        for query in rank_queries(board.labels.size, _width(board.oracle.threat)):
+        for query in rank_queries(board.labels.size, _width(threat)):
             told = board.ask(query.predictions(board.labels.size), np.concatenate([query.probes, query.top]))
             if told is None:
                 return

@@ -181,12 +181,15 @@ def conway_guy(*, unknown: int, known: int, width: int, rest_needed: int = 1) ->
 
 @functools.lru_cache(maxsize=4096)
 def _places(m: int, rest: int, known: int, width: int) -> tuple[int, ...] | None:
-    sequence = conway_guy_sequence(m)
+    sequence = conway_guy_sequence(m + 1)
     spread = width // 2 + 1
     relative = [spread * (sequence[m - 1] - sequence[m - 1 - i]) for i in range(m)]
     first = max(0, (width - rest) // 2 + 1)
     room = known - (relative[-1] + 1 - m)
-    for shift in range(first, min(room, first + _SHIFTS) + 1):
+    # There the gaps are twice Conway and Guy's own numbers, whatever the rest is.
+    own = max(first, spread * (sequence[m] - sequence[m - 1]) - (rest + 1) // 2)
+    shifts = sorted({*range(first, first + _SHIFTS + 1), *range(own, own + _SHIFTS + 1)})
+    for shift in (shift for shift in shifts if shift <= room):
         places = tuple(shift + place for place in relative)
         sums = np.zeros(1, dtype=np.int64)
         for place in places:

@@ -143,12 +143,13 @@ def test_small_boards_of_any_labels_are_read(labels: list[int], metric: str) -> 
 
 
 def test_nothing_is_certified_beyond_the_budget(cancer: list[int]) -> None:
-    for attack, metric, enough in (("detecting-counts", "f1", 39), ("spaced-ranks", "roc-auc", 15)):
+    for attack, metric, enough in (("detecting-counts", "f1", 39), ("spaced-ranks", "roc-auc", 14)):
         for queries in (enough, enough - 1):
             outcome, promise = play(attack, metric, cancer[:100], queries=queries)
             assert promise is not None
             assert promise.certified == (queries == enough)
-            assert (outcome.n_correct == 100) == promise.certified
+            assert outcome.n_correct == 100 or not promise.certified
+            assert outcome.n_correct >= outcome.evidence["labels decided"]
             assert outcome.guess is not None
             assert set(np.unique(outcome.guess)) <= {ABSTAIN, 0, 1}
 
