@@ -19,7 +19,7 @@ def as_typed(context: click.Context) -> str:
             for each in value if isinstance(value, tuple) else (value,):
                 option = [item.opts[0]] if isinstance(item, click.Option) else []
                 words += option if each is True else [*option, str(each)]
-    return shlex.join(words)
+    return shlex.join(words).encode("utf-8", "backslashreplace").decode()  # a file may have any name
 
 
 def _names(context: click.Context | None) -> list[str]:

@@ -132,6 +132,8 @@ class Store:
         try:
             with _closed_on_error(_read_only(path)) as connection:
                 known = _meta(connection, path)
+                if not known:
+                    raise InputError(f"{path} is empty: its run ended before anything was kept.")
                 if known.get("schema") != str(_SCHEMA):
                     raise InputError(f"{path} was written by another version of labelinf, or is no run record.")
                 _whole(connection, path)

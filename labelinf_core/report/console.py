@@ -15,9 +15,17 @@ __all__ = ["fits", "fitting", "make_console", "plain_table", "whole_column"]
 _PIPED = 120  # columns, so that a piped report is the same everywhere
 
 
+class _Console(Console):
+    """A console whose reader may have seen enough, which is no failure."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command; rich would end the program."""
+        raise BrokenPipeError
+
+
 def make_console() -> Console:
     """Return a console on standard output: without colour, and of fixed width, when it is piped."""
-    return Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED)
+    return _Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED)
 
 
 def plain_table(*, header_style: str = "dim", show_header: bool = True) -> Table:

@@ -31,6 +31,33 @@ def test_a_reader_who_has_seen_enough_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there every file name is Unicode")
+@pytest.mark.timeout(180)
+def test_names_that_are_no_text_are_played_written_and_printed(tmp_path: Path) -> None:
+    """They ended the command after the whole run; then, where the record notes what was typed, before it."""
+    labels, run = os.fsencode(tmp_path) + b"/y\xff.csv", os.fsencode(tmp_path) + b"/r\xff"
+    Path(os.fsdecode(labels)).write_text("label\n" + "a\nb\n" * 6)
+    program = [os.fsencode(sys.executable), b"-m", b"labelinf_core"]
+    narrow = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+
+    def said(*arguments: bytes) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([*program, *arguments], env=narrow, capture_output=True, check=False, cwd=tmp_path)
+
+    suite = tmp_path / "one.toml"
+    suite.write_text('trials = 1\n[[matrix]]\nlabels = "made"\nattacks = ["majority"]\ndefences = ["none"]\n')
+    played = said(b"matrix", b"one.toml", b"--labels", labels, b"--workers", b"0", b"--out", run)
+    forms = [said(b"report", run, b"--format", form) for form in (b"table", b"json")]
+    seen = subprocess.run(
+        [b"sh", b"-c", b'"$@" | head -n 1', b"sh", *program, b"report", run], capture_output=True, check=False
+    )
+
+    for done in (played, *forms):
+        assert done.returncode == 0, done.stderr
+        assert b"y\\udcff.csv" in done.stdout
+    assert seen.stdout.startswith(b"score channel, y")
+    assert seen.stderr == b""
+
+
 def test_a_hook_that_fails_is_named_and_stops_no_command(
     install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:

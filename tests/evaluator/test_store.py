@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import stat
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,12 +109,46 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, plan: Plan) -> N
         Store.open(tmp_path / "file", plan)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_directory_without_permission_is_told(tmp_path: Path, plan: Plan) -> None:
-    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+def unprivileged(act: Callable[[], object]) -> str:
+    """Return what somebody who is not root is told, in a copy of this process."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            told = str(act())
+        except InputError as error:
+            told = str(error)
+        os.write(theirs, told.encode())
+        os._exit(0)
+    os.close(theirs)
+    os.waitpid(child, 0)
+    with os.fdopen(ours) as file:
+        return file.read()
 
-    with pytest.raises(InputError, match="Permission denied"):
-        Store.open(tmp_path / "run", plan)
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_run_that_cannot_be_written_is_told_and_can_still_be_read(plan: Plan) -> None:
+    """Also one that was killed, beside whose record there is a log."""
+    with tempfile.TemporaryDirectory() as folder:  # everybody may look into it, unlike pytest's own
+        run, killed = Path(folder) / "run", os.fork()
+        os.chmod(folder, 0o755)
+        if not killed:
+            store = Store.open(run, plan)
+            store.keep_trial(plan.cells[0].id, 0, Trial(n_correct=1, n_records=2))
+            store.commit()
+            os._exit(0)
+        os.waitpid(killed, 0)
+        assert (run / f"{RECORD}-wal").exists()
+        for path in (*run.iterdir(), run):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+
+        assert unprivileged(lambda: Store.open(run, plan)).endswith("cannot be kept there (Permission denied).")
+        assert unprivileged(lambda: Store.open(run / "new", plan)).endswith("cannot be kept there (Permission denied).")
+        assert unprivileged(lambda: len(Store.reopen(run).trials(plan.cells[0].id))) == "1"
+        run.chmod(0o755)
 
 
 def test_a_file_that_is_no_record_is_told(tmp_path: Path, plan: Plan) -> None:
