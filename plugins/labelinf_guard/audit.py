@@ -22,6 +22,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from labelinf_guard.certificate.gain import game_line
+from labelinf_guard.metrics import METRICS
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -79,8 +80,8 @@ def _unread(board: Board) -> str:
         return "answers are noisy: they determine nothing"
     if policy.release.show != "scores" or policy.release.low is not None or policy.release.high is not None:
         return "records, ranks and cut scores are not read"
-    if policy.board.ours or len(policy.board.classes) != 2:
-        return "metrics of your own, and more than two classes, are not read"
+    if policy.board.metric not in METRICS or len(policy.board.classes) != 2:
+        return "other metrics than the guard's own, and more than two classes, are not read"
     if not 0 < int(board.scored.sum()) < board.scored.size:
         return "all public labels are of one class"
     return "" if board.answered() else "nothing was told"

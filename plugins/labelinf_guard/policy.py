@@ -100,12 +100,13 @@ class BoardPart:
         label: Column of labels.
         group: Column of groups; empty: every label is one.
         classes: Names of the classes, in order; the last one is the positive one.
-        metric: One that ships; empty when ``ours`` is given.
+        metric: One that ships: of the guard's own six, or of the metrics of scores, which run as ``ours`` do; empty
+            when ``ours`` is given.
         parameters: Of that metric.
         ours: ``module:function`` of the host's own, called as ``function(labels, predictions)``.
         predicts: What ``ours`` takes: ``classes`` or ``probabilities``.
-        low: Of all scores of ``ours``.
-        high: Of all scores of ``ours``.
+        low: Of all scores of ``ours``, or of a metric of scores; what is below counts as this.
+        high: The same from above.
         minimise: Whether smaller scores of ``ours`` are better.
     """
 

@@ -16,10 +16,11 @@ from labelinf_guard.certificate.noise import capacity_bits, order_bits, score_va
 from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import Labels
-from labelinf_guard.metrics import Metric, metric_named
+from labelinf_guard.metrics import METRICS, Metric, metric_named
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.release import FINE, Noise, Scale
 from labelinf_guard.scoring import Own
+from labelinf_guard.shipped import shipped, written
 
 __all__ = [
     "Sizes",
@@ -79,12 +80,17 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
         InputError: There is none of that name or with those parameters.
     """
     part = policy.board
-    if part.metric:
+    if part.metric in METRICS:
         return metric_named(part.metric, part.parameters)
+    function, classes_predicted, minimise = part.ours, part.predicts == "classes", part.minimise
+    if part.metric:
+        word = written(part.metric, part.parameters)
+        found, classes_predicted = shipped(word, len(part.classes))
+        function, minimise = f"labelinf_guard.shipped:{word}|{len(part.classes)}", not found.higher
     return Own(
-        function=part.ours,
-        classes_predicted=part.predicts == "classes",
-        minimise=part.minimise,
+        function=function,
+        classes_predicted=classes_predicted,
+        minimise=minimise,
         low=exact(part.low),
         high=exact(part.high),
         seconds=policy.limits.seconds,

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from labelinf_core.contracts.errors import InputError
+from labelinf_guard import shipped
+from labelinf_guard.board import Answer, Board
+from labelinf_guard.clock import StepClock
 from labelinf_guard.metrics import METRICS, metric_named
+from labelinf_guard.policy import BoardPart, Policy
+from labelinf_guard.scoring import Own
+from labelinf_guard.terms import metric_of
 from labelinf_scores.metrics.readings.base import Released, Totals
 from labelinf_scores.metrics.readings.registry import metric
 
@@ -34,3 +42,57 @@ def test_a_boards_score_tells_the_reader_of_the_same_metric_these_labels_and_no_
         exchanged[[gone, come]] = 0, 1
         told_apart = read.coefficients[gone] != read.coefficients[come]
         assert read.holds(exchanged) is not bool(told_apart)
+
+
+@pytest.mark.parametrize(
+    ("word", "classes", "scores"),
+    [
+        ("mcc", 2, (1, -1)),
+        ("f-beta(beta=2)", 2, (1, 0)),
+        ("average-precision", 2, (1, None)),
+        ("error", 2, (0, 1)),
+        ("macro-f1", 3, (1, 0)),
+        ("quadratic-kappa", 3, (1, None)),
+    ],
+)
+def test_every_metric_of_classes_that_ships_is_one_of_a_board(
+    word: str, classes: int, scores: tuple[float, float | None]
+) -> None:
+    """The truth scores best, and its opposite worst; smaller is better where it is."""
+    name, _, rest = word.partition("(")
+    parameters = {"beta": 2.0} if rest else {}
+    part = BoardPart(
+        labels="l", id="i", label="y", classes=list("012"[:classes]), metric=name, parameters=parameters, low=-1.0
+    )
+    found = metric_of(Policy(board=part), Path())
+    assert isinstance(found, Own)
+    assert found.function == f"labelinf_guard.shipped:{word}|{classes}"
+    assert found.minimise is (word == "error")
+    labels = np.arange(30) % classes
+    for wanted, right in zip(scores, (labels, (labels + 1) % classes), strict=True):
+        rows = right if found.classes_predicted else np.stack([1 - right, right], axis=1) * 0.8 + 0.1
+        if wanted is not None:
+            assert getattr(shipped, f"{word}|{classes}")(labels, rows) == pytest.approx(wanted)
+
+
+def test_a_metric_of_scores_is_scored_in_a_child(tmp_path: Path) -> None:
+    labels = [at % 2 for at in range(30)]
+    (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"r{at},{y}\n" for at, y in enumerate(labels)))
+    (tmp_path / "board.toml").write_text(
+        '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\nmetric = "mcc"\nlow = -1.0\n'
+        "[public]\nshare = 1.0\n[limits]\nseconds = 60.0\n[target]\ngain = 0.5\naccept_void = true\n"
+    )
+    board = Board.init(tmp_path / "board.toml", clock=StepClock())
+    rows = "".join(f"r{at},{1 - y}\n" for at, y in enumerate(labels))
+    told = board.submit("a", f"id,prediction\n{rows}".encode())
+    assert told == Answer(score="-1.000", left=99)
+    board.close()
+
+
+@pytest.mark.parametrize(
+    ("metric", "classes", "said"), [("mse", 2, "scores values"), ("recall", 3, "two classes"), ("none", 2, "no metric")]
+)
+def test_a_metric_that_no_board_can_score_is_refused(metric: str, classes: int, said: str) -> None:
+    part = BoardPart(labels="l", id="i", label="y", classes=[str(k) for k in range(classes)], metric=metric)
+    with pytest.raises(InputError, match=said):
+        metric_of(Policy(board=part), Path())

@@ -21,7 +21,7 @@ from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_private
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.terms import metric_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
@@ -138,9 +138,10 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
 
 
 def _stateless(policy: Policy) -> None:
-    if policy.board.ours:
+    if policy.board.metric not in METRICS:
         raise InputError(
-            "an exported file holds a metric that ships; ours = 'module:function' needs labelinf guard score."
+            f"an exported file holds {', '.join(METRICS)}; other metrics and ours = 'module:function' need labelinf "
+            "guard score."
         )
     part = policy.release
     if part.show != "scores" or part.low is not None or part.high is not None:
