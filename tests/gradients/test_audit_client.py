@@ -105,7 +105,7 @@ def test_what_becomes_of_a_gradient_is_recognised(network: Perceptron, change: A
 
 @pytest.mark.parametrize("optimiser", Optimiser)
 def test_local_training_is_recognised(network: Perceptron, optimiser: Optimiser) -> None:
-    training = Training(optimiser=optimiser, steps=6, rate=1e-3 if optimiser.adaptive else 0.05)
+    training = Training(optimiser=optimiser, steps=6, rate=1e-3 if optimiser.adaptive else 0.02)
 
     found = conduct_of(network, lambda row, rng: row, training=training)
 

@@ -22,6 +22,7 @@ _FEW = 12  # steps that are tried of a large module
 _LARGE = 1_000_000  # entries
 _ROUGH, _FINE = 3, 20  # how often a rate is mended
 _NEAR = 0.4  # share left: what is further off is not looked at more closely
+_HIDDEN = 0.7  # share of noise, where nothing else would be seen
 _EQUAL = 1e-5  # shares that are all the same
 _SURE = 0.02  # and what is so near is looked at before any other optimiser
 
@@ -55,7 +56,7 @@ def candidates(
     """
     steps = tuple(count for count in _STEPS if size < _LARGE or count <= _FEW)
     floor, later = noise / float(np.linalg.norm(update)), []
-    for optimiser in Optimiser:
+    for optimiser in Optimiser if floor < _HIDDEN else ():
         tried = list(_rough(optimiser, steps, update, slope, moved))
         least = min(item.left for item in tried)
         if least < floor + _SURE:
@@ -118,27 +119,22 @@ def _rated(training: Training, update: NDArray[np.float64], moved: Moved, tries:
 def _refined(
     rough: list[_Try], update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved, steps: tuple[int, ...]
 ) -> _Try:
-    """Mend rates, look between the numbers of steps that were tried, halving the gaps, and for weight decay."""
-    least = min(item.left for item in rough)
-    near = [item.training for item in rough if item.left < 3 * least + _SURE]
-    best = _fewest([_rated(training, update, moved, _FINE) for training in near])
-    tried = {1, *steps, 2 * steps[-1]}
-    while best.left > _EQUAL:
+    """Mend rates, try every small number of steps, halve the gaps between large ones, and look for weight decay."""
+    best = min(rough, key=lambda item: item.left)
+    unit, tried = best.training.rate * best.training.reach, {2 * steps[-1]}
+    counts = [own for own in range(1, _FEW + 1) if own > 1 or best.training.optimiser.adaptive]
+    while counts and best.left > _EQUAL:
+        for count in counts:
+            other = attrs.evolve(best.training, steps=count)
+            trial = _rated(attrs.evolve(other, rate=unit / other.reach), update, moved, _FINE)
+            best = trial if trial.left < best.left else best
+            if best.left < _EQUAL:
+                break
+        tried |= {*counts, best.training.steps}
         own = best.training.steps
         below, above = max((n for n in tried if n < own), default=own), min(n for n in tried if n > own)
-        middles = {(below + own) // 2, (own + above) // 2} - tried
-        if not middles:
-            break
-        tried |= middles
-        others = [attrs.evolve(best.training, steps=n, rate=best.training.rate * own / n) for n in sorted(middles)]
-        best = _fewest([best, *(_rated(other, update, moved, _FINE) for other in others)])
+        counts = sorted({(below + own) // 2, (own + above) // 2} - tried - {0, 1})
     return best if best.training.optimiser.adaptive else _decayed(best, update, start, moved)
-
-
-def _fewest(tried: list[_Try]) -> _Try:
-    """Return the nearest, the one with the fewest steps of those that are about as near."""
-    most = max(2 * min(item.left for item in tried), _EQUAL)
-    return min((item for item in tried if item.left <= most), key=lambda item: item.training.steps)
 
 
 def _decayed(found: _Try, update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved) -> _Try:
