@@ -10,6 +10,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
+
+from labelinf_core.cli import main as main_command
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host, PluginRecord
 
@@ -52,7 +55,33 @@ def components(host: Host, *, installed: bool = False) -> Iterator[str]:
         yield ""
 
 
-TABLES: dict[str, Callable[[Host], Iterator[str]]] = {"theory": theory, "errata": errata, "components": components}
+def commands(host: Host) -> Iterator[str]:
+    """Yield the help of every command, those of plugins too."""
+    yield from _helped(main_command, click.Context(main_command, info_name="labelinf", **main_command.context_settings))
+
+
+def _helped(command: click.Command, context: click.Context) -> Iterator[str]:
+    """Yield the help of a command and of what is below it."""
+    formatter = context.make_formatter()
+    formatter.width = 100
+    if hasattr(command, "_help_option"):  # click keeps the one of whoever asked first
+        command._help_option = None
+    command.format_help(context, formatter)
+    name = context.command_path
+    yield from (f"## {name}", "", "```text", *(line.rstrip() for line in formatter.getvalue().splitlines()), "```", "")
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            if found is not None and not found.hidden:
+                yield from _helped(found, click.Context(found, parent=context, info_name=below))
+
+
+TABLES: dict[str, Callable[[Host], Iterator[str]]] = {
+    "theory": theory,
+    "errata": errata,
+    "components": components,
+    "commands": commands,
+}
 
 
 def stale(pages: Path = PAGES) -> dict[Path, str]:

@@ -153,14 +153,14 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import parse
 
+    if chosen["channel"]:
+        suite = only_channel(suite, host, parse(chosen["channel"], "--channel"))
     if chosen["labels"]:
         labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"], chosen["groups"])
         suite, left_out = with_labels(suite, host, labels)
         for channel in left_out:
             reason = "it heeds no groups (--groups)" if chosen["groups"] else "it trains on features (--features)"
             click.echo(f"labelinf: the {channel} channel is left out: {reason}", err=True)
-    if chosen["channel"]:
-        suite = only_channel(suite, host, parse(chosen["channel"], "--channel"))
     for name in SETTINGS:
         if chosen[name] is not None:
             suite = with_setting(suite, host, name, chosen[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -12,7 +13,7 @@ from rich.table import Table
 
 __all__ = ["fits", "fitting", "make_console", "plain_table", "whole_column"]
 
-_PIPED = 120  # columns, so that a piped report is the same everywhere
+_PIPED = "120"  # columns, so that a piped report is the same everywhere
 
 
 class _Console(Console):
@@ -24,8 +25,9 @@ class _Console(Console):
 
 
 def make_console() -> Console:
-    """Return a console on standard output: without colour, and of fixed width, when it is piped."""
-    return _Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else _PIPED)
+    """Return a console on standard output: when it is piped, without colour and as wide as ``COLUMNS`` says, or 120."""
+    piped = None if sys.stdout.isatty() else int(os.environ.get("COLUMNS") or _PIPED)
+    return _Console(highlight=False, markup=False, emoji=False, width=piped)
 
 
 def plain_table(*, header_style: str = "dim", show_header: bool = True) -> Table:

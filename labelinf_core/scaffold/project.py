@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
 
 import attrs
 import jinja2
+from packaging.version import Version
 
 from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.plugin.descriptors import Kind
@@ -67,6 +69,10 @@ class Project:
         places = {
             "pyproject.toml": "pyproject.toml.jinja",
             "README.md": "README.md.jinja",
+            "LICENSE": "LICENSE.jinja",
+            "tox.ini": "tox.ini.jinja",
+            ".gitignore": "gitignore.jinja",
+            ".github/workflows/ci.yml": "ci.yml.jinja",
             f"{self.package}/__init__.py": "init.py.jinja",
             f"{self.package}/py.typed": "py.typed.jinja",
             f"{self.package}/plugin.py": "plugin.py.jinja",
@@ -80,10 +86,24 @@ class Project:
             autoescape=False,  # Python and TOML, not markup
         )
         home = self.name if self.kind is Kind.CHANNEL else self.channel
-        facts = {"project": self, "contract": CONTRACT, "channel": home, "hook": self.kind.hook}
+        facts = {
+            "project": self,
+            "contract": CONTRACT,
+            "channel": home,
+            "hook": self.kind.hook,
+            "labelinf": _compatible(),
+        }
         component = templates.from_string(_text(self.template)).render(facts)
         written = {path: templates.get_template(name).render(facts) for path, name in places.items()}
         return {**written, f"{self.package}/{self.kind.value}.py": component}
+
+
+def _compatible() -> str:
+    """Return which versions of labelinf have the contract that the project is written for."""
+    major, minor, *_ = (*Version(version("labelinf")).release, 0)
+    return (
+        f"labelinf>={major}.{minor},<{major}.{minor + 1}" if major == 0 else f"labelinf>={major}.{minor},<{major + 1}"
+    )
 
 
 def _text(template: str) -> str:

@@ -20,7 +20,7 @@ _NOISES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 _TITANIC = 2201
 _SHOWN = 220  # labels that stand for a whole data set
 _LABELS = (1, 2, 4, 6, 10, 14, 20)  # a query
-_MOST = {2: 14, 6: 6, 10: 5}  # labels of one query that are tried, by classes: all labelings are gone through
+_MOST = {2: 14, 6: 6, 10: 5}  # labels of one query that are tried, by classes: all labellings are gone through
 
 
 def figure_1() -> Reproduced:
@@ -65,7 +65,7 @@ def figure_1() -> Reproduced:
         compared=(
             Compared(
                 item="more noise", paper="fewer labels", measured=f"{binary[0][1]} labels to {binary[-1][1]}",
-                why="the same; at most 14 labels are tried here, since all labelings are gone through",
+                why="the same; at most 14 labels are tried here, since all labellings are gone through",
             ),
             Compared(
                 item="more classes", paper="fewer labels",
@@ -117,7 +117,7 @@ def figure_4() -> Reproduced:
     many = _many("Sigmoid cross-entropy on Titanic", shown, (
         Compared(item="against plain cross-entropy", paper="fewer labels",
                  measured=", ".join(f"{a} and {b}" for (_, a), (_, b) in zip(points, plain, strict=True)),
-                 why="our decoder compares the scores of all labelings, and needs few digits of a logit"),
+                 why="our decoder compares the scores of all labellings, and needs few digits of a logit"),
     ))  # fmt: skip
     left = Picture(
         title="One query: N that comes out in half of the games", x="noise tau", y="N", log=True,

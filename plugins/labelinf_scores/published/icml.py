@@ -1,7 +1,7 @@
 """The experiments of Aggarwal et al., ICML 2021: Figures 1, 2 and 4, and Table 2.
 
 The attacks see no features, so a data set of the paper is its label counts in a random order. Where the paper plays ten
-thousand labelings we play some dozens: enough to tell 0, 1 and the place between them.
+thousand labellings we play some dozens: enough to tell 0, 1 and the place between them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ACCURACY = "labels recovered, %"
 
 
 def figure_1() -> Reproduced:
-    """Simulated binary labelings: one query and N/5 queries, without noise and with bounded noise."""
+    """Simulated binary labellings: one query and N/5 queries, without noise and with bounded noise."""
     single = {n: play("primes", n, games=60, seed=n) for n in _ONE_QUERY}
     many = {n: play("prime-blocks(size=5)", n, games=max(2, 2000 // n), seed=n) for n in _MANY}
     noisy = {tau: _noisy(tau) for tau in _NOISES}
@@ -32,7 +32,7 @@ def figure_1() -> Reproduced:
     }  # fmt: skip
     perfect = max(n for n in _ONE_QUERY if all(single[m].exact == 1 for m in _ONE_QUERY if m <= n))
     return Reproduced(
-        title="Label inference on simulated binary labelings",
+        title="Label inference on simulated binary labellings",
         tables=(
             Table(
                 title="(a), (b) one query of primes, no noise",
@@ -77,7 +77,7 @@ def figure_1() -> Reproduced:
             Compared(
                 item="(e) longest vector under noise .01, .1, 1", paper="12, 8, 6",
                 measured=", ".join(str(noisy[tau]) for tau in _NOISES),
-                why="the exponents are fitted to the doubles here, and the nearest of all labelings is looked for",
+                why="the exponents are fitted to the doubles here, and the nearest of all labellings is looked for",
             ),
             Compared(
                 item="(g) accuracy in blocks under every noise", paper="100 %",
@@ -145,7 +145,7 @@ def figure_2() -> Reproduced:
 
 
 def figure_4() -> Reproduced:
-    """Simulated labelings of 2 to 10 classes, one query without noise."""
+    """Simulated labellings of 2 to 10 classes, one query without noise."""
     sizes = (1, 2, 3, 4, 5, 6, 8, 10, 13, 16)
     classes = (2, 3, 5, 10)
     found = {k: {n: play("prime-powers", n, classes=k, games=20, seed=n) for n in sizes} for k in classes}
