@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from labelinf_core.specs import Builder, Spec
 
 __all__ = ["Advised", "Played", "Theory", "advise", "bounds", "load", "matrix", "named_scorer", "stored"]
+
+
+T = TypeVar("T")
+_KNOBS = 40  # whose games advice may take the time of, behind a stranger's defence
 
 
 @attrs.frozen(kw_only=True)
@@ -311,8 +315,6 @@ def bounds(
 
     from labelinf_core.cli.game import Game
     from labelinf_core.evaluator.play import theory
-    from labelinf_core.evaluator.survey import strange
-    from labelinf_core.plugin.apart import apart
 
     host, chosen = _chosen(given)
 
@@ -320,9 +322,7 @@ def bounds(
         game = Game.read(host, chosen)
         return theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
 
-    if not strange(host, list(chosen.values())):
-        return Theory(implied=question())
-    return Theory(implied=apart(f"bounds behind {', '.join(map(str, chosen['defences']))}", question))
+    return Theory(implied=_limited("bounds", host, chosen, question))
 
 
 def advise(
@@ -378,18 +378,35 @@ def advise(
     Raises:
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
+    given = locals()
+
     from labelinf_core.cli.advise import advisor_of
     from labelinf_core.cli.game import Game
 
-    given = locals()
-    game = Game.read(*_chosen(given))
-    advisor = advisor_of(game, {**given, "attacks": list(map(str, attacks)), "also": ()})
-    found = []
-    for knob in advisor.knobs():
-        if not only or any(text in knob.title + knob.template for text in only):
-            progress(knob.title)
-            found.append(advisor.advise(knob))
-    return Advised(target=str(advisor.target), found=tuple(found), measures=tuple(game.channel.measures()))
+    host, chosen = _chosen(given)
+
+    def answered() -> tuple[str, tuple[Advice, ...], tuple[Measure, ...]]:
+        game = Game.read(host, chosen)
+        advisor = advisor_of(game, {**given, "attacks": list(map(str, attacks)), "also": ()})
+        found = []
+        for knob in advisor.knobs():
+            if not only or any(text in knob.title + knob.template for text in only):
+                progress(knob.title)
+                found.append(advisor.advise(knob))
+        return str(advisor.target), tuple(found), tuple(game.channel.measures())
+
+    what, found, measures = _limited("advice", host, chosen, answered, _KNOBS * patience)
+    return Advised(target=what, found=found, measures=measures)
+
+
+def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], beyond: float = 0.0) -> T:
+    """Ask here, or in a copy of this process, under its limits, where a stranger's code is built."""
+    from labelinf_core.evaluator.survey import strange
+    from labelinf_core.plugin.apart import apart
+
+    if not strange(host, [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]):
+        return ask()
+    return apart(f"{what} behind {', '.join(map(str, chosen['defences']))}", ask, beyond=beyond)
 
 
 def _chosen(given: Mapping[str, Any]) -> tuple[Host, dict[str, Any]]:

@@ -283,6 +283,8 @@ def test_advice_and_theory_outlast_a_strangers_defence(
     monkeypatch.setattr(watch, "lost", {})
     with pytest.raises(PluginError, match=r"bounds behind slow.*: its process ended with exit code 3"):
         li.bounds(records=20, defences=["slow(how=exits)"])
+    with pytest.raises(PluginError, match=r"advice behind slow.*: its process ended with exit code 3"):
+        li.advise(gain="5%", records=20, defences=["slow(how=exits)"])
     monkeypatch.setattr(watch, "patience", 3.0)
     with pytest.raises(PluginError, match=r"bounds behind slow: no answer within 3 s"):
         li.bounds(records=20, defences=["slow"])

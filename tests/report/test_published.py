@@ -11,7 +11,9 @@ import csv
 import io
 import itertools
 import json
+import os
 import re
+import sys
 from collections.abc import Collection
 from pathlib import Path
 
@@ -19,8 +21,10 @@ import attrs
 import jsonschema
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from numpy.typing import NDArray
 
+from labelinf_core.cli import main
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.evaluator.cells import Plan, digest_of
 from labelinf_core.evaluator.executors import InProcess
@@ -131,6 +135,28 @@ def test_the_attack_gets_every_label_of_the_old_record_and_nothing_above_the_maj
         assert item.figures >= len(limits) - 1  # the weakest cell is no leak to JUnit and SARIF
         assert not item.gives_away
         assert item.names == 0
+
+
+def test_the_audit_of_a_record_says_which_files_give_labels_away(
+    tmp_path: Path, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command itself; that it gets every label of the record above takes its time, and more labels."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    labels = np.random.default_rng(5).permutation(np.repeat([0, 1], [6, 9]))
+    played(tmp_path / "run", planned(tmp_path, builder, labels, ["prime-blocks"], 2, (1,)), builder)
+
+    found = {}
+    for full in ((), ("--full",)):
+        done = CliRunner().invoke(main, ["audit", "record", str(tmp_path / "run"), "--json", *full])
+        found[full] = done.exit_code, {item["file"]: item for item in json.loads(done.stdout)}
+
+    status, files = found[()]
+    assert status == 0
+    assert {(item["above"], item["names"]) for item in files.values()} == {(False, 0)}
+    status, files = found[("--full",)]
+    assert status == 1
+    assert files["results.json"]["names"] > files["results.csv"]["names"] > 0
 
 
 def test_a_digest_without_its_key_confirms_no_guess(tmp_path: Path, builder: Builder) -> None:
