@@ -148,7 +148,8 @@ class ScoreChannel(Channel):
         Raises:
             InputError: It does not exist, raises, or does not return one finite number.
         """
-        one_column = data.n_classes == 2 or self._scored(data) is not None
+        scored = self._scored(data)
+        one_column = data.n_classes == 2 if scored is None else not scored.columns
         shape = (data.n_records,) if one_column else (data.n_records, data.n_classes)
         blank = Query(predictions=np.full(shape, 1 / data.n_classes))
         self._scorer(data).score(data.labels, blank)

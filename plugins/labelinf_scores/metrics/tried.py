@@ -65,6 +65,9 @@ def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:
                 )
             else:
                 predictions = rng.integers(1, 8, n_records) / 8
+            if metric.columns:
+                steps = rng.integers(0, 6, (n_records, classes))
+                predictions = 1 / classes + 2.0**-30 * steps
             yield labels, predictions, totals
 
 

@@ -24,6 +24,7 @@ from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Qu
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.classes import MicroF1
+from labelinf_scores.metrics.readings.columns import MacroAuc
 from labelinf_scores.metrics.readings.counts import Accuracy
 from labelinf_scores.metrics.readings.deviations import MeanAbsoluteError
 from labelinf_scores.metrics.readings.discounts import Ndcg
@@ -98,6 +99,7 @@ _SITUATIONS = (
     _Situation(channel=channel_of(), defences=(ScoreNoise(model=Gaussian(scale=0.01)),)),
     _Situation(channel=channel_of(metric=Accuracy())),
     _Situation(channel=channel_of(metric=RocAuc())),
+    _Situation(channel=channel_of(metric=MacroAuc()), n_classes=3, n_records=9),
     _Situation(channel=channel_of(metric=Ndcg())),
     _Situation(channel=channel_of(metric=AveragePrecision())),
     _Situation(channel=channel_of(metric=ReciprocalRank())),

@@ -29,8 +29,10 @@ def _takes_the_values_it_counts(component: object) -> None:
 
 def _gives_the_rows_it_names(component: object) -> None:
     metric = belongs(component, ScoredMetric)
-    if metric.rows in (Rows.COSTS, Rows.PRECISIONS):
-        raise NotApplicableError("its rows are those of its loss, or its score tells no sum over the records")
+    if metric.rows in (Rows.COSTS, Rows.PRECISIONS, Rows.COLUMNS):
+        raise NotApplicableError(
+            "its rows are those of its loss or of columns, or its score tells no sum over the records"
+        )
     for labels, predictions, totals in tried.asked(metric, np.random.default_rng(4)):
         score = Fraction(tried.scored(metric, labels, predictions))
         told: Reading = metric.reading(predictions, score, totals, Released())

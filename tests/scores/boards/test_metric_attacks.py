@@ -28,6 +28,7 @@ NEW = {
     "detecting-counts",
     "spaced-ranks",
     "ranked-block",
+    "ranked-columns",
     "first-positive",
     "linear-weights",
     "thresholds",

@@ -75,7 +75,7 @@ def report(
         InputError: A file cannot be used, the metric cannot be read, or P is missing.
     """
     scored = metric(metric_name)
-    if scored.rows is Rows.PRECISIONS:
+    if scored.rows in (Rows.PRECISIONS, Rows.COLUMNS):
         raise InputError(f"--metric {metric_name}: no sum over the records says what its answers tell.")
     ids, entries = read_submissions(submissions, scores, id_column)
     truth = read_labels(labels, column, id_column, ids, positive)[0] if labels else None

@@ -52,6 +52,9 @@ class Rows(enum.Enum):
     FIRST = "who stands above the first positive"
     """Any order of the records with any ties; the score tells where the first positive is."""
 
+    COLUMNS = "an order of the records for every class"
+    """One column for every class, each in any order with any ties."""
+
     REALS = "any real numbers"
     """Any finite predictions, which are the coefficients themselves."""
 
@@ -211,6 +214,7 @@ class ScoredMetric(Metric, abc.ABC):
         ties: How equal predictions are treated.
         higher: Whether more is better.
         two_classes: Whether there must be two classes.
+        columns: Whether predictions have a column for every class.
         of_values: Whether labels count as what their classes stand for, and not as 0, 1, ..., K - 1.
     """
 
@@ -219,6 +223,7 @@ class ScoredMetric(Metric, abc.ABC):
     higher: ClassVar[bool] = True
     two_classes: ClassVar[bool] = True
     of_values: ClassVar[bool] = False
+    columns: ClassVar[bool] = False
 
     @abc.abstractmethod
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
