@@ -4,6 +4,7 @@ Usage::
 
     python benchmarks/guard.py marks                  # what the certificate says of 25 000 labels
     python benchmarks/guard.py study                  # 40 honest teams on boards that are really played
+    python benchmarks/guard.py prices                 # what scores of 70 real models cost in a surprise ledger
     python benchmarks/guard.py clients --seconds 600  # 50 clients of a served board: how long an answer takes
 
 **Honest teams.** 40 teams of skill .86 +- .017; a team is right on a record when ``sqrt(rho) z_i + sqrt(1 - rho)
@@ -36,6 +37,7 @@ from labelinf_guard.certificate.gain import bits_of_gain, counts_bits, gain_of_b
 from labelinf_guard.certificate.noise import distance
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.clock import StepClock
+from labelinf_guard.ledger.charge import Near, Seen, charge_of
 from labelinf_guard.plan import honest
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
 
@@ -133,6 +135,46 @@ def study(n=3000, contests=10):
         )
 
 
+def models():
+    """Seven families, each a team, with ten hyper-parameters each, in the order in which they are sent."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression, RidgeClassifier
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC
+    from sklearn.tree import DecisionTreeClassifier
+
+    scale = np.logspace(-3, 2, 10)
+    for at in range(10):
+        yield "logistic", LogisticRegression(C=scale[at], max_iter=300)
+        yield "neighbours", KNeighborsClassifier(1 + 3 * at)
+        yield "tree", DecisionTreeClassifier(max_depth=2 + at, random_state=0)
+        yield "forest", RandomForestClassifier(5 + 5 * at, random_state=0)
+        yield "bayes", GaussianNB(var_smoothing=scale[at] / 100)
+        yield "kernel", SVC(C=scale[at])
+        yield "ridge", RidgeClassifier(alpha=scale[at])
+
+
+def prices():
+    """Accuracy of three decimals, of the digits below five and the others, and of the cancer data."""
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    digits, cancer = load_digits(return_X_y=True), load_breast_cancer(return_X_y=True)
+    for title, features, labels in (("digits", digits[0], digits[1] > 4), ("cancer", *cancer)):
+        order = np.random.default_rng(0).permutation(len(labels))
+        train, test = order[: len(order) // 2], order[len(order) // 2 :]
+        rule, told, last, paid = Near(answers=1001), [], {}, []
+        for family, model in models():
+            guessed = model.fit(features[train], labels[train]).predict(features[test])
+            score = round(1000 * float(np.mean(guessed == labels[test])))
+            weights = rule.weights(Seen(own=last.get(family), board=tuple(told[:-21:-1])))
+            paid.append(charge_of(weights[score]) / 1024)
+            last[family] = score
+            told.append(score)
+        first, later = np.mean(paid[:7]), np.mean(paid[7:])
+        print(f"{title}, {test.size} labels, 70 real models: {first:.1f} bits the first of a family, {later:.1f} later")
+
+
 def clients(seconds, count=50, beat=10.0, n=2000):
     """Every client sends a new file as soon as it has its answer; a failed or refused request is counted apart."""
     rng = np.random.default_rng(0)
@@ -205,7 +247,7 @@ def _await(port):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", nargs="?", choices=["marks", "study", "clients"], default="marks")
+    parser.add_argument("what", nargs="?", choices=["marks", "study", "prices", "clients"], default="marks")
     parser.add_argument("--seconds", type=float, default=600.0)
     asked = parser.parse_args()
-    {"marks": marks, "study": study, "clients": lambda: clients(asked.seconds)}[asked.what]()
+    {"marks": marks, "study": study, "prices": prices, "clients": lambda: clients(asked.seconds)}[asked.what]()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +55,24 @@ def test_what_means_the_same_is_the_same(data: bytes) -> None:
     found = parse(data, SHARES)
     assert found.rows.tolist() == [[0.75, 0.25], [0.5, 0.5], [0, 1]]
     assert found.digest(b"board") == parse(SAME[0], SHARES).digest(b"board") != found.digest(b"another board")
+
+
+def test_parquet_is_read_as_any_table(tmp_path: Path) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for columns, fault in (
+        ({"prediction": [1.0, 0.5, 0.25], "id": ["c", "b", "a"]}, None),
+        ({"id": ["a", "b"], "prediction": [1.0, 0.5]}, Fault.MISSING),
+        ({"id": ["a", "b", "c"], "prediction": [1.0, None, 0.5]}, Fault.VALUE),
+        ({"id": ["a", "b", "c", "d"], "prediction": [1.0] * 4}, Fault.UNKNOWN),
+    ):
+        parquet.write_table(pyarrow.table(columns), tmp_path / "rows.parquet")
+        data = (tmp_path / "rows.parquet").read_bytes()
+        if fault is None:
+            assert parse(data, SHARES).digest(b"") == parse(SAME[0], SHARES).digest(b"")
+            continue
+        with pytest.raises(ParseError) as told:
+            parse(data, SHARES)
+        assert told.value.fault is fault
 
 
 def test_classes_are_told_by_name() -> None:
