@@ -52,9 +52,20 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("linear-weights", "mse", "digits", None, 148),
         ("linear-weights", "rmse", "digits", None, 148),
         ("linear-weights", "r2", "digits", None, 151),
+        ("linear-weights", "rmsle", "digits", None, 201),
+        ("thresholds", "mae", "digits", None, 193),
+        ("thresholds", "d2-absolute", "digits", None, None),
+        ("detecting-grades", "quadratic-kappa", "digits", None, 717),
+        ("detecting-grades", "linear-kappa", "digits", None, None),
+        ("detecting-classes", "accuracy", "digits", None, 2061),
+        ("detecting-classes", "macro-f1", "wine", None, 81),
+        ("detecting-classes", "accuracy", "wine", None, 97),
     ],
     "rounded": [
         ("detecting-counts", "accuracy", "breast-cancer", 3, None),
+        ("dithered-counts", "accuracy", "breast-cancer", 2, 434),
+        ("dithered-counts", "accuracy", "made 2201", 3, 608),
+        ("dithered-counts", "accuracy", "made 2201", 2, 2266),
         ("detecting-counts", "precision", "breast-cancer", 2, None),
         ("detecting-counts", "precision", "made 5000", 3, 1214),
         ("detecting-counts", "precision", "made 5000", 2, 1763),
@@ -68,6 +79,7 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("spaced-ranks", "roc-auc", "made 25000", None, 1434),
         ("detecting-counts", "f1", "made 25000", None, 4198),
         ("detecting-counts", "precision", "made 25000", 3, 6038),
+        ("dithered-counts", "accuracy", "made 25000", 4, 5950),
     ],
 }
 

@@ -100,7 +100,7 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
 @click.argument("distribution")
 @click.option(
     "--kind",
-    type=click.Choice(["attack", "defence", "loss", "noise", "bound", "channel"]),
+    type=click.Choice(["attack", "defence", "loss", "metric", "noise", "bound", "channel"]),
     required=True,
     help="What it will provide.",
 )

@@ -9,6 +9,7 @@ import click
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +25,9 @@ __all__ = ["scorer"]
 @click.argument("scorer", metavar="MODULE:FUNCTION|cmd:PROGRAM")
 @labels_options
 @click.option("--queries", type=click.IntRange(min=0), default=0, help="The adversary's budget; 0 is unlimited.")
+@click.option("--days", type=click.IntRange(min=1), help="Days that the board is open: with the next two, the budget.")
+@click.option("--per-day", type=click.IntRange(min=1), default=1, help="Submissions of a team on a day.")
+@click.option("--teams", type=click.IntRange(min=1), default=1, help="Teams that put their answers together.")
 @list_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option(
@@ -42,6 +46,9 @@ def scorer(
     labels: str | None,
     column: str,
     queries: int,
+    days: int | None,
+    per_day: int,
+    teams: int,
     attacks: tuple[str, ...],
     also: tuple[str, ...],
     seed: int,
@@ -52,7 +59,8 @@ def scorer(
     """Attack a scoring function, called as FUNCTION(labels, predictions).
 
     SCORER may also be sklearn, or 'cmd:PROGRAM ARGUMENT ...', a program that reads JSON lines with "labels" and
-    "predictions" and writes JSON lines with "score".
+    "predictions" and writes JSON lines with "score". Functions of Kaggle (solution, submission, row_id_column_name)
+    and of EvalAI are taken as they are; 'codabench:PROGRAM' is run with an input and an output folder.
 
     What the function does is learnt by probing, so nothing is certified: "expected" is what theory implies if the probe
     is right. Exits with status 3 when no attack could be played or the probe must have been wrong and none leaked, and
@@ -65,6 +73,14 @@ def scorer(
     from labelinf_scores.audit.report import audited
     from labelinf_scores.audit.strongest import shipped
 
+    if days is not None and queries:
+        raise InputError("--queries and --days both say what the budget is; give one.")
+    if days is not None:
+        queries = days * per_day * teams
+        click.echo(
+            f"budget: {days} days of {per_day}: {days * per_day} queries a team, {queries} of {teams} teams",
+            err=True,
+        )
     builder = Builder(load_host(blocks))
     data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "breast-cancer", column), "--labels").load()
     players = attack_list(shipped()["attacks"], attacks, also)

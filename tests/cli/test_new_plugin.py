@@ -35,7 +35,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 
 KINDS = [
-    *("attack", "defence", "loss", "noise", "bound", "channel"),
+    *("attack", "defence", "loss", "metric", "noise", "bound", "channel"),
     *("attack --channel output", "defence --channel output", "attack --channel gradient", "defence --channel gradient"),
 ]
 PLAYED = {"defence", "bound", "channel", "attack --channel output"}  # by default; all are among the slow tests

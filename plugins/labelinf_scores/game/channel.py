@@ -92,7 +92,7 @@ class ScoreChannel(Channel):
     @classmethod
     def templates(cls) -> Mapping[Kind, str]:
         """Return what new components of this channel are begun from."""
-        kinds = (Kind.ATTACK, Kind.DEFENCE, Kind.LOSS)
+        kinds = (Kind.ATTACK, Kind.DEFENCE, Kind.LOSS, Kind.METRIC)
         return {kind: f"labelinf_scores:templates/{kind.value}.py.jinja" for kind in kinds}
 
     @classmethod

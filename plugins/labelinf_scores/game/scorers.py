@@ -18,6 +18,7 @@ from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.declared import answers_as_it_says
+from labelinf_scores.game.host_formats import as_called, of_codabench
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.metrics.tried import stands
 
@@ -156,7 +157,7 @@ class MetricScorer:
 
 @attrs.frozen(kw_only=True)
 class ImportedScorer:
-    """A function the user names, called as ``function(labels, predictions)``.
+    """A function the user names, called as ``function(labels, predictions)``, or as a competition's host calls it.
 
     Attributes:
         target: ``module:function``.
@@ -176,7 +177,7 @@ class ImportedScorer:
         Raises:
             InputError: It cannot be imported or is not callable.
         """
-        function = own_function(target, "scorer")
+        function = as_called(own_function(target, "scorer"))
         declared = getattr(function, "facts", None)
         facts = _assumed(target)
         if isinstance(declared, ScorerFacts) and isinstance(function, Hashable):
@@ -210,12 +211,22 @@ class ImportedScorer:
 _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
 
 
+def _program(name: str) -> Scorer | None:
+    """Return the scorer that is a program; None where the name is another's."""
+    if name.startswith("cmd:"):
+        return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
+    if name.startswith("codabench:"):
+        run = of_codabench(name.removeprefix("codabench:"))
+        return ImportedScorer(target=name, function=run, facts=_assumed(name))
+    return None
+
+
 def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 0) -> Scorer:
     """Return the scorer that a suite names.
 
     Args:
-        name: ``sklearn``, ``sklearn:float32``, ``module:function``, ``cmd:PROGRAM ARGUMENT ...`` or the name of an
-            arithmetic.
+        name: ``sklearn``, ``sklearn:float32``, ``module:function``, ``cmd:PROGRAM ARGUMENT ...``,
+            ``codabench:PROGRAM`` or the name of an arithmetic.
         loss: What it must compute.
         n_classes: K.
         n_records: N, at which what a function says of itself is tried; 0: at a few hundred at most.
@@ -230,8 +241,8 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
                 f"fpa:PHI or your own module:function."
             )
         return SklearnScorer(n_classes=n_classes, dtype="float32" if name.endswith("32") else "float64")
-    if name.startswith("cmd:"):
-        return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
+    if own := _program(name):
+        return own
     if ":" in name and not format_named(name).known:
         return ImportedScorer.load(name, loss, n_classes, n_records)
     try:
@@ -262,10 +273,10 @@ def metric_scorer(name: str, metric: ScoredMetric, values: tuple[float, ...] = (
     """
     if name == "sklearn":
         return MetricScorer(metric=metric, values=values if metric.of_values else ())
-    if name.startswith("cmd:"):
-        return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
+    if own := _program(name):
+        return own
     if ":" in name and not name.startswith(("fpa:", "sklearn:")):
-        return ImportedScorer(target=name, function=own_function(name, "scorer"), facts=_assumed(name))
+        return ImportedScorer(target=name, function=as_called(own_function(name, "scorer")), facts=_assumed(name))
     raise InputError(
         f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "
         f"module:function or cmd:PROGRAM."

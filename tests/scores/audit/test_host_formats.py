@@ -1,0 +1,90 @@
+"""Scorers of competition hosts are taken as they are written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.cli import main
+from labelinf_scores.game.host_formats import as_called, of_codabench
+
+HOSTS = """
+import csv
+from sklearn.metrics import accuracy_score, log_loss, roc_auc_score
+
+def kaggle(solution, submission, row_id_column_name):
+    del solution[row_id_column_name]
+    del submission[row_id_column_name]
+    return roc_auc_score(solution.values[:, 0], submission.values[:, 0])
+
+def read(path, column):
+    with open(path) as file:
+        return [float(row[column]) for row in csv.DictReader(file)]
+
+def evalai(test_annotation_file, user_submission_file, phase_codename, **kwargs):
+    hard = [p >= 0.5 for p in read(user_submission_file, "prediction")]
+    score = accuracy_score(read(test_annotation_file, "label"), hard)
+    return {"result": [{"split": {"Accuracy": score}}]}
+"""
+PROGRAM = """
+import csv, json, sys
+def read(path, column):
+    with open(path) as file:
+        return [float(row[column]) for row in csv.DictReader(file)]
+truth = read(sys.argv[1] + "/ref/labels.csv", "label")
+guess = read(sys.argv[1] + "/res/predictions.csv", "prediction")
+right = sum(t == (p >= 0.5) for t, p in zip(truth, guess)) / len(truth)
+with open(sys.argv[2] + "/scores.json", "w") as file:
+    json.dump({"accuracy": right}, file)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "theirhosts.py").write_text(HOSTS)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    labels = np.random.default_rng(5).permutation(40) < 16
+    (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, labels.astype(int))) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "theirhosts", raising=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"), [("kaggle", "roc-auc"), pytest.param("evalai", "accuracy", marks=pytest.mark.slow)]
+)
+def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metric: str) -> None:
+    pytest.importorskip("pandas")
+    run = CliRunner().invoke(main, ["audit", "scorer", f"theirhosts:{name}", "--labels", "y.csv"])
+    assert run.exit_code == 1, run.output
+    assert f": {metric}, " in run.output
+    assert "all 40 labels" in run.output
+
+
+def test_a_scoring_program_of_a_folder_layout_is_run(folder: Path) -> None:
+    score = of_codabench(f"{sys.executable} program.py")
+    assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == 0.75
+
+
+def test_other_functions_are_left_alone() -> None:
+    for function in (lambda labels, predictions: 0.5, max, np.add):
+        assert as_called(function) is function
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "status"),
+    [
+        (("--days", "2", "--per-day", "3", "--teams", "2"), "budget: 2 days of 3: 6 queries a team, 12 of 2 teams", 1),
+        (("--days", "2", "--queries", "3"), "--queries and --days both say what the budget is; give one.", 2),
+    ],
+)
+def test_the_life_of_a_board_is_a_budget(folder: Path, arguments: tuple[str, ...], said: str, status: int) -> None:
+    options = ("--labels", "y.csv", "--attack", "binary-weights", *arguments)
+    run = CliRunner().invoke(main, ["audit", "scorer", "sklearn", *options])
+    assert said in run.output
+    assert run.exit_code == status, run.output
