@@ -6,6 +6,7 @@ slowly and plainly. A host runs it before the final release, or whenever a head 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import hmac
 import itertools
@@ -248,12 +249,15 @@ def _stairs(answers: int, centre: int, share: int, symbol: int) -> int:
     scales = max(1, answers.bit_length() - 4)
     found = 0
     for scale in range(scales):
-        reach = 21 << scale
-        total = sum(
-            2 ** (20 - (abs(at - centre) >> scale))
-            for at in range(max(0, centre - reach + 1), min(answers, centre + reach))
-        )
         steps = abs(symbol - centre) >> scale
         if steps <= 20:
-            found += (share // scales) * 2 ** (20 - steps) // total
+            found += (share // scales) * 2 ** (20 - steps) // _height(answers, centre, scale)
     return found
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _height(answers: int, centre: int, scale: int) -> int:
+    """Return what a staircase sums to."""
+    reach = 21 << scale
+    places = range(max(0, centre - reach + 1), min(answers, centre + reach))
+    return int(sum(1 << (20 - (abs(at - centre) >> scale)) for at in places))
