@@ -99,7 +99,7 @@ def recover(gradient: Any, layer: Any, **settings: Any) -> Recovered:
         gradient: One sample's gradient of the layer's weights each, shape ``(n, C, I)`` or ``(C, I)``.
         layer: The layer's weights, shape ``(C, I)``, or the layer itself: an object with ``weight`` and ``bias``.
         **settings: ``family``, ``bias``, ``nonnegative``, ``precision`` and ``scaled``, as
-            :func:`labelinf_gradients.recovery.solver.recover` takes them.
+            ``labelinf_gradients.recovery.solver.recover`` takes them.
 
     Raises:
         InputError: Shapes do not fit, weights are not finite, or the family cannot be recovered from so few classes.
