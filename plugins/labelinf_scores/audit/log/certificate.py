@@ -32,16 +32,20 @@ Labels = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 
+def _of_two(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
+    return tuple(item.of_two() for item in readings)
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Log:
     """The answers of a board, as intervals.
 
     Attributes:
-        readings: One per answered submission, in the order of time.
+        readings: One per answered submission, in the order of time; each record with one coefficient.
         n_positive: P.
     """
 
-    readings: tuple[Reading, ...]
+    readings: tuple[Reading, ...] = attrs.field(converter=_of_two)
     n_positive: int
 
     @property

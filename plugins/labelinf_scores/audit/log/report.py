@@ -102,7 +102,7 @@ def report(
         known,
         answer=determine(log, fitting, seconds=seconds),
         given=given_away(log, fitting, seconds=seconds / 2),
-        probes=tuple(item.name for item, told in zip(entries, readings, strict=True) if _looks_asked(told)),
+        probes=tuple(item.name for item, told in zip(entries, log.readings, strict=True) if _looks_asked(told)),
     )
 
 
@@ -193,7 +193,7 @@ def _readings(
     found = []
     for item in entries:
         try:
-            told = scored.reading(item.predictions, item.score, totals, released).of_two()
+            told = scored.reading(item.predictions, item.score, totals, released)
         except ValueError:
             return (), item.name
         if truth is not None and not told.holds(truth):

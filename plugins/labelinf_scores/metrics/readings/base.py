@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import math
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -192,12 +193,16 @@ class Reading:
         return total if isinstance(total, Fraction) else int(total)
 
     def of_two(self) -> Reading:
-        """Return the same of two classes, each record with one coefficient: what label 1 adds more than label 0."""
+        """Return the same of two classes, 0 and 1, each record with one coefficient: what label 1 adds more than 0."""
         if self.coefficients.ndim == 1:
-            return self
-        zero, one = self.coefficients.T
+            if self.numbers is None:
+                return self
+            unit = math.lcm(*(Fraction(number).denominator for number in self.numbers))
+            zero, one = (self.coefficients.astype(object) * int(number * unit) for number in self.numbers)
+        else:
+            unit, (zero, one) = 1, self.coefficients.T
         base = int(zero.sum())
-        return Reading(coefficients=one - zero, low=self.low - base, high=self.high - base)
+        return Reading(coefficients=one - zero, low=self.low * unit - base, high=self.high * unit - base)
 
     @property
     def value(self) -> int | None:
