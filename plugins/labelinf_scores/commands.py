@@ -62,9 +62,10 @@ def scorer(
     "predictions" and writes JSON lines with "score". Functions of Kaggle (solution, submission, row_id_column_name)
     and of EvalAI are taken as they are; 'codabench:PROGRAM' is run with an input and an output folder.
 
-    What the function does is learnt by probing, so nothing is certified: "expected" is what theory implies if the probe
-    is right. Exits with status 3 when no attack could be played or the probe must have been wrong and none leaked, and
-    with 4 when one failed and none leaked.
+    What the function does is learnt by probing, on made labels beside: which loss or metric it computes, of which
+    records, affine maps, decimals, the shape of predictions that it wants. So nothing is certified: "expected" is what
+    theory implies if the probe is right. Exits with status 3 when nothing known explains its answers, when no attack
+    could be played or the probe must have been wrong and none leaked, and with 4 when one failed and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.cli.progress import steps
@@ -83,7 +84,7 @@ def scorer(
         )
     builder = Builder(load_host(blocks))
     data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "breast-cancer", column), "--labels").load()
-    players = attack_list(shipped()["attacks"], attacks, also)
+    players = attack_list((), attacks, also) if attacks else also and attack_list(shipped()["attacks"], (), also)
     with steps("auditing") as progress:
         report = audited(scorer, data, builder, attacks=players, queries=queries, seed=seed, progress=progress)
     click.echo(_as_json(report) if as_json else "\n".join(_lines(report)))
@@ -103,6 +104,7 @@ def _status(report: ScorerReport, most: float) -> Exit:
 def _lines(report: ScorerReport) -> Iterator[str]:
     """Yield the answer, what the probe found, what every attack got, and what is proved to help."""
     from labelinf_core.report.console import make_console
+    from labelinf_scores.audit.probe import ScorerFindings
 
     data, findings = report.data, report.findings
     yield from report.answer.lines(make_console().width)
@@ -114,7 +116,9 @@ def _lines(report: ScorerReport) -> Iterator[str]:
         )
     yield f"\n{report.scorer} on {data.title} ({data.n_records} labels, {data.n_classes} classes)"
     yield f"found by probing ({findings.queries} queries): {findings.sentence()}\n"
-    yield from map(_line, report.leaks)
+    for leak in report.leaks:
+        if not leak.refusal or isinstance(findings, ScorerFindings):
+            yield _line(leak)
     if report.changes:
         yield _suggestions(report.changes)
 
@@ -153,7 +157,7 @@ def _as_json(report: ScorerReport) -> str:
     data = report.data
     written: dict[str, Any] = {
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
-        "findings": report.findings,
+        "findings": getattr(report.findings, "document", report.findings),
         "attacks": report.leaks,
         "attacks that contradict the findings": report.contradicting,
         "changes that stop exact recovery if the findings are right": [

@@ -61,6 +61,20 @@ class ScorerFindings:
     normalised: bool
     queries: int
 
+    @classmethod
+    def nothing(cls) -> ScorerFindings:
+        """Return that nothing was learnt: no row of probabilities was answered."""
+        return cls(
+            loss="",
+            clip=0.0,
+            clip_error=0.0,
+            decimals=None,
+            single_precision=False,
+            noise_std=0.0,
+            normalised=True,
+            queries=0,
+        )
+
     def sentence(self) -> str:
         """Say it in one line."""
         noise = f"noise of standard deviation {self.noise_std:.3g}" if self.noise_std else "deterministic"

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 import numpy as np
 
 from labelinf_core.advise.search import Advice
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.report import words
 from labelinf_core.report.answer import Answer
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.advice import smallest_changes
+from labelinf_scores.audit.identify import Identified
 from labelinf_scores.audit.probe import ScorerFindings
-from labelinf_scores.audit.scorer import Extraction, audit_scorer, findings_of
+from labelinf_scores.audit.scorer import Extraction, audit_scorer, findings_of, understood_of
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.scoring import Query, Scorer
+from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings.sums import MeanLoss
 
 __all__ = ["ScorerReport", "audited", "said"]
 
@@ -32,7 +39,7 @@ class ScorerReport:
         scorer: Its name.
         data: The private labels.
         queries: The budget; 0 is unlimited.
-        findings: What the probe learnt.
+        findings: What the probe learnt: a plain mean of a loss, or a metric that explains every answer.
         leaks: What every attack got.
         changes: The smallest changes that are proved to stop exact recovery, if the probe is right.
     """
@@ -40,7 +47,7 @@ class ScorerReport:
     scorer: str
     data: LabelSet
     queries: int
-    findings: ScorerFindings
+    findings: ScorerFindings | Identified
     leaks: tuple[Extraction, ...]
     changes: tuple[Advice, ...] = ()
 
@@ -60,6 +67,8 @@ class ScorerReport:
 
     def _leaks(self) -> str:
         played = [(leak, leak.accuracy) for leak in self.leaks if leak.accuracy]
+        if not self.leaks:
+            return "INCONCLUSIVE: no loss or metric that is known here explains its answers; nothing was played."
         if not played:
             budget = f"{self.queries} queries" if self.queries else "any number of queries"
             return f"no attack could be played within {budget}; that is not a proof of safety."
@@ -67,10 +76,16 @@ class ScorerReport:
         if self.contradicting and not best.labels_per_query:
             return "INCONCLUSIVE: no attack beat the majority guess, but they were played on a wrong picture."
         if best.exact:
-            told = f"all {self.data.n_records} labels in {words.count(best.queries, 'query')}"
+            told = f"all {self._scored} labels in {words.count(best.queries, 'query')}"
         else:
             told = f"{said(share)} of labels in {best.queries} queries (the majority guess has {best.baseline:.1%})"
         return f"your scorer gives up {best.labels_per_query:.1f} labels a query: {told}, by {best.attack}."
+
+    @property
+    def _scored(self) -> str:
+        """How many labels are scored, and that it is not all of them."""
+        scored = int(self.findings.scored.sum()) if isinstance(self.findings, Identified) else self.data.n_records
+        return str(scored) if scored == self.data.n_records else f"{scored} scored"
 
     def _stopped(self) -> str:
         if self.contradicting:
@@ -105,38 +120,67 @@ def audited(
         progress: Called before every step with its name and how many there are.
 
     Raises:
-        InputError: The scorer cannot be asked, or is no mean of a known loss.
+        InputError: The scorer cannot be asked.
     """
-    attacks = attacks or shipped()["attacks"]
     losses = {name: builder.build(Kind.LOSS, name, "strongest.toml") for name in shipped()["losses"]}
     made = make_scorer(scorer, next(iter(losses.values())), data.n_classes)
-    rng, steps = np.random.default_rng(seed), len(attacks) + 2
-    progress("probing", steps)
-    findings = findings_of(made, data, losses, rng)
-    if not findings.loss:
-        raise InputError(
-            f"scorer {scorer!r} is no mean over records of a loss that is known here ({', '.join(losses)}): "
-            f"nothing was played, nothing is known (found by probing: {findings.sentence()}). If it negates, sums or "
-            f"rescales one, return the mean loss itself; labelinf audit log reads the answers of roc-auc, accuracy "
-            f"and others."
-        )
+    rng = np.random.default_rng(seed)
+    progress("probing", 1)
+    findings, fault = _plain(made, data, losses, rng)
+    understood = understood_of(made, data, _candidates(builder, data.n_classes), findings)
+    if understood is None and findings is None:
+        raise fault or InputError(f"scorer {scorer!r} cannot be asked.")
+    if understood is None and findings is not None and not findings.loss:
+        return ScorerReport(scorer=scorer, data=data, queries=queries, findings=findings, leaks=())
+    on_metric = understood is not None and not isinstance(understood.found.metric, MeanLoss)
+    attacks = attacks or shipped()["metrics" if on_metric else "attacks"]
+    steps = len(attacks) + 2
     found = audit_scorer(
         made,
         data,
         builder=builder,
         attacks=attacks,
         findings=findings,
-        loss=losses[findings.loss],
+        loss=losses.get(findings.loss) if findings else None,
         queries=queries,
         rng=rng,
+        understood=understood,
         progress=lambda attack: progress(attack, steps),
     )
-    report = ScorerReport(scorer=scorer, data=data, queries=queries, findings=findings, leaks=tuple(found))
+    learnt = understood.found if understood is not None else findings
+    if learnt is None:
+        raise TypeError("nothing is known of the scorer")
+    report = ScorerReport(scorer=scorer, data=data, queries=queries, findings=learnt, leaks=tuple(found))
     # What is proved to help would rest on the very probe that was contradicted.
-    if not any(leak.exact for leak in report.leaks) or report.contradicting:
+    if not any(leak.exact for leak in report.leaks) or report.contradicting or not isinstance(learnt, ScorerFindings):
         return report
     progress("what stops it", steps)
-    return attrs.evolve(report, changes=tuple(smallest_changes(builder, data, findings, queries)))
+    return attrs.evolve(report, changes=tuple(smallest_changes(builder, data, learnt, queries)))
+
+
+def _plain(
+    scorer: Scorer, data: LabelSet, losses: Mapping[str, AdditiveLoss], rng: np.random.Generator
+) -> tuple[ScorerFindings | None, InputError | None]:
+    """Return what the probe for plain means of losses learnt, or why it could not ask."""
+    try:
+        return findings_of(scorer, data, losses, rng), None
+    except InputError as error:  # it may want predictions of another shape
+        for shape in ((data.n_records,), (data.n_records, 1)):
+            try:
+                answer = float(scorer.score(data.labels, Query(predictions=np.full(shape, 0.5))))
+            except LabelinfError:
+                continue
+            return ScorerFindings.nothing() if math.isfinite(answer) else None, error
+        return None, error
+
+
+def _candidates(builder: Builder, n_classes: int) -> dict[str, ScoredMetric]:
+    """Return the metrics that may explain a scorer, those without parameters first; no stranger's are tried."""
+    names = [item.descriptor.name for item in builder.host.catalogue(Kind.METRIC)]
+    built = {name: builder.build(Kind.METRIC, name, "audit") for name in names if name not in builder.host.strangers}
+    own = {name: metric.of_classes(n_classes) for name, metric in built.items() if isinstance(metric, ScoredMetric)}
+    order = sorted(own, key=lambda name: len(inspect.signature(type(own[name])).parameters))
+    return {name: own[name] for name in order if n_classes == 2 or not own[name].two_classes}
 
 
 def said(share: Interval) -> str:

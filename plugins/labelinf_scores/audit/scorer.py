@@ -26,15 +26,20 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
+from labelinf_scores.audit.identify import Shape, identify
 from labelinf_scores.audit.probe import ScorerFindings, probe
-from labelinf_scores.game.curator import Curator, Query
+from labelinf_scores.audit.understood import Understood
+from labelinf_scores.audit.weights import weighted
+from labelinf_scores.game.curator import Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, Rounded, RowSums, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings.sums import MeanLoss
 
-__all__ = ["Extraction", "audit_scorer", "findings_of"]
+__all__ = ["Extraction", "audit_scorer", "findings_of", "understood_of"]
 
 
 @attrs.frozen(kw_only=True)
@@ -95,10 +100,12 @@ def audit_scorer(
     *,
     builder: Builder,
     attacks: Sequence[str],
-    findings: ScorerFindings,
-    loss: AdditiveLoss,
+    findings: ScorerFindings | None,
+    loss: AdditiveLoss | None,
     queries: int,
     rng: np.random.Generator,
+    understood: Understood | None = None,
+    defences: Sequence[ScoreDefence] = (),
     progress: Callable[[str], None] = lambda attack: None,
 ) -> Iterator[Extraction]:
     """Play every attack against ``scorer`` and yield what it got.
@@ -112,6 +119,8 @@ def audit_scorer(
         loss: The loss that explains the scorer.
         queries: The budget; 0 is unlimited.
         rng: For the order, and for each attack.
+        understood: The scorer as a metric that explains it, where that is no plain mean of a loss.
+        defences: What is tried in front of it, from the scorer outward.
         progress: Called with each attack's spec before it plays.
 
     Raises:
@@ -119,9 +128,15 @@ def audit_scorer(
             failure, and ends nobody else's game.
     """
     built = [_built(builder, spec) for spec in attacks]
-    threat = _told(scorer, data, findings, loss, queries)
-    labels = data.labels[rng.permutation(data.n_records)]
-    curator = Curator.start(labels, threat, scorer, rng)
+    if understood is not None:
+        private, threat = understood.scored, understood.threat(queries)
+    elif findings is not None and loss is not None:
+        private, threat = data.labels, _told(scorer, data, findings, loss, queries)
+    else:
+        raise TypeError("nothing is known of the scorer")
+    threat = threat.through(defences)
+    labels = private[rng.permutation(private.size)]
+    curator = Curator.start(labels, threat, understood or scorer, rng)
     for spec, attack, attack_rng in zip(attacks, built, rng.spawn(len(attacks)), strict=True):
         progress(spec)
         yield _play(spec, attack, ScoreOracle(threat, curator.answer), labels, attack_rng)
@@ -191,3 +206,34 @@ def _play(
 def _accuracy(guess: Guess, labels: NDArray[np.intp], n_classes: int) -> Interval:
     guessed = gate.guessed(guess, Guess, labels.size, n_classes)
     return clopper_pearson(int((guessed == labels).sum()), labels.size)
+
+
+def understood_of(
+    scorer: Scorer, data: LabelSet, metrics: Mapping[str, ScoredMetric], findings: ScorerFindings | None
+) -> Understood | None:
+    """Return a scorer as a metric that explains it.
+
+    Args:
+        scorer: What is audited.
+        data: The private labels, which are not asked about.
+        metrics: Candidates by name.
+        findings: What the probe for plain means of losses learnt; None: it could not ask.
+
+    Returns:
+        None where no metric explains it, and where the probe has read it as a plain mean and nothing contradicts that.
+    """
+
+    def ask(labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+        return float(scorer.score(labels, Query(predictions=predictions)))
+
+    asks = dict.fromkeys(Shape, ask)
+    read = findings is not None and bool(findings.loss)
+    if findings is not None and findings.noise_std:
+        return None
+    found = identify(asks, metrics, n_records=data.n_records, n_classes=data.n_classes, values=data.values)
+    if found is None and data.n_classes == 2:
+        found = weighted(asks, n_records=data.n_records, decimals=findings.decimals if findings else None)
+    if found is None or (read and isinstance(found.metric, MeanLoss) and found.plain):
+        return None
+    made = Understood(scorer=scorer, found=found, labels=data.labels, n_classes=data.n_classes, values=data.values)
+    return made if np.unique(made.scored).size > 1 else None

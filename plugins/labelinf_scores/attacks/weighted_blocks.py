@@ -1,0 +1,100 @@
+"""All labels from a weighted log-loss: gaps that double from record to record, whatever each of them weighs.
+
+Records that are not asked about are predicted one half, which costs the same for both labels. A block's records are
+given gaps whose weighted sizes double from what the error lets through; all labellings that fit the answer are listed,
+and what they do not share is asked about again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
+from labelinf_scores.decoders.labelling_sums import labellings_between
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+
+__all__ = ["WeightedBlocks"]
+
+_WIDEST = 28.0  #: of a gap; a prediction is then above 6e-13, and one minus it is held
+_SPARE = 1.25  # times farther apart than they must be
+_TRIES = 3  # of a record alone
+
+
+@attrs.frozen(kw_only=True)
+class WeightedBlocks(MetricAttack):
+    """Recovers the labels of all records that weigh anything."""
+
+    rows = Rows.COSTS
+    reading_of = "a log-loss in which records weigh differently"
+
+    def reads(self, metric: ScoredMetric | None) -> bool:
+        """Weighted log-losses only; others are read by the attacks on losses."""
+        return isinstance(metric, WeightedLogLoss)
+
+    def play(self, board: Board) -> None:
+        """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
+        weights = np.array(_metric(board).weights)
+        heavy = [int(i) for i in np.argsort(-np.abs(weights)) if abs(weights[i]) * _WIDEST > 2 * _step(board, 1)]
+        line, size, tries = heavy, len(heavy), 0
+        while line:
+            block, gaps = _block(board, np.array(line), weights, size)
+            predictions = np.full(board.labels.size, 0.5)
+            predictions[block] = 1 / (1 + np.exp(gaps))
+            told = board.ask(predictions, block)
+            if told is None:
+                return
+            found = labellings_between(told.gaps.tolist(), told.low, told.high)
+            if found is not None and not found:
+                raise ValueError("no labels fit the answer")
+            shared = (
+                np.zeros(block.size, dtype=bool)
+                if found is None
+                else np.array([len(set(column)) == 1 for column in zip(*found, strict=True)])
+            )
+            if found and shared.any():
+                board.settle(block[shared], np.array(found[0])[shared])
+            if not shared.all():
+                size = max(1, block.size - 1)
+            tries = 0 if shared.any() else tries + 1
+            if tries > _TRIES and size == 1:
+                return
+            open_ones = set(block[~shared].tolist())
+            taken = set(block.tolist())
+            line = [i for i in line if i not in taken] + [i for i in line if i in open_ones]
+            line = [i for i in line if board.labels[i] < 0]
+
+
+def _metric(board: Board) -> WeightedLogLoss:
+    if not isinstance(board.metric, WeightedLogLoss):
+        raise TypeError("weighted log-losses are read by this attack alone")
+    return board.metric
+
+
+def _step(board: Board, size: int) -> float:
+    """Return how far apart the sums of a block must lie."""
+    noise = float(released(board.oracle.threat).noise)
+    return 2 * _SPARE * (noise + _metric(board).error * (2 * _WIDEST + size) + 1e-13 * (1 + abs(_metric(board).level)))
+
+
+def _block(
+    board: Board, line: NDArray[np.intp], weights: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the records of a block, light ones first, and their gaps."""
+    step = _step(board, 1)
+    gaps: list[float] = []
+    chosen: list[int] = []
+    for record in line[::-1].tolist():
+        gap = step / abs(weights[record])
+        if gap > _WIDEST or len(chosen) >= most or not math.isfinite(gap):
+            break
+        chosen.append(record)
+        gaps.append(gap)
+        step *= 2
+    if not chosen:
+        chosen, gaps = [int(line[0])], [_WIDEST]
+    return np.array(chosen, dtype=np.intp), np.array(gaps)
