@@ -7,11 +7,14 @@ reason.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -41,6 +44,29 @@ module, name = function.split(":")
 score = float(getattr(importlib.import_module(module), name)(data["labels"], data["rows"]))
 os.write(answers, score.hex().encode())
 """
+
+
+@contextlib.contextmanager
+def _alone(command: list[str], folder: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a child in a session of its own, which ends with it: nothing that it started outlives the score."""
+    child = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        yield child
+    finally:
+        if child.returncode is None:  # it holds its number as long as nobody has waited for it
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        for pipe in filter(None, (child.stdin, child.stdout)):
+            with contextlib.suppress(OSError):
+                pipe.close()
 
 
 @attrs.frozen(kw_only=True)
@@ -79,20 +105,12 @@ class Own:
         command = [sys.executable, "-c", _CHILD, str(self.memory), str(math.ceil(self.seconds)), self.function]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         try:
-            done = subprocess.run(
-                command,
-                input=given.getvalue(),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                timeout=self.seconds,
-                check=False,
-                cwd=self.folder,
-                env=environment,
-            )
-            value = float.fromhex(done.stdout[: self._most].decode("ascii"))
+            with _alone(command, self.folder, environment) as child:
+                answer, _ = child.communicate(given.getvalue(), timeout=self.seconds)
+            value = float.fromhex(answer[: self._most].decode("ascii"))
         except (subprocess.TimeoutExpired, OSError, ValueError, OverflowError):
             raise UnscorableError from None
-        if done.returncode or not math.isfinite(value):
+        if child.returncode or not math.isfinite(value):
             raise UnscorableError
         return min(self.high, max(self.low, Fraction(value)))
 

@@ -16,6 +16,7 @@ __all__ = ["shown", "status_of"]
 
 _STRANGE = 3.0  # bits above what is usual: eight times less likely
 _FEW = 3  # scores that say something of a team
+_LEVELS = 1001  # that a score is told apart by
 _LAST = 20  # answers of a team, and of the others
 
 
@@ -117,10 +118,13 @@ def _strange(board: Board) -> dict[str, float]:
     if board.policy.release.show != "scores":
         return {}
     told: dict[str, list[int]] = {}
-    recent = [(entry.team, entry.symbol or 0) for entry in reversed(board.answered())]
+    answers = board.scale.answers  # more levels than so many would only take time
+    recent = [
+        (entry.team, (entry.symbol or 0) * min(_LEVELS, answers) // answers) for entry in reversed(board.answered())
+    ]
     for team, symbol in recent:
         told.setdefault(team, []).append(symbol)
-    found, rule = {}, Near(answers=board.scale.answers)
+    found, rule = {}, Near(answers=min(_LEVELS, board.scale.answers))
     for team, own in told.items():
         others = tuple(symbol for name, symbol in recent if name != team)[:_LAST]
         if len(own) >= _FEW and others:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from collections.abc import Callable
 from contextlib import closing
 from importlib.metadata import entry_points
@@ -21,6 +22,9 @@ from labelinf_guard.board import Answer, Board, Refused
 from labelinf_guard.clock import StepClock
 from labelinf_guard.files import derived, read_key
 from labelinf_guard.ledger.verify import verify
+from labelinf_guard.metrics import UnscorableError
+from labelinf_guard.policy import read_policy
+from labelinf_guard.terms import metric_of
 from labelinf_privacy.words import SeededWords
 
 Begin = Callable[..., Board]
@@ -135,6 +139,25 @@ def test_what_cannot_be_scored_is_one_more_answer(
         row[1] = kind / 4
         assert score(board, row) == ("could not be scored" if kind else f"{1 - labels.mean():.3f}")
         assert (board.ledger.book.entries[-1].symbol == 1001) == bool(kind)
+
+
+def test_what_a_scorer_starts_ends_with_it(tmp_path: Path) -> None:
+    """A process of its own that goes on holds the answer back, until the time is over; then both are gone."""
+    (tmp_path / "ours.py").write_text(
+        "import os, time\n"
+        "def score(labels, rows):\n"
+        "    if not os.fork(): open('pid', 'w').write(str(os.getpid())); time.sleep(60)\n"
+        "    return 0.5\n"
+    )
+    policy = read_policy(write_board(tmp_path, "[limits]\nseconds = 2.0\n", metric='ours = "ours:score"'))
+    with pytest.raises(UnscorableError):
+        metric_of(policy, tmp_path).score(np.zeros(3, dtype=int), np.zeros((3, 2)), 2)
+    started = Path("/proc") / (tmp_path / "pid").read_text()
+    for _ in range(100):  # until the kernel has come to it
+        if not started.exists() or "zombie" in (started / "status").read_text():
+            return
+        time.sleep(0.1)
+    pytest.fail("it goes on")
 
 
 @pytest.mark.parametrize(

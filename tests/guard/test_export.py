@@ -260,8 +260,11 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
     assert runs[0] == runs[1]
     assert runs[0][0] != runs[2][0]
     assert [code for code, *_ in runs[0]] == [0, 1, 1, 1]
-    (scores,) = runs[0][0][3].values()
+    written = dict(runs[0][0][3])
+    lines = written.pop("scores.txt", b"").decode()
+    (scores,) = written.values()
     told = json.loads(scores)
+    assert lines == (f"accuracy: {told['accuracy']}\n" if platform == "codabench" else "")
     value = told["accuracy"] if platform == "codabench" else told["aggregates"]["accuracy"]
     assert value in {round(right / 24, 3) for right in range(25)}
     assert runs[0][1][2].decode() == f"{Fault.VALUE.value}\n"

@@ -12,7 +12,7 @@ from labelinf_guard.export.tables import scored
 
 
 def main(given: str = "/app/input", results: str = "/app/output") -> int:
-    """Write ``scores.json`` for the only CSV file of ``res``; the private rows are not scored.
+    """Write ``scores.json``, and ``scores.txt`` for CodaLab, for the only CSV of ``res``; private rows are not scored.
 
     Returns:
         The exit status: 1 where nothing could be scored, which a constant sentence on standard error says.
@@ -29,6 +29,8 @@ def main(given: str = "/app/input", results: str = "/app/output") -> int:
         return 1
     with open(os.path.join(results, "scores.json"), "w", encoding="utf-8") as file:
         json.dump({SETTINGS.metric: public}, file)
+    with open(os.path.join(results, "scores.txt"), "w", encoding="utf-8") as file:
+        file.write(f"{SETTINGS.metric}: {public}\n")
     return 0
 
 
