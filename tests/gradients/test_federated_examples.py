@@ -1,0 +1,38 @@
+"""The worked examples with Flower and NVFlare, run with the real libraries in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.cli import main
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.mark.parametrize(
+    ("library", "client", "sentence"),
+    [
+        ("flwr", "audit_flower:bare", "the gradient times -0.1"),
+        ("flwr", "audit_flower:private", "in noise of standard deviation 0.00"),
+        ("nvflare", "audit_nvflare:bare", "the gradient times -0.1"),
+        ("nvflare", "audit_nvflare:filtered", "of the entries, the largest"),
+    ],
+)
+def test_a_client_is_audited_with_the_filter_that_it_has(
+    library: str, client: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Installed by ``pip install flwr nvflare``; neither is needed for anything else."""
+    pytest.importorskip(library)
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+
+    command = ["audit", "client", client, "--model", f"{client.partition(':')[0]}:make", "--json"]
+    done = CliRunner().invoke(main, command)
+
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    assert sentence in found["sentence"]
+    assert found["conduct"]["known"]
