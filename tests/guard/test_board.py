@@ -20,7 +20,7 @@ from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import Answer, Board, Refused
 from labelinf_guard.clock import StepClock
-from labelinf_guard.files import derived, read_key
+from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.policy import read_policy
@@ -263,6 +263,7 @@ def test_labels_that_no_answer_depends_on_change_nothing(
     assert np.array_equal(public, again)
     assert told == told_again
     assert ledger == ledger_again
+    assert ledger.faults == ()
     _, other, _ = one(tmp_path / "three", np.where(public, 1 - labels, labels), text, monkeypatch)
     assert other[0] != told[0]
 
@@ -437,6 +438,8 @@ def test_noise_is_what_the_certificate_counts(begin: Begin, labels: np.ndarray) 
     errors = told - np.array([np.mean(row == labels) for row in rows])
     assert 0.05 < errors.std() < 0.16
     assert board.certificate().terms.public.mu == pytest.approx(50**0.5 / (600 * 0.1), rel=2e-3)
+    state = State.of(board._path)
+    assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
     assert not board.certificate().void
 
 
@@ -458,6 +461,8 @@ def test_groups_are_split_whole_and_count_as_fewer(tmp_path: Path) -> None:
     assert sizes.public_effective < len(inside) + 1
     said = " ".join(board.certificate().sentences())
     assert "labels of different patient are independent" in said
+    state = State.of(board._path)
+    assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
     assert "Game." not in said
 
 

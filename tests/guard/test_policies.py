@@ -244,6 +244,9 @@ def test_ranks_alone_give_every_label_away_and_the_certificate_says_so(begin: Ca
     assert board.ledger.book.spent == pytest.approx(1024 * math.lgamma(N + 3) / math.log(2), rel=1e-3)
     assert [int(place) for _, place in board.standing()] == list(range(1, len(board.standing()) + 1))
     assert faults(board) == ()
+    even = begin(text, "per_board = 900\nbits = 5000")
+    assert [told(even, np.roll(LABELS, 60)), told(even, LABELS ^ (np.arange(N) == 1))] == ["1", "2"]
+    assert told(even, LABELS ^ (np.arange(N) == 2)) == "2"  # as good as the second: nobody is told which came first
     closing = begin(text, "per_board = 900\nbits = 20")
     answers = [closing.submit("a", csv(base + (np.arange(N) == at))) for at in range(20)]
     answered = sum(isinstance(answer, Answer) for answer in answers)

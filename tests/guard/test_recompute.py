@@ -85,6 +85,38 @@ def test_whole_numbers_say_the_same_of_every_policy(asked: tuple[Policy, Sizes])
         assert not line_again(terms, rules, narrower) or sizes.public + sizes.sealed < 2000
 
 
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("grouped", [True, False])
+@pytest.mark.parametrize("kind", ["noise", "labels", "final"])
+def test_each_kind_of_noise_is_computed_again(known: bool, classes: int, grouped: bool, kind: str) -> None:
+    """Where noise is all that limits, it is what the second computation finds too."""
+    part = BoardPart(
+        labels="l", id="i", label="y", classes=list("012"[:classes]), metric="accuracy", group="g" if grouped else ""
+    )
+    policy = Policy(
+        board=part,
+        public=PublicPart(flip=0.45 * (kind == "labels")),
+        release=ReleasePart(noise=0.05 * (kind == "noise")),
+        budget=BudgetPart(per_board=20_000),
+        final=FinalPart(scores=300 * (kind == "final"), ranks=5, noise=0.02),
+        target=TargetPart(counts_known=known, accept_void=True, perfect=0.8),
+    )
+    sizes = Sizes(public=9000, sealed=9000)
+    if grouped:
+        three = Fraction(3000)
+        sizes = attrs.evolve(sizes, public_effective=three, sealed_effective=three, largest=3, public_groups=3000)
+    metric, bits = Accuracy(), math.inf
+    found = certify(terms_of(policy, metric, sizes, bits))
+    rules = {"budget": -1, "rule": policy.rule, "per_board": policy.budget.per_board}
+    now, after = gains_again(whole_terms(policy, metric, sizes), rules)
+    assert -1e-9 <= now / 1e6 - found.now <= 2e-5
+    assert after is None or -1e-9 <= after / 1e6 - (found.after or 0) <= 2e-5
+    if not grouped and (classes == 2 or not known):
+        without = attrs.evolve(policy, public=PublicPart(), release=ReleasePart())
+        assert kind == "final" or found.now < certify(terms_of(without, metric, sizes, bits)).now - 0.01
+
+
 @given(st.integers(1, 10**30), st.integers(1, 10**12))
 def test_logarithms_are_bounded_from_both_sides(value: int, more: int) -> None:
     assert log_below(value) <= POWER * math.log2(value) + 2 * POWER * 1e-13 * 100

@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 from labelinf_guard.audit import odometer
 from labelinf_guard.board import Answer, Board
+from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock
 from labelinf_guard.status import shown, status_of
 from labelinf_privacy.words import SeededWords
@@ -92,6 +93,8 @@ def test_the_odometer_is_below_the_charge_and_no_game_beats_its_line(tmp_path: P
             rows = rng.integers(0, 2, n)
             votes += (float(send(board, rows)) - 0.5) * (2 * rows - 1)
         found = odometer(board)
+        allowed = max(0.0, found["bits"]) + math.log2(n + 1)  # without it games beat the line now and then
+        assert found["line"] == game_line(allowed, n, 0.5, doubt=0.001)
         right = int(np.sum((votes > 0) == labels))
         beaten += found["line"] is not None and right / n >= found["line"]
         bits.append(found["bits"])
