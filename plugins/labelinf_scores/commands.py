@@ -12,9 +12,8 @@ from labelinf_core.cli.options import Finite, block_option, labels_options, load
 from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from labelinf_core.advise.search import Advice
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction
 
@@ -120,7 +119,7 @@ def _lines(report: ScorerReport) -> Iterator[str]:
         if not leak.refusal or isinstance(findings, ScorerFindings):
             yield _line(leak)
     if report.changes:
-        yield _suggestions(report.changes)
+        yield _suggestions(report)
 
 
 def _line(leak: Extraction) -> str:
@@ -137,8 +136,9 @@ def _line(leak: Extraction) -> str:
     )
 
 
-def _suggestions(changes: Sequence[Advice]) -> str:
-    """Say which changes are proved to stop exact recovery, and what they cost."""
+def _suggestions(report: ScorerReport) -> str:
+    """Say which changes are proved to stop exact recovery, what the strongest attack got there, and what they cost."""
+    from labelinf_scores.audit.report import said
     from labelinf_scores.game.channel import ScoreChannel
 
     measures = ScoreChannel.measures()
@@ -146,8 +146,11 @@ def _suggestions(changes: Sequence[Advice]) -> str:
         "Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games), if the probe is "
         "right:"
     ]
-    for advice in changes:
-        lines += [f"  {advice.setting:44} {advice.statement}", *cost_lines(advice.certified_cost, measures, indent=4)]
+    for advice in report.changes:
+        behind = report.played[advice.setting]
+        got = behind.refusal or (f"{said(behind.accuracy)} of labels" if behind.accuracy else "")
+        lines += [f"  {advice.setting:44} {advice.statement}", f"    played on your scorer: {behind.attack}: {got}"]
+        lines += [*cost_lines(advice.certified_cost, measures, indent=4)]
     return "\n".join(lines)
 
 

@@ -41,7 +41,9 @@ class ScorerReport:
         queries: The budget; 0 is unlimited.
         findings: What the probe learnt: a plain mean of a loss, or a metric that explains every answer.
         leaks: What every attack got.
-        changes: The smallest changes that are proved to stop exact recovery, if the probe is right.
+        changes: The smallest changes that are proved to stop exact recovery, if the probe is right, and did so when
+            they were played.
+        played: What the strongest attack got on this very scorer behind each of them, by its setting.
     """
 
     scorer: str
@@ -50,6 +52,7 @@ class ScorerReport:
     findings: ScorerFindings | Identified
     leaks: tuple[Extraction, ...]
     changes: tuple[Advice, ...] = ()
+    played: Mapping[str, Extraction] = attrs.field(factory=dict)
 
     @property
     def contradicting(self) -> tuple[str, ...]:
@@ -155,7 +158,27 @@ def audited(
     if not any(leak.exact for leak in report.leaks) or report.contradicting or not isinstance(learnt, ScorerFindings):
         return report
     progress("what stops it", steps)
-    return attrs.evolve(report, changes=tuple(smallest_changes(builder, data, learnt, queries)))
+    strongest = max((leak for leak in report.leaks if leak.exact), key=lambda leak: leak.labels_per_query)
+    changes, played = [], {}
+    for change in smallest_changes(builder, data, learnt, queries):
+        try:
+            (behind,) = audit_scorer(
+                made,
+                data,
+                builder=builder,
+                attacks=[strongest.attack],
+                findings=findings,
+                loss=losses[learnt.loss],
+                queries=queries,
+                rng=np.random.default_rng(seed),
+                defences=builder.pipeline((change.setting,), "audit"),
+            )
+        except InputError:  # it does not fit in front of this scorer
+            continue
+        if not behind.exact and not behind.failure:
+            changes.append(change)
+            played[change.setting] = behind
+    return attrs.evolve(report, changes=tuple(changes), played=played)
 
 
 def _plain(

@@ -124,6 +124,7 @@ def test_a_program_in_any_language_is_audited_alike_and_a_gate_of_ones_own_decid
     assert "Smallest changes that are proved to stop exact recovery" in run.stdout
     assert "query-limit(queries=" in run.stdout
     assert "costs: honest score error" in run.stdout
+    assert run.stdout.count("played on your scorer: hybrid: ") == run.stdout.count("costs: honest score error")
 
 
 def test_what_was_probed_is_never_called_certain_and_a_broken_expectation_voids_the_probe(folder: Path) -> None:
