@@ -115,6 +115,7 @@ def rows(
         built = [(title, builder.build(Kind.ATTACK, title, "attack")) for title in attacks]
         if not isinstance(metric, ScoredMetric) or metric.rows is Rows.COSTS:
             return []
+        metric = metric.of_classes(2)
         games = itertools.product(records, printed)
         return [_row(name, metric, built, n, max(1, round(share * n)), decimals) for n, decimals in games]
 
