@@ -106,7 +106,7 @@ class RankedList:
         costs = {0: left / single}
         for size in _BATCHES:
             read = n_columns(size) + size * beside
-            if read <= left:
+            if read <= left and size + _PATIENCE <= self.board.oracle.remaining:  # or it would not be decoded
                 costs[size] = size + 1 + (left - read) / single
         return min(costs, key=costs.__getitem__)
 
