@@ -21,6 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 620.0, 16.0, 286.0  # of the plot itself
 _LEGEND = 18.0  # of every line of the legend
 _TICKS = 5
 _LETTER, _LINE_HEIGHT = 5.6, 13.0  # of a word beside a point
+_WORDS = 60  # points beyond which no word beside one could be read
 _LINE = 88  # characters of the legend that find room beside each other
 
 
@@ -94,7 +95,7 @@ def _drawn(at: int, series: Series, x: Any, y: Any) -> dict[str, Any]:
         "path": "M" + " L".join(f"{px} {py}" for px, py in places) if series.line and len(places) > 1 else "",
         "spans": spans,
         "marks": [] if series.bound and len(places) > 1 else places,
-        "words": list(_beside(places, series.words)),
+        "words": list(_beside(places, series.words)) if len(places) <= _WORDS else [],
     }
 
 
