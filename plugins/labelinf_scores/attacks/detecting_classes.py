@@ -47,9 +47,11 @@ class DetectingClasses(MetricAttack):
         metric, totals = threat.metric, threat.totals
         if not isinstance(metric, ClassMetric):
             return "it is no metric of predicted classes"
-        half = totals.n_records // 2
-        sizes = [half, totals.n_records - half, *[0] * (threat.n_classes - 2)]
-        step = min(weight for weight in metric.weights(sizes, totals)[:2] if weight)
+        n, half = totals.n_records, totals.n_records // 2
+        largest = np.argsort(-np.array(totals.counts), kind="stable")[:2].tolist()
+        sizes = [{largest[0]: half, largest[1]: n - half}.get(k, 0) for k in range(threat.n_classes)]
+        weights = metric.weights(sizes, totals)
+        step = min(weights[k] for k in largest)
         apart = [metric.statistic(Fraction(side), sizes, totals) for side in (0, 1)]
         clear = 2 * released(threat).noise * abs(apart[1] - apart[0]) < step
         return "" if clear else "one label does not stand out from the error of the score"

@@ -84,7 +84,8 @@ def _hidden(threat: ScoreThreat) -> float:
     metric = threat.metric
     if not isinstance(metric, ConfusionMetric):
         return math.inf
-    return threat.step / float(metric.step(max(1, threat.n_records // 2), threat.totals))
+    step = metric.step(max(1, threat.n_records // 2), threat.totals)
+    return threat.step / float(step) if step else math.inf  # a list that holds all records tells nothing
 
 
 def _labels_per_count(n_records: int) -> float:

@@ -109,3 +109,12 @@ def test_what_it_cannot_read_it_refuses(defences: tuple[str, ...]) -> None:
     data = LabelSet(labels=np.arange(30) % 2, class_names=("0", "1"), title="t", provenance="made")
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, "accuracy", "test"))
     assert attack.refusal(channel.threat(Setting(data=data, defences=BUILDER.pipeline(defences, "test"))))
+
+
+def test_a_list_that_holds_all_records_is_refused_not_divided_by() -> None:
+    """Precision at ten of four records is the share of positives, whatever is predicted."""
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, "precision-at-k(k=10)", "test"))
+    data = LabelSet(labels=np.array([0, 1, 0, 1]), class_names=("0", "1"), title="t", provenance="made")
+    attack = BUILDER.build(Kind.ATTACK, "dithered-counts", "test")
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(("round(decimals=2)",), "test"))
+    assert "half of all counts" in attack.refusal(channel.threat(setting))

@@ -179,3 +179,36 @@ def test_all_labellings_in_a_window_are_found() -> None:
         counts = (2, 2, 5)
         few = [labelling for labelling in every if all(labelling.count(k) <= counts[k] for k in range(3))]
         assert labellings_between(costs, low, high, counts=counts) == few
+
+
+@pytest.mark.parametrize("name", list(NUMBERS))
+def test_true_labels_fit_where_values_are_large_against_how_far_they_are_apart(name: str) -> None:
+    """Days as seconds since 1970, dearly priced lots: R2 read its own scores as those of other labels."""
+    rng, scored = np.random.default_rng(0), metric_of(name)
+    for start, n in itertools.product((1e8, 1.7e9, 1e12), (3, 40)):
+        values = start + np.array([0.0, 0.5, 3.0])
+        labels = np.concatenate([np.arange(3), rng.integers(0, 3, n - 3)])
+        counts = tuple(np.bincount(labels).tolist())
+        totals = Totals(counts=counts, values=tuple(map(Fraction, values.tolist())))
+        for _ in range(20):
+            predictions = values[rng.integers(0, 3, n)] + rng.standard_normal(n)
+            score = scored.score(values[labels], predictions)
+            assert scored.reading(predictions, Fraction(score), totals, Released()).holds(labels)
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 1e-12, 0.0123456789, 1 - 1e-7])
+def test_a_pinball_loss_of_any_share_is_read(alpha: float) -> None:
+    """A share below one in two thousand was taken for none, and divided by."""
+    rng, scored = np.random.default_rng(0), metric_of(f"pinball(alpha={alpha!r})")
+    totals = Totals(counts=(3, 3, 2))
+    for _ in range(20):
+        labels, predictions = rng.permutation([0, 0, 0, 1, 1, 1, 2, 2]), 3 * rng.random(8)
+        told = scored.reading(predictions, Fraction(scored.score(labels, predictions)), totals, Released())
+        assert told.holds(labels)
+        assert told.high - told.low < Fraction(1, 1000) * abs(told.high)
+
+
+def test_classes_without_records_come_first_and_all_others_out() -> None:
+    """Two empty classes at the head of the list ended the attack with a ``min()`` of nothing."""
+    outcome, _ = play("weighted-f1", [2, 3, 4, 2, 2, 3, 4, 4, 2, 3], tuple("01234"))
+    assert outcome.n_correct == 10

@@ -20,7 +20,7 @@ from labelinf_scores.metrics.readings.squares import pairwise, whole
 
 __all__ = ["D2AbsoluteError", "Deviations", "MeanAbsoluteError", "PinballLoss"]
 
-_MOST = 1000  #: denominator of the share that a pinball loss is given
+_MOST = 1000  #: times one over a share: the denominator that a pinball loss is given
 
 
 @attrs.frozen(kw_only=True)
@@ -122,14 +122,15 @@ class PinballLoss(Deviations):
     @property
     def slopes(self) -> tuple[Fraction, Fraction]:
         """Return ``alpha`` above the prediction and ``1 - alpha`` below."""
-        alpha = Fraction(self.alpha).limit_denominator(_MOST)
+        exact = Fraction(self.alpha)
+        alpha = exact.limit_denominator(math.ceil(_MOST / min(exact, 1 - exact)))
         return alpha, 1 - alpha
 
     def error(self, size: Fraction, totals: Totals) -> Fraction:
         """As that of all deviations, and what the share is off that was taken for alpha."""
         alpha = self.slopes[0]
-        off = abs(Fraction(self.alpha) - alpha) + 2 * UNIT
-        return super().error(size, totals) + size * off / min(alpha, 1 - alpha)
+        off = (abs(Fraction(self.alpha) - alpha) + 2 * UNIT) / min(alpha, 1 - alpha)
+        return super().error(size, totals) + (size * off / (1 - off) if off < 1 else size / UNIT)
 
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.mean_pinball_loss``."""

@@ -8,6 +8,7 @@ any number of decimals (M24). RMSLE is the same with ``log(1 + p)`` and ``log(1 
 from __future__ import annotations
 
 import abc
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -84,12 +85,12 @@ class SquaredResiduals(ScoredMetric):
     def _ends(self, score: Fraction, totals: Totals, released: Released) -> list[Fraction]:
         """Return between which sums of squared residuals a released score leaves them."""
         low, high = released.interval(score, Fraction(0))
-        error = self.error(max(abs(low), abs(high)), totals.n_records)
+        error = self.error(max(abs(low), abs(high)), totals)
         return sorted((self.total(low - error, totals), self.total(high + error, totals)))
 
-    def error(self, size: Fraction, n_records: int) -> Fraction:
+    def error(self, size: Fraction, totals: Totals) -> Fraction:
         """Return the largest arithmetic error of a library's score of at most ``size``."""
-        return pairwise(n_records) * size
+        return pairwise(totals.n_records) * size
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return an interval for the sum of predictions times labels, in units in which predictions are whole.
@@ -152,9 +153,9 @@ class RootMeanSquaredError(SquaredResiduals):
 
         return float(root_mean_squared_error(labels, predictions))
 
-    def error(self, size: Fraction, n_records: int) -> Fraction:
+    def error(self, size: Fraction, totals: Totals) -> Fraction:
         """Half the relative error of the mean, and the root's own rounding."""
-        return (pairwise(n_records) / 2 + 2 * UNIT) * size
+        return (pairwise(totals.n_records) / 2 + 2 * UNIT) * size
 
     def total(self, score: Fraction, totals: Totals) -> Fraction:
         """Return ``N score^2``."""
@@ -181,9 +182,20 @@ class R2(SquaredResiduals):
 
         return float(r2_score(labels, predictions))
 
-    def error(self, size: Fraction, n_records: int) -> Fraction:
-        """Two sums of squares, the mean within the second, a quotient and a difference."""
-        return 2 * (pairwise(n_records) + 2 * UNIT) * (1 + size) + 2 * UNIT
+    def error(self, size: Fraction, totals: Totals) -> Fraction:
+        """Two sums of squares, the mean within the second, a quotient and a difference.
+
+        A mean that is off by e makes the second sum larger by ``N e^2``, which counts where values are large against
+        how far they are apart.
+        """
+        return self._off(totals) * (1 + size) + 2 * UNIT
+
+    @classmethod
+    @functools.lru_cache(maxsize=64)
+    def _off(cls, totals: Totals) -> Fraction:
+        n, largest = totals.n_records, max(abs(Fraction(value)) for value in totals.values)
+        apart = n * (pairwise(n) * largest) ** 2 / cls._deviations(totals)
+        return 2 * (pairwise(n) + 2 * UNIT + apart)
 
     def total(self, score: Fraction, totals: Totals) -> Fraction:
         """Return ``(1 - score)`` times the sum of squared deviations from the mean label."""
@@ -194,6 +206,7 @@ class R2(SquaredResiduals):
         return 1 - total / float(self._deviations(totals))
 
     @staticmethod
+    @functools.lru_cache(maxsize=64)
     def _deviations(totals: Totals) -> Fraction:
         return totals.power(2) - Fraction(totals.power(1) ** 2, totals.n_records)
 
