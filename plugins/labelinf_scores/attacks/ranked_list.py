@@ -29,6 +29,7 @@ __all__ = ["RankedList"]
 
 _LONGEST = 1 << 17  #: labellings that are kept, before an answer
 _BATCHES = (15, 31, 63, 127, 255, 511, 1023, 2047)
+_CLOSING = 2  # queries before a budget ends that decide what is on the list, and take in nothing new
 _PATIENCE = 6  # answers that decide nothing before a record is asked about alone
 _HOPELESS = 60  # and before nothing more is asked at all
 _FEW = 32  # known records up to which all places are used, above the rest and below
@@ -119,7 +120,9 @@ class RankedList:
     def _ask(self, top: NDArray[np.intp]) -> tuple[NDArray[np.intp], Told] | None:
         """Ask about the records on the list, as many new ones as keep it short, and a group; None when refused."""
         fresh = self._fresh()
-        room = 0 if self.held.size and not top.size else int(math.log2(max(1, _LONGEST // len(self.options))))
+        closing = self.records.size and self.board.oracle.remaining <= _CLOSING
+        draining = closing or (self.held.size and not top.size)
+        room = 0 if draining else int(math.log2(max(1, _LONGEST // len(self.options))))
         joining = fresh[:room]
         asked = np.concatenate([self.records, joining])
         predictions = self._places(asked)
