@@ -17,7 +17,8 @@ PLAIN = {"tmp_path", "monkeypatch", "capsys", "caplog", "request", "recwarn"}  #
 def _names(node: ast.AST) -> set[str]:
     """Return all names that a piece of a module uses; ``*`` where a text names what is shipped."""
     found = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-    texts = (inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant) and type(inner.value) is str)
+    constants = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)]
+    texts = (str(value) for value in constants if type(value) in (str, bytes))
     return found | {"*" for text in texts if any(word in text for word in SHIPPED)}
 
 
