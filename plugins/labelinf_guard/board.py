@@ -134,6 +134,11 @@ class Board:
         labels = read_labels(path, policy.board)
         if state.directory.exists():
             raise InputError(f"{state.directory} exists. A board is begun once; labelinf guard status shows it.")
+        if state.exported.exists():
+            raise InputError(
+                f"{path} was exported ({state.exported.name} holds the split), and a board would draw another split of "
+                f"the same labels. Labels are scored by a board or by an exported file, not by both."
+            )
         public = draw_split(labels.groups, policy.public.share, source)
         metric = metric_of(policy, path.parent)
         certificate_of(policy, metric, sizes_of(labels, public))

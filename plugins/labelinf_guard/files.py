@@ -2,11 +2,12 @@
 
 Beside ``board.toml`` lies a directory of the same name with ``.state``: ``key`` (32 bytes of the system's, for its
 owner only), ``split.npz`` (which ids are public, drawn once, label-blind and in whole groups), ``ledger.sqlite`` and
-``anchor``.
+``anchor``. A board that was exported has the split of its files in one named ``.exported`` instead.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -34,6 +35,7 @@ __all__ = [
     "read_key",
     "read_labels",
     "replaced",
+    "write_once",
     "write_private",
 ]
 
@@ -91,6 +93,11 @@ class State:
         return self.directory / "split.npz"
 
     @property
+    def exported(self) -> Path:
+        """Which labels are public in exported files, and the labels in them; beside the directory."""
+        return self.directory.with_suffix(".exported")
+
+    @property
     def ledger(self) -> Path:
         """The ledger."""
         return self.directory / "ledger.sqlite"
@@ -115,6 +122,17 @@ def write_private(path: Path, data: bytes) -> None:
         os.fsync(folder)  # the new name too is on the disk
     finally:
         os.close(folder)
+
+
+def write_once(path: Path, data: bytes) -> None:
+    """Write a private file unless it is there; of several writers one wins, and no reader sees a part."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    write_private(aside, data)
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        aside.unlink()
 
 
 def new_key(path: Path) -> bytes:

@@ -163,16 +163,38 @@ def test_what_needs_a_ledger_is_not_exported(more: str, sentence: str, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-def test_labels_are_scored_by_a_ledger_or_by_an_export_and_split_once(tmp_path: Path) -> None:
+def test_labels_are_scored_by_a_ledger_or_by_an_export(tmp_path: Path) -> None:
+    from labelinf_guard.board import Board
+
     path = board(tmp_path)
     export(path, "codabench", tmp_path / "out")
     with pytest.raises(InputError, match="A split is drawn once"):
         export(path, "codabench", tmp_path / "out")
-    from labelinf_guard.board import Board
-
+    with pytest.raises(InputError, match="by a board or by an exported file, not by both"):
+        Board.init(path)
+    (tmp_path / "board.exported").unlink()
     Board.init(path).close()
     with pytest.raises(InputError, match="by a board or by an exported file, not by both"):
         export(path, "kaggle", tmp_path / "more")
+
+
+@pytest.mark.parametrize("flip", ["", "flip = 0.2\n"])
+def test_a_second_export_has_the_split_and_the_replaced_labels_of_the_first(flip: str, tmp_path: Path) -> None:
+    """Two splits show labels that either keeps, and labels replaced twice are less private than is said."""
+    path = board(tmp_path, f"[public]\nshare = 0.2\n{flip}", "gain = 0.4\naccept_void = true")
+    first, second = (export(path, name, tmp_path / name) for name in ("kaggle", "codabench"))
+    assert first.solution.read_bytes() == second.solution.read_bytes()
+    assert (tmp_path / "board.exported").stat().st_mode & 0o077 == 0
+    assert not list(tmp_path.glob("board.exported.*"))
+    text = path.read_text()
+    path.write_text(text.replace("share = 0.2", "share = 0.3"))
+    with pytest.raises(InputError, match="a second split would show labels that the first one keeps"):
+        export(path, "kaggle", tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+    path.write_text(text)
+    (tmp_path / "board.exported").write_bytes(b"")
+    with pytest.raises(InputError, match="cannot be read"):
+        export(path, "kaggle", tmp_path / "third")
 
 
 def test_kaggle_runs_in_an_empty_interpreter_with_pandas_only(tmp_path: Path) -> None:
@@ -349,12 +371,14 @@ def test_an_export_counts_on_no_quota_and_may_replace_all_labels(tmp_path: Path)
     plain = export(board(tmp_path), "kaggle", tmp_path / "plain").said[1]
     quota = board(tmp_path, "[budget]\nper_board = 1\nbits = 1\n")
     assert export(quota, "kaggle", tmp_path / "split").said[1] == plain
+    (tmp_path / "board.exported").unlink()
     noisy = board(tmp_path, "[public]\nflip = 0.4\n", "counts_known = false\ngain = 0.3")
     found = export(noisy, "kaggle", tmp_path / "noisy", words=SeededWords(np.random.default_rng(2)))
     said = " ".join(found.said)
     assert "more than 10.1 points" in said
     assert "0.406-private for every public label" in said
     assert "at the deadline" not in said
+    (tmp_path / "board.exported").unlink()
     true = dict(line.split(",") for line in (tmp_path / "labels.csv").read_text().splitlines()[1:])
     rows = [line.split(",") for line in found.solution.read_text().splitlines()[1:]]
     for usage in ("Public", "Private"):

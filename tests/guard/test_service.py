@@ -157,27 +157,52 @@ def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytes
     board.close()
 
 
+def evalai(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """All that EvalAI is told, by one worker after the other, and which files are left."""
+    clock = StepClock()
+    monkeypatch.setattr("labelinf_guard.board.SystemClock", lambda: clock)
+    rng = np.random.default_rng(0)
+    good = rng.integers(0, 2, N)
+    for name, rows in {"good.csv": good, "bad.csv": [7] * N, "next.csv": 1 - good}.items():
+        (folder / name).write_bytes(csv(rows))
+    sent = [("board.toml", "good.csv"), ("board.toml", "bad.csv"), ("x.toml", "good.csv"), ("board.toml", "next.csv")]
+    team = {"participant_team": 7}
+    told: list[Any] = [
+        (evaluate(str(folder / board), str(folder / name), "test", submission_metadata=team), clock.time)
+        for board, name in [*sent, sent[0]]
+    ]
+    told.append(evaluate(str(folder / "board.toml"), str(folder / "good.csv"), "test"))
+    left = {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return [*told, {name: data for name, data in left.items() if name != "labels.csv"}]
+
+
 def test_evalai_is_told_answers_and_constant_sentences(
     twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The layout of EvalAI's ``evaluate``; sealed labels change nothing of it, and nothing is printed."""
-    runs = []
-    for folder in twins:
-        clock = StepClock()
-        monkeypatch.setattr("labelinf_guard.board.SystemClock", lambda clock=clock: clock)
-        (folder / "good.csv").write_bytes(csv(np.random.default_rng(0).integers(0, 2, N)))
-        (folder / "bad.csv").write_bytes(csv([7] * N))
-        runs.append(
-            [
-                evaluate(str(folder / board), str(folder / name), "test", submission_metadata={"participant_team": 7})
-                for board, name in [("board.toml", "good.csv"), ("board.toml", "bad.csv"), ("x.toml", "good.csv")]
-            ]
-            + [evaluate(str(folder / "board.toml"), str(folder / "good.csv"), "test")]
-        )
-    assert runs[0] == runs[1]
-    assert runs[0] != runs[2]
-    assert list(runs[0][0]["result"][0]["test"]) == ["accuracy"]
-    assert [told["result"] for told in runs[0][1:]] == [[], [], []]
-    assert "A prediction must be a class" in runs[0][1]["submission_result"]
-    assert runs[0][2]["submission_result"] == "This board cannot answer now. Nothing was told."
+    first, second, third = (evalai(folder, monkeypatch) for folder in twins)
+    assert first == second
+    assert first != third
+    told = [answer for answer, _ in first[:5]]
+    assert list(told[0]["result"][0]["test"]) == ["accuracy"]
+    assert [answer["result"] for answer in told[1:3]] == [[], []]
+    assert told[4] == told[0]
+    assert "A prediction must be a class" in told[1]["submission_result"]
+    assert told[2]["submission_result"] == "This board cannot answer now. Nothing was told."
+    assert first[5]["result"] == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("policy", ['[release]\nshow = "records"\n', '[release]\nshow = "ranks"\n', "flip = 0.3\n"])
+def test_no_policy_tells_evalai_of_sealed_labels(
+    begun_twins: Any, policy: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And where labels were replaced, of no true label at all."""
+    text = TEXT.replace("share = 0.2\n", f"share = 0.2\n{policy}").replace(
+        "[target]", "[budget]\nper_board = 90\n[target]"
+    )
+    first, second, third = (evalai(folder, monkeypatch) for folder in begun_twins(text, {}))
+    assert first == second
+    assert (first == third) is policy.startswith("flip")
+    assert [len(first[at][0]["result"]) for at in (0, 3, 4)] == [1, 1, 1]
     assert capfd.readouterr() == ("", "")

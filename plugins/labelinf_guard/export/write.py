@@ -7,9 +7,13 @@ itself holds replaced labels, the private ones too: what that proves does not en
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import io
+import json
 import math
 import re
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +24,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
-from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_private
+from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_once, write_private
 from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.terms import metric_of, sizes_of, terms_of
@@ -100,7 +104,7 @@ class Exported:
 
 
 def export(board: Path, platform: str, folder: Path, *, words: Words | None = None) -> Exported:
-    """Write a scorer for a platform, and draw its split.
+    """Write a scorer for a platform, and draw its split; of a board that was exported before it is the same split.
 
     Args:
         board: Path of ``board.toml``.
@@ -120,21 +124,74 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     _stateless(policy)
     written = Exported(scorer=folder / where.file, solution=folder / "solution.csv", said=())
     if there := [path for path in (written.scorer, written.solution) if path.exists()]:
-        raise InputError(f"{there[0]} exists. A split is drawn once; export into another folder.")
+        raise InputError(f"{there[0]} exists. A split is drawn once, and is the same in another folder: export there.")
     labels = read_labels(board, policy.board)
-    source, flip = words or SystemWords(), policy.public.flip
-    public = draw_split(labels.groups, policy.public.share, source)
-    certificate = _certificate(policy, metric_of(policy, board.parent), labels, public, where)
-    if flip:
-        labels = attrs.evolve(labels, codes=replaced(labels.codes, len(policy.board.classes), flip, source))
+    split = _kept(board, policy, labels) or _drawn(policy, labels, words or SystemWords())
+    certificate = _certificate(policy, metric_of(policy, board.parent), labels, split.public, where)
+    split = _first(board, policy, labels, split)
+    if policy.public.flip:
+        labels = attrs.evolve(labels, codes=split.codes)
     said = [*certificate.sentences(), *_told(where.title)]
     folder.mkdir(parents=True, exist_ok=True)
-    write_private(written.solution, _solution(policy, labels, public).encode())
+    write_private(written.solution, _solution(policy, labels, split.public).encode())
     written.scorer.write_text(_text(policy, where, said), encoding="utf-8")
     if where.container:
         (folder / "Dockerfile").write_text(where.container, encoding="utf-8")
         (folder / ".dockerignore").write_text(f"*\n!{where.file}\n", encoding="utf-8")  # never the labels
     return attrs.evolve(written, said=said)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Split:
+    """What all exported files of a board share.
+
+    Attributes:
+        public: Which labels are public, shape ``(n,)``.
+        codes: The labels as they are scored, where they were replaced.
+    """
+
+    public: NDArray[np.bool_]
+    codes: NDArray[np.intp] = attrs.field(repr=False)
+
+
+def _drawn(policy: Policy, labels: Labels, source: Words) -> _Split:
+    public, flip = draw_split(labels.groups, policy.public.share, source), policy.public.flip
+    return _Split(
+        public=public,
+        codes=replaced(labels.codes, len(policy.board.classes), flip, source) if flip else np.full(public.size, -1),
+    )
+
+
+def _first(board: Path, policy: Policy, labels: Labels, split: _Split) -> _Split:
+    """Keep the split unless one was kept, and return the one that was: two would add up to labels that both show."""
+    packed = io.BytesIO()
+    np.savez(packed, of=_of(policy, labels), public=split.public, codes=split.codes)
+    write_once(State.of(board).exported, packed.getvalue())
+    found = _kept(board, policy, labels)
+    return split if found is None else found
+
+
+def _kept(board: Path, policy: Policy, labels: Labels) -> _Split | None:
+    path = State.of(board).exported
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            of, split = str(kept["of"]), _Split(public=kept["public"], codes=kept["codes"])
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} cannot be read. It holds the split of the exported files: restore a copy.") from error
+    if of != _of(policy, labels):
+        raise InputError(
+            f"{board} was exported ({path.name} holds the split) with other ids, groups, classes, [public] share or "
+            f"flip, and a second split would show labels that the first one keeps. Restore them."
+        )
+    return split
+
+
+def _of(policy: Policy, labels: Labels) -> str:
+    """Return a hash of what a split is drawn from."""
+    part = (labels.ids, labels.groups.tolist(), policy.board.classes, policy.public.share, policy.public.flip)
+    return hashlib.sha256(json.dumps(part).encode()).hexdigest()
 
 
 def _stateless(policy: Policy) -> None:
