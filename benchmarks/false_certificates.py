@@ -1,14 +1,16 @@
-"""Looks for a false certificate: random scorers, losses, defences and attacks; what the product says against play.
+"""Looks for a false certificate: random scorers, losses, metrics, defences and attacks; what is said against play.
 
     python benchmarks/false_certificates.py --minutes 60
 
 Hypothesis makes a game up and shrinks one that convicts. Whatever is promised with a certificate has to come out in
-every game; what a ceiling denies may not be seen. Suspects are played again, with other randomness, before they count.
+every game; what a ceiling denies may not be seen; on boards of metrics scikit-learn may not be called another scorer
+than it is. Suspects are played again, with other randomness, before they count.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 import types
@@ -28,6 +30,7 @@ from labelinf_core.evaluator.play import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 BUILDER = Builder(Host.load())
@@ -155,7 +158,77 @@ CASES = st.builds(
 ).filter(lambda case: case.n >= case.classes)
 
 
-def search(examples: int, deadline: float = float("inf"), **settings: Any) -> dict[str, int]:
+BOARDS = (
+    *("accuracy", "error", "precision", "recall", "specificity", "balanced-accuracy", "youden", "f1", "jaccard"),
+    *("f-beta(beta=0.1)", "f-beta(beta=100)", "cohen-kappa", "mcc", "lift", "roc-auc", "gini", "ndcg", "ndcg(k=2)"),
+    *("average-precision", "reciprocal-rank", "precision-at-k(k=2)", "precision-at-k", "lift-at-k(k=3)"),
+)
+OF_CLASSES = ("accuracy", "cohen-kappa", "mcc", "macro-f1", "weighted-f1", "balanced-accuracy", "quadratic-kappa")
+OF_VALUES = ("mse", "rmse", "r2", "rmsle", "mae", "pinball(alpha=0.01)", "d2-absolute")
+READERS = (
+    *("detecting-counts", "dithered-counts", "spaced-ranks", "ranked-block", "first-positive"),
+    *("linear-weights", "thresholds", "detecting-grades", "detecting-classes"),
+)
+VALUES = ("0123", ("-3", "0", "0.1", "7"), ("1700000000", "1700000060", "1700086400", "1700000001"))
+BETWEEN = (
+    *(f"round(decimals={decimals})" for decimals in range(8)),
+    *(f"score-noise(model=uniform(tau=1e-{digits}))" for digits in (2, 5, 11)),
+    *("worst-case-noise(tau=1e-3)", "worst-case-noise(tau=1e-9)"),
+)
+
+
+@attrs.frozen(kw_only=True)
+class Board:
+    """A made-up board that publishes a metric."""
+
+    metric: str
+    labels: tuple[int, ...]
+    names: tuple[str, ...] = ("0", "1")
+    stages: tuple[str, ...] = ()
+    queries: int = 0
+
+    def verdict(self, games: int, seed: int) -> tuple[float, str]:
+        """Play every attack that reads the metric; return as :meth:`Case.verdict`."""
+        data = LabelSet(labels=np.array(self.labels), class_names=self.names, title="made", provenance="made")
+        channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, self.metric, "search"), queries=self.queries)
+        defences, certified = BUILDER.pipeline(self.stages, "search"), False
+        for name in READERS:
+            attack = BUILDER.build(Kind.ATTACK, name, "search")
+            setting = Setting(data=data, attack=attack, defences=defences)
+            threat = channel.threat(setting)
+            if attack.refusal(threat):
+                continue
+            promise = attack.promise(threat)
+            rngs = np.random.default_rng(seed).spawn(2)
+            outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+            sure = (promise is not None and promise.certified) or outcome.evidence.get("recovery") == "certified"
+            if sure and outcome.n_correct < len(self.labels):
+                return 0.0, f"{name} is certified, and {outcome.n_correct} of {len(self.labels)} came out"
+            if threat.known and "contradiction" in outcome.evidence:
+                return 0.0, f"{name}: a contradiction with what scikit-learn computes came out"
+            certified = certified or sure
+        return 1.0, "certified, and it all came out" if certified else "nothing claimed"
+
+
+def _boards(metrics: tuple[str, ...], n_classes: int, names: tuple[tuple[str, ...], ...]) -> st.SearchStrategy[Board]:
+    return st.builds(
+        Board,
+        metric=st.sampled_from(metrics),
+        labels=st.lists(st.integers(0, n_classes - 1), min_size=2, max_size=12).map(tuple),
+        names=st.sampled_from(names),
+        stages=st.lists(st.sampled_from(BETWEEN), max_size=2).map(tuple),
+        queries=st.sampled_from([0, 0, 0, 1, 2, 5, 17]),
+    )
+
+
+ALL_BOARDS = st.one_of(
+    _boards(BOARDS, 2, (("0", "1"),)),
+    _boards(OF_CLASSES, 4, (tuple("0123"),)),
+    _boards(OF_VALUES, 4, tuple(map(tuple, VALUES))),
+)
+
+
+def search(examples: int, deadline: float = float("inf"), cases: Any = CASES, **settings: Any) -> dict[str, int]:
     """Try that many games out; return how many were claimed something of.
 
     Raises:
@@ -164,8 +237,8 @@ def search(examples: int, deadline: float = float("inf"), **settings: Any) -> di
     counts = {"played": 0, "claimed": 0}
 
     @hypothesis.settings(max_examples=examples, deadline=None, database=None, **settings)
-    @hypothesis.given(CASES)
-    def try_out(case: Case) -> None:
+    @hypothesis.given(cases)
+    def try_out(case: Case | Board) -> None:
         if time.monotonic() > deadline:
             return
         try:
@@ -188,9 +261,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     options = parser.parse_args()
     deadline, total = time.monotonic() + 60 * options.minutes, {"played": 0, "claimed": 0}
-    while time.monotonic() < deadline:
-        for name, count in search(200, deadline, suppress_health_check=list(hypothesis.HealthCheck)).items():
-            total[name] += count
+    for cases in itertools.cycle((CASES, ALL_BOARDS)):
+        if time.monotonic() > deadline:
+            break
+        found = search(200, deadline, cases, suppress_health_check=list(hypothesis.HealthCheck))
+        total = {name: total[name] + count for name, count in found.items()}
     print(f"{total['played']} games made up, {total['claimed']} with a claim that was tried; no claim was false")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.game.facts import ScoreFacts
+from labelinf_scores.metrics.readings.counts import F1
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "false_certificates.py"
 VARYING = ("clip(epsilon=0.01)", "randomised-response(epsilon=1.5, fresh=true)")
@@ -31,6 +32,22 @@ def script() -> ModuleType:
 def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(15, derandomize=True)
     assert found["claimed"] >= 1
+
+
+def test_a_short_search_of_boards_finds_no_false_claim(script: ModuleType) -> None:
+    found = script.search(8, cases=script.ALL_BOARDS, derandomize=True)
+    assert found["claimed"] >= 1
+
+
+def test_a_false_link_of_a_metric_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = script.Board(metric="f1", labels=(0, 1, 1, 0, 1, 0, 0, 1))
+    assert case.verdict(1, 0) == (1.0, "certified, and it all came out")
+    right = F1.link
+    monkeypatch.setattr(F1, "link", lambda self, a, s, totals: right(self, a, s, totals) * 7 / 8)
+    monkeypatch.setattr(F1, "error_bound", lambda self, totals: Fraction(0))
+    chance, claim = case.verdict(1, 0)
+    assert chance == 0
+    assert claim.endswith("came out")
 
 
 def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
