@@ -47,7 +47,17 @@ from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.release import Noise, Scale
-from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, sizes_of, terms_of
+from labelinf_guard.terms import (
+    Sizes,
+    budget_of,
+    certificate_of,
+    metric_of,
+    noise_of,
+    scale_of,
+    sizes_of,
+    terms_of,
+    values_of,
+)
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["UNSCORED", "Answer", "Board", "Refused"]
@@ -168,12 +178,14 @@ class Board:
         if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), claims=begun.claims):
             ledger.close()
             raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
+        values = values_of(policy)
         expected = Expected(
             column=policy.board.id,
             ids=labels.ids,
             classes=tuple(policy.board.classes),
             classes_predicted=metric.classes_predicted,
-            most_bytes=min(policy.limits.bytes, _largest(labels.ids, len(policy.board.classes))),
+            most_bytes=min(policy.limits.bytes, _largest(labels.ids, 1 if values else len(policy.board.classes))),
+            between=(float(min(values)), float(max(values))) if values else None,
         )
         return cls(
             policy=policy,

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Sequence
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -179,8 +180,9 @@ def read_labels(board: Path, part: BoardPart) -> Labels:
     table = [(number, cells) for number, cells in rows[1:] if len(cells) == len(header)]
     if len(table) < len(rows) - 1 or not table:
         raise InputError(f"{path}: every row must have the header's {len(header)} cells, and there must be one.")
-    known = {name: code for code, name in enumerate(part.classes)}
-    if strange := [number for number, cells in table if cells[at[1]] not in known]:
+    known = {_number(name) if part.values else name: code for code, name in enumerate(part.classes)}
+    own = [_number(cells[at[1]]) if part.values else cells[at[1]] for _, cells in table]
+    if strange := [number for (number, _), label in zip(table, own, strict=True) if label not in known]:
         raise InputError(f"{path}: row {strange[0]} and {len(strange) - 1} others have a label that is no class.")
     ids = [cells[at[0]] for _, cells in table]
     if len(set(ids)) < len(ids) or "" in ids:
@@ -189,9 +191,18 @@ def read_labels(board: Path, part: BoardPart) -> Labels:
     groups = [table[place][1][at[2]] if part.group else ids[place] for place in order]
     return Labels(
         ids=tuple(ids[place] for place in order),
-        codes=np.array([known[table[place][1][at[1]]] for place in order], dtype=np.intp),
+        codes=np.array([known[own[place]] for place in order], dtype=np.intp),
         groups=np.unique(groups, return_inverse=True)[1].astype(np.intp),
     )
+
+
+def _number(cell: str) -> Decimal | str:
+    """Return a number, however many zeros it is written with; or the cell, where it is none."""
+    try:
+        found = Decimal(cell)
+    except ArithmeticError:
+        return cell
+    return found if found.is_finite() else cell
 
 
 def draw_split(groups: NDArray[np.intp], share: float, source: Words) -> NDArray[np.bool_]:

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 
-__all__ = ["METRICS", "Metric", "UnscorableError", "metric_named"]
+__all__ = ["GRID", "METRICS", "Metric", "UnscorableError", "mean_of_costs", "metric_named"]
 
-_GRID = 1 << 40
+GRID = 1 << 40  #: costs are whole multiples of 1 / GRID
 _HALF = 20  # integers are added in halves, so that a million of them fit
 
 
@@ -167,16 +167,16 @@ class LogLoss:
     @property
     def high(self) -> Fraction:
         """``-ln clip``, on the grid of costs."""
-        return Fraction(round(-math.log(self.clip) * _GRID), _GRID)
+        return Fraction(round(-math.log(self.clip) * GRID), GRID)
 
     def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
         """Costs on a grid, added as integers."""
         own = np.clip(rows[np.arange(labels.size), labels], self.clip, 1 - self.clip)
-        return _mean(-np.log(own))
+        return mean_of_costs(-np.log(own))
 
     def move(self, n: int, n_classes: int) -> Fraction:
         """``ln((1 - clip) / clip) / n``, and the roundings of two costs."""
-        return Fraction(math.ceil(math.log((1 - self.clip) / self.clip) * _GRID) + 2, _GRID * n)
+        return Fraction(math.ceil(math.log((1 - self.clip) / self.clip) * GRID) + 2, GRID * n)
 
 
 @attrs.frozen(kw_only=True)
@@ -191,11 +191,11 @@ class Brier:
     def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
         """Costs on a grid, added as integers."""
         own = rows[np.arange(labels.size), labels]
-        return _mean(np.clip(((rows**2).sum(axis=1) + 1) / 2 - own, 0, 1))
+        return mean_of_costs(np.clip(((rows**2).sum(axis=1) + 1) / 2 - own, 0, 1))
 
     def move(self, n: int, n_classes: int) -> Fraction:
         """``1 / n``, and the roundings of two costs."""
-        return Fraction(_GRID + 2, _GRID * n)
+        return Fraction(GRID + 2, GRID * n)
 
 
 METRICS: dict[str, Any] = {
@@ -226,7 +226,8 @@ def metric_named(name: str, parameters: dict[str, Any]) -> Metric:
     return found
 
 
-def _mean(costs: NDArray[np.float64]) -> Fraction:
-    whole = np.rint(costs * _GRID).astype(np.int64)
+def mean_of_costs(costs: NDArray[np.float64]) -> Fraction:
+    """Return the mean of costs, each rounded to the grid."""
+    whole = np.rint(costs * GRID).astype(np.int64)
     high, low = whole >> _HALF, whole & ((1 << _HALF) - 1)
-    return Fraction((int(high.sum()) << _HALF) + int(low.sum()), _GRID * costs.size)
+    return Fraction((int(high.sum()) << _HALF) + int(low.sum()), GRID * costs.size)

@@ -70,6 +70,7 @@ class Expected:
         classes: Names of the classes, in the order of the label's codes.
         classes_predicted: Whether a row is a class; else probabilities.
         most_bytes: Of a file, and of what it unpacks to.
+        between: Ends of the range that predicted values are cut to; None where rows are no values.
     """
 
     column: str
@@ -77,6 +78,7 @@ class Expected:
     classes: tuple[str, ...]
     classes_predicted: bool
     most_bytes: int = 1 << 26
+    between: tuple[float, float] | None = None
     places: dict[str, int] = attrs.field(
         init=False, default=attrs.Factory(lambda self: {name: at for at, name in enumerate(self.ids)}, takes_self=True)
     )
@@ -87,7 +89,8 @@ class Submission:
     """A canonical submission.
 
     Attributes:
-        rows: In the order of the sorted ids: classes, shape ``(n,)``, or probabilities that sum to 1, ``(n, K)``.
+        rows: In the order of the sorted ids: classes or values, shape ``(n,)``, or probabilities that sum to 1,
+            ``(n, K)``.
     """
 
     rows: NDArray[Any]
@@ -231,11 +234,13 @@ def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> S
             raise ParseError(Fault.UNKNOWN, line)
         if found[place] is not None:
             raise ParseError(Fault.DUPLICATE, line)
-        found[place] = _class(values[0], expected, line) if expected.classes_predicted else _row(values, line)
+        found[place] = _cell(values, expected, line)
     if any(row is None for row in found):
         raise ParseError(Fault.MISSING)
     if expected.classes_predicted:
         return Submission(rows=np.array(found, dtype=np.intp))
+    if expected.between is not None:
+        return Submission(rows=np.clip(np.array(found, dtype=np.float64), *expected.between) + 0.0)
     return Submission(rows=_normalised(np.array(found, dtype=np.float64).reshape(len(found), width)))
 
 
@@ -244,11 +249,18 @@ def _order(header: list[str], expected: Expected) -> list[int]:
     if len(set(header)) < len(header):
         raise ParseError(Fault.COLUMNS)
     single, wide = {expected.column, _COLUMN}, {expected.column, *expected.classes}
-    if set(header) == single and (expected.classes_predicted or len(expected.classes) == 2):
+    one = expected.classes_predicted or expected.between is not None
+    if set(header) == single and (one or len(expected.classes) == 2):
         return [header.index(expected.column), header.index(_COLUMN)]
-    if set(header) == wide and not expected.classes_predicted:
+    if set(header) == wide and not one:
         return [header.index(name) for name in (expected.column, *expected.classes)]
     raise ParseError(Fault.COLUMNS)
+
+
+def _cell(values: list[Any], expected: Expected, line: int | None) -> Any:
+    if expected.classes_predicted:
+        return _class(values[0], expected, line)
+    return _row(values, line) if expected.between is None else _number(values[0], line)
 
 
 def _class(value: Any, expected: Expected, line: int | None) -> int:

@@ -9,6 +9,7 @@
     classes = ["0", "1"]                # public, so that no label decides what is told about a file
     metric = "log-loss"                 # or ours = "ourmetrics:score" with low and high
     parameters = { clip = 0.01 }
+                                        # for metric = "mse", values = [0.0, 5.0, 0.5] instead of classes: a grid
 
     [public]
     share = 0.2                         # a fixed subset, drawn by init, in whole groups; 1 = no split
@@ -52,6 +53,7 @@ import json
 import math
 import re
 import tomllib
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,7 @@ __all__ = [
 ]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_MOST_VALUES = 10_000
 _ge, _gt, _le = attrs.validators.ge, attrs.validators.gt, attrs.validators.le
 
 
@@ -89,6 +92,22 @@ def _finite(_: Any, attribute: attrs.Attribute[float], value: float) -> None:
         raise ValueError(f"{attribute.name}={value} must be a finite number")
 
 
+def _grid(values: list[float]) -> list[str]:
+    """Return the numbers from the first to the second, in steps of the third, all with the same decimals."""
+    if not values:
+        return []
+    if len(values) != 3 or not all(map(math.isfinite, values)) or not (values[0] < values[1] and values[2] > 0):
+        raise ValueError("values must be three numbers, as in [0.0, 5.0, 0.5]: least, greatest and step")
+    low, high, step = map(exact, values)
+    if (high - low) % step or (high - low) / step > _MOST_VALUES:
+        raise ValueError(f"values={values}: whole steps must lead to the greatest, {_MOST_VALUES} at most")
+    digits = max(max(0, -int(Decimal(repr(value)).normalize().as_tuple().exponent)) for value in values)
+    return [
+        f"{Decimal((low + k * step).numerator) / (low + k * step).denominator:.{digits}f}"
+        for k in range(int((high - low) / step) + 1)
+    ]
+
+
 @attrs.frozen(kw_only=True)
 class BoardPart:
     """Labels and metric.
@@ -99,12 +118,15 @@ class BoardPart:
         id: Column of ids.
         label: Column of labels.
         group: Column of groups; empty: every label is one.
-        classes: Names of the classes, in order; the last one is the positive one.
-        metric: One that ships: of the guard's own six, or of the metrics of scores, which run as ``ours`` do; empty
-            when ``ours`` is given.
+        values: Least and greatest label and the step between, where labels are numbers of a grid; instead of classes.
+        classes: Names of the classes, in order; the last one is the positive one. Where a metric is of values they
+            are numbers, and predictions are cut to their range.
+        metric: One that ships: of the guard's own, or of the metrics of scores, which run as ``ours`` do; empty when
+            ``ours`` is given.
         parameters: Of that metric.
         ours: ``module:function`` of the host's own, called as ``function(labels, predictions)``.
-        predicts: What ``ours`` takes: ``classes`` or ``probabilities``.
+        predicts: What ``ours`` takes: ``classes``, ``probabilities`` or, with labels as the numbers they are,
+            ``values``.
         low: Of all scores of ``ours``, or of a metric of scores; what is below counts as this.
         high: The same from above.
         minimise: Whether smaller scores of ``ours`` are better.
@@ -113,13 +135,18 @@ class BoardPart:
     labels: str = attrs.field(validator=attrs.validators.min_len(1))
     id: str = attrs.field(validator=attrs.validators.min_len(1))
     label: str = attrs.field(validator=attrs.validators.min_len(1))
-    classes: list[str] = attrs.field(validator=attrs.validators.min_len(2))
+    values: list[float] = attrs.field(factory=list)
+    classes: list[str] = attrs.field(
+        default=attrs.Factory(lambda part: _grid(part.values), takes_self=True), validator=attrs.validators.min_len(2)
+    )
     title: str = "A guarded board"
     group: str = ""
     metric: str = ""
     parameters: dict[str, float] = attrs.field(factory=dict)
     ours: str = ""
-    predicts: str = attrs.field(default="probabilities", validator=attrs.validators.in_(("classes", "probabilities")))
+    predicts: str = attrs.field(
+        default="probabilities", validator=attrs.validators.in_(("classes", "probabilities", "values"))
+    )
     low: float = attrs.field(default=0.0, validator=_finite)
     high: float = attrs.field(default=1.0, validator=_finite)
     minimise: bool = False
@@ -127,6 +154,8 @@ class BoardPart:
     def __attrs_post_init__(self) -> None:
         if bool(self.metric) == bool(self.ours):
             raise ValueError("give either metric, one that ships, or ours = 'module:function'")
+        if self.values and self.classes != _grid(self.values):
+            raise ValueError("give either classes or values")
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("classes must differ from each other")
         if self.high <= self.low:

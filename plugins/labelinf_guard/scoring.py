@@ -82,6 +82,7 @@ class Own:
         seconds: It may take.
         memory: It may use, in bytes.
         folder: Where it is looked for.
+        values: What the classes stand for, where it is called with that; empty: with classes.
     """
 
     function: str
@@ -92,6 +93,7 @@ class Own:
     seconds: float
     memory: int
     folder: str
+    values: tuple[Fraction, ...] = ()
     _most: ClassVar[int] = 100
 
     def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
@@ -101,7 +103,8 @@ class Own:
             UnscorableError: It raised, took too long, or returned no finite number.
         """
         given = io.BytesIO()
-        np.savez(given, labels=labels, rows=rows)
+        known = np.array([float(value) for value in self.values])[labels] if self.values else labels
+        np.savez(given, labels=known, rows=rows)
         command = [sys.executable, "-c", _CHILD, str(self.memory), str(math.ceil(self.seconds)), self.function]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         try:

@@ -1,8 +1,8 @@
 """Metrics of the score room as scorers of a board: run like the host's own, in a child that is seen by nobody.
 
 ``getattr`` of this module makes a function of any metric and number of classes, ``f-beta(beta=2)|2``, which is called
-with labels and rows as a host's own function is. What a library warns of may depend on labels; in the child nobody
-hears it.
+with labels (or the values they stand for) and rows as a host's own function is. What a library warns of may depend on
+labels; in the child nobody hears it.
 
 Example:
     >>> import numpy as np
@@ -26,7 +26,8 @@ from labelinf_scores.metrics.readings import Rows, ScoredMetric, metric
 __all__ = ["shipped", "written"]
 
 _CLASSES = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
-_LISTS = (Rows.RANKS, Rows.DISCOUNTS, Rows.PRECISIONS, Rows.FIRST)
+_LISTS = (Rows.RANKS, Rows.DISCOUNTS, Rows.PRECISIONS, Rows.FIRST, Rows.COLUMNS)
+_VALUES = (Rows.REALS, Rows.LEVELS)
 
 
 def written(name: str, parameters: Mapping[str, float]) -> str:
@@ -42,8 +43,8 @@ def shipped(word: str, classes: int) -> tuple[ScoredMetric, bool]:
         InputError: There is none of that name, or it is not of these classes.
     """
     found = metric(word, "[board] metric").of_classes(classes)
-    if found.of_values or found.rows not in (*_CLASSES, *_LISTS):
-        raise InputError(f"[board] metric = {word!r} scores values or costs; boards score classes. Take ours instead.")
+    if found.rows not in (*_CLASSES, *_LISTS, *_VALUES):
+        raise InputError(f"[board] metric = {word!r} scores costs, which no submission has. Take ours instead.")
     if found.two_classes and classes > 2:
         raise InputError(f"[board] metric = {word!r} is of two classes, and there are {classes}.")
     return found, found.rows in _CLASSES
@@ -58,4 +59,5 @@ def __getattr__(name: str) -> Callable[[NDArray[np.intp], NDArray[Any]], float]:
 def _score(name: str, labels: NDArray[np.intp], rows: NDArray[Any]) -> float:
     word, _, classes = name.rpartition("|")
     found, _ = shipped(word, int(classes))
-    return found.score(labels, rows[:, 1] if rows.ndim == 2 else rows.astype(np.float64))
+    one = rows[:, 1] if rows.ndim == 2 and not found.columns else rows
+    return found.score(labels, one.astype(np.float64))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from labelinf_guard.policy import Policy, exact
 from labelinf_guard.release import FINE, Noise, Scale
 from labelinf_guard.scoring import Own
 from labelinf_guard.shipped import shipped, written
+from labelinf_guard.values import Deviation
 
 __all__ = [
     "Sizes",
@@ -32,8 +34,11 @@ __all__ = [
     "scale_of",
     "sizes_of",
     "terms_of",
+    "values_of",
 ]
 
+_DEVIATIONS = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  # power, and whether the root is told
+_MOST_VALUE = 10**12
 _MOST_ANSWERS = 5_000_000
 _MOST_RANKS = 200_000
 _MOST_SCORE = 1_000_000  # of which ranks tell all decimals apart that they look at
@@ -79,9 +84,12 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
     Raises:
         InputError: There is none of that name or with those parameters.
     """
-    part = policy.board
+    part, values = policy.board, values_of(policy)
     if part.metric in METRICS:
         return metric_named(part.metric, part.parameters)
+    if part.metric in _DEVIATIONS and not part.parameters:
+        power, root = _DEVIATIONS[part.metric]
+        return Deviation(values=values, power=power, root=root)
     function, classes_predicted, minimise = part.ours, part.predicts == "classes", part.minimise
     if part.metric:
         word = written(part.metric, part.parameters)
@@ -96,7 +104,28 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
         seconds=policy.limits.seconds,
         memory=policy.limits.memory,
         folder=str(folder),
+        values=values,
     )
+
+
+def values_of(policy: Policy) -> tuple[Fraction, ...]:
+    """Return what the classes stand for where the metric is of values; empty where it is not.
+
+    Raises:
+        InputError: A class is no number.
+    """
+    part = policy.board
+    if part.metric in METRICS or (part.ours and part.predicts != "values"):
+        return ()
+    if part.metric and not shipped(written(part.metric, part.parameters), len(part.classes))[0].of_values:
+        return ()
+    try:
+        found = tuple(Fraction(Decimal(name)) for name in part.classes)
+    except (ArithmeticError, ValueError) as error:
+        raise InputError("[board] classes must be numbers where a metric is of values; or give values.") from error
+    if len(set(found)) < len(found) or max(map(abs, found)) > _MOST_VALUE:
+        raise InputError(f"[board] classes must be different numbers, none beyond {_MOST_VALUE:g}.")
+    return found
 
 
 def scale_of(policy: Policy, metric: Metric) -> Scale:
@@ -139,7 +168,7 @@ def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> N
     if move is None:
         raise InputError(
             "noise proves nothing for this metric: one label may move it by an amount that is not public. Use "
-            "accuracy, log-loss or brier with noise, or no noise."
+            "accuracy, log-loss, brier, mae, mse or rmse with noise, or no noise."
         )
     if not Fraction(1, _MOST_NOISE) < exact(deviation) / move < _MOST_NOISE:
         raise InputError(
@@ -180,6 +209,7 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
         final=final,
         secret=policy.public.secret,
         doubt=policy.target.doubt,
+        values=bool(values_of(policy)),
         group="" if sizes.public_effective is None and sizes.sealed_effective is None else policy.board.group,
     )
 
@@ -242,7 +272,7 @@ def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None
         InputError: There is to be noise, and it proves nothing for this metric.
     """
     noise = noise_of(policy, metric, sizes.sealed, policy.final.noise)
-    if noise is None:
+    if noise is None or (isinstance(metric, Deviation) and metric.root):  # a root is no mean of numbers
         return None
     varies = score_variance(
         noise.move * sizes.sealed * Fraction(FINE + 1, FINE),

@@ -36,6 +36,7 @@ POLICY = (
 BOARDS = {
     "accuracy": POLICY.format(metric='metric = "accuracy"', release="decimals = 3"),
     "log-loss with noise": POLICY.format(metric='metric = "log-loss"', release="noise = 0.2"),
+    "mse with noise": POLICY.format(metric='metric = "mse"', release="noise = 0.2"),
     "records": POLICY.format(metric='metric = "brier"', release='show = "records"\ndecimals = 2'),
     "ranks": POLICY.format(metric='metric = "accuracy"', release='show = "ranks"'),
     "flips": POLICY.format(metric='metric = "accuracy"', release="decimals = 3").replace(

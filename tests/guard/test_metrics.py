@@ -90,7 +90,8 @@ def test_a_metric_of_scores_is_scored_in_a_child(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "classes", "said"), [("mse", 2, "scores values"), ("recall", 3, "two classes"), ("none", 2, "no metric")]
+    ("metric", "classes", "said"),
+    [("mean-loss", 2, "no metric|scores costs"), ("recall", 3, "two classes"), ("none", 2, "no metric")],
 )
 def test_a_metric_that_no_board_can_score_is_refused(metric: str, classes: int, said: str) -> None:
     part = BoardPart(labels="l", id="i", label="y", classes=[str(k) for k in range(classes)], metric=metric)

@@ -55,6 +55,7 @@ class Terms:
         doubt: Probability of the game's sentence.
         lists: Lists of guesses, or moments, among which an attacker may choose afterwards.
         group: What a group of dependent labels is called, for example ``patients``; empty: labels are independent.
+        values: Whether labels are numbers, of which only the very one is right.
         ends: When the certificate ends, in words; empty where it does not.
     """
 
@@ -68,6 +69,7 @@ class Terms:
     doubt: float = 1e-6
     lists: int = 1
     group: str = ""
+    values: bool = False
     ends: str = ""
 
     @property
@@ -137,9 +139,10 @@ class Certificate:
         ]
         if terms.ends:
             said.append(f"Ends. {terms.ends}")
+        near = "guesses near a label that are not the label, " if terms.values else ""
         return [
             *said,
-            f"Not covered: logs, staff, label errors, duplicates across {unit}, time beyond the beat.",
+            f"Not covered: {near}logs, staff, label errors, duplicates across {unit}, time beyond the beat.",
         ]
 
     def arithmetic(self) -> list[str]:

@@ -1,0 +1,142 @@
+"""Boards of values: a grid of labels, predictions cut to its range, exact scores, and what one label moves them."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_guard import shipped
+from labelinf_guard.board import Answer, Board
+from labelinf_guard.clock import StepClock
+from labelinf_guard.files import State, derived, read_key
+from labelinf_guard.ledger.verify import verify
+from labelinf_guard.policy import BoardPart, Policy, read_policy
+from labelinf_guard.terms import metric_of
+from labelinf_guard.values import Deviation
+
+GRID = "values = [-1.0, 4.0, 0.5]"
+REST = "[public]\nshare = 0.5\n[release]\n{release}\n[target]\ngain = 0.95\ncounts_known = false\naccept_void = true\n"
+
+
+def board(folder: Path, metric: str = "mse", release: str = "", classes: str = GRID) -> Path:
+    values = np.random.default_rng(5).integers(-2, 9, 60) / 2
+    rows = "".join(f"r{at:02d},{value:.2f}\n" for at, value in enumerate(values))
+    (folder / "labels.csv").write_text(f"id,label\n{rows}")
+    path = folder / "board.toml"
+    head = f'[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\n{classes}\nmetric = "{metric}"\n'
+    path.write_text(head + REST.format(release=release))
+    return path
+
+
+def csv(rows: np.ndarray) -> bytes:
+    return ("id,prediction\n" + "".join(f"r{at:02d},{row!r}\n" for at, row in enumerate(rows.tolist()))).encode()
+
+
+def kinds() -> list[Deviation]:
+    values = tuple(Fraction(at, 2) for at in range(-2, 9, 5))
+    return [Deviation(values=values, power=power, root=root) for power, root in ((1, False), (2, False), (2, True))]
+
+
+@pytest.mark.parametrize("metric", kinds(), ids=["mae", "mse", "rmse"])
+def test_no_label_moves_a_score_of_values_further_than_is_said(metric: Deviation) -> None:
+    """All labels of three records, and predictions at and beyond both ends; the bound is attained but for a grid."""
+    ends = [np.array(rows) for rows in itertools.product((-9.0, -1.0, 0.3, 4.0), repeat=3)]
+    moved = Fraction(0)
+    for rows in ends:
+        scores = {y: metric.score(np.array(y), rows, 3) for y in itertools.product(range(3), repeat=3)}
+        assert all(metric.low <= score <= metric.high for score in scores.values())
+        for one, other in itertools.combinations(scores, 2):
+            if sum(a != b for a, b in zip(one, other, strict=True)) == 1:
+                moved = max(moved, abs(scores[one] - scores[other]))
+    assert metric.move(3, 3) * Fraction(999, 1000) <= moved <= metric.move(3, 3)
+
+
+@pytest.mark.parametrize("name", ["mae", "mse", "rmse"])
+def test_an_answer_is_the_rounded_score_of_predictions_cut_to_the_range(name: str, tmp_path: Path) -> None:
+    """What is far beyond costs no more than the end, and is the same submission: size cannot single out a label."""
+    path = board(tmp_path, name)
+    opened = Board.init(path, clock=StepClock())
+    rows = np.random.default_rng(1).normal(1, 4, 60)
+    told = opened.submit("a", csv(rows))
+    assert isinstance(told, Answer)
+    labels = (opened.scored - 2) / 2
+    away = np.abs(np.clip(rows, -1, 4)[opened.public] - labels)
+    score = {"mae": away.mean(), "mse": (away**2).mean(), "rmse": np.sqrt((away**2).mean())}[name]
+    assert float(told.score) == pytest.approx(score, abs=5.001e-4)
+    spent = opened.ledger.book.spent
+    assert opened.submit("b", csv(np.where(rows > 4, 1e300, rows))) == Answer(score=told.score, left=100)
+    assert opened.ledger.book.spent == spent
+    assert "Not covered: guesses near a label that are not the label" in opened.certificate().sentences()[-1]
+    opened.close()
+    state = State.of(path)
+    assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
+
+
+@pytest.mark.parametrize("show", ["noise = 2.0", 'show = "records"', "low = 1.0\nhigh = 9.0"])
+def test_values_have_noise_records_and_cuts(show: str, tmp_path: Path) -> None:
+    opened = Board.init(board(tmp_path, "rmse" if "noise" in show else "mse", show), clock=StepClock())
+    for at in range(3):
+        told = opened.submit("a", csv(np.full(60, at / 2)))
+        assert isinstance(told, Answer)
+        assert 0 <= float(told.score) <= 25
+    opened.close()
+
+
+def test_every_metric_of_values_that_ships_is_one_of_a_board() -> None:
+    from labelinf_scores.metrics.readings.registry import metric
+
+    names = [item.descriptor.name for item in Host.load().catalogue(Kind.METRIC)]
+    found = [name for name in names if name not in ("mean-loss", "weighted-log-loss") and metric(name).of_values]
+    assert {"mae", "mse", "pinball", "r2", "rmse", "rmsle"} <= set(found)
+    values = np.arange(30) % 3 * 2.0
+    for name in found:
+        part = BoardPart(labels="l", id="i", label="y", classes=["0", "2", "4"], metric=name)
+        taken, own = metric_of(Policy(board=part), Path()), metric(name)
+        assert taken.minimise is not own.higher
+        assert getattr(shipped, f"{name}|3")(values, values) == (1 if own.higher else 0)
+
+
+@pytest.mark.slow
+def test_a_metric_of_values_is_scored_in_a_child(tmp_path: Path) -> None:
+    path = board(tmp_path, "r2")
+    path.write_text(path.read_text() + "[limits]\nseconds = 60.0\n")
+    opened = Board.init(path, clock=StepClock())
+    told = opened.submit("a", csv((opened._labels.codes - 2) / 2))
+    assert told == Answer(score="1.000", left=99)
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ("values = [0.0, 1.0]", "values must be three numbers"),
+        ("values = [0.0, 1.0, 0.3]", "whole steps must lead"),
+        ("values = [0.0, inf, 1.0]", "values must be three numbers"),
+        ('values = [0.0, 1.0, 0.5]\nclasses = ["0", "1"]', "either classes or values"),
+        ('classes = ["no", "yes"]', "must be numbers where a metric is of values"),
+        ("", "classes"),
+    ],
+)
+def test_a_grid_that_is_none_is_refused(classes: str, said: str, tmp_path: Path) -> None:
+    path = board(tmp_path, classes=classes)
+    if "yes" in classes:
+        (tmp_path / "labels.csv").write_text("id,label\na,no\nb,yes\n")
+    with pytest.raises(InputError, match=said):
+        Board.init(path)
+
+
+def test_a_label_off_the_grid_is_named_by_its_row_alone(tmp_path: Path) -> None:
+    path = board(tmp_path)
+    with (tmp_path / "labels.csv").open("a") as file:
+        file.write("r99,0.77\n")
+    with pytest.raises(InputError, match="row 62 and 0 others have a label that is no class") as told:
+        Board.init(path)
+    assert "0.77" not in str(told.value)
+    assert read_policy(path).board.classes[:3] == ["-1.0", "-0.5", "0.0"]
