@@ -87,7 +87,7 @@ class InProcess:
         while waiting or (waiting := deque(itertools.islice(tasks, _BATCH))):
             batch = list(waiting) if not alone else [waiting[0]]
             try:
-                found = apart(_named(batch), functools.partial(self._series, batch))
+                found = apart(_named(batch), functools.partial(self._series, batch), once=False)
             except PluginError as error:
                 if len(batch) > 1:  # somebody among them took the copy along: each gets its own
                     alone = len(batch)
@@ -95,7 +95,10 @@ class InProcess:
                 found = [batch[0].failed(Status.CRASHED, str(error))]
             alone = max(0, alone - 1)
             for result in found:
-                yield waiting.popleft(), result
+                task = waiting.popleft()
+                if isinstance(task, Play) and result.status is Status.CRASHED:  # its cell is given up
+                    waiting = deque(other for other in waiting if other.cell.id != task.cell.id)
+                yield task, result
 
     def _series(self, batch: list[Task]) -> list[Implied | Trial]:
         """Perform one task after another, as long as a series may take and nobody leaves anything running."""

@@ -49,13 +49,14 @@ _LOOK = 3600.0  # seconds that one wait may take at most
 _GRACE = 1.0  # seconds that a child has to end after its last word
 
 
-def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0) -> T:
+def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0, once: bool = True) -> T:
     """Return what ``ask`` answers in a child of this process.
 
     Args:
         name: Whose code it runs, as a message names it.
         ask: What to run; its answer is made of plain data and labelinf's own types.
         beyond: Seconds that it may take beyond those of any part of a plugin (``watch.patience``).
+        once: Whether the name is never asked again once it was lost; not where it names more than one question.
 
     Raises:
         LabelinfError: ``ask`` raised it, in labelinf's own words; the same kind.
@@ -65,7 +66,7 @@ def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0) -> T:
     if watch.worker or not hasattr(os, "fork"):
         with watch.over(name, endless=beyond > 0):
             return ask()
-    if name in watch.lost:
+    if once and name in watch.lost:
         raise errors.ComponentError(f"{name}: {watch.lost[name]}")
     sys.stdout.flush()
     sys.stderr.flush()
@@ -87,9 +88,11 @@ def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0) -> T:
         raise
     finally:
         os.close(ours)
-    if late or not written:  # nobody waits for it twice
-        watch.lost[name] = f"no answer within {watch.patience + beyond:g} s" if late else f"its process {death(status)}"
-        raise errors.ComponentError(f"{name}: {watch.lost[name]}")
+    if late or not written:
+        told = f"no answer within {watch.patience + beyond:g} s" if late else f"its process {death(status)}"
+        if once:  # nobody waits for it twice
+            watch.lost[name] = told
+        raise errors.ComponentError(f"{name}: {told}")
     answer: T = _read(name, written)
     return answer
 

@@ -291,3 +291,47 @@ def test_advice_and_theory_outlast_a_strangers_defence(
     with pytest.raises(PluginError, match=r"defence s: no answer within 3\.5 s"):
         li.advise(gain="5%", records=20, scorer="float64", only=["slow"], patience=0.5)
     assert "slow_plugin" not in sys.modules
+
+
+MOODY = '''
+import os
+import attrs, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Guess
+from labelinf_scores.game.oracle import ScoreAttack
+
+labelinf_contract = 1
+
+@attrs.frozen(kw_only=True)
+class Moody(ScoreAttack):
+    """Ends its process where answers are rounded."""
+
+    def run(self, oracle, rng):
+        if "Rounded" in repr(oracle.threat):
+            os._exit(3)
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+@hookimpl
+def labelinf_attacks():
+    reference = Reference(work="tests", statement="moody")
+    yield Descriptor(kind=Kind.ATTACK, name="moody", summary="x", reference=reference, target="moody_plugin:Moody",
+                     channel="score")
+'''
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
+    install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name was never tried again: every later cell of that attack was said to have crashed, too."""
+    install_fake("labelinf-moody", entry="moody", module="moody_plugin", source=MOODY)
+    monkeypatch.setattr(watch, "lost", {})
+
+    found = li.matrix([0, 1, 1, 0] * 3, attacks=["moody", "majority"], defences=["round(decimals=3)", "none"], trials=2)
+
+    for result in found.cells:
+        if "moody" in result.cell.attack and result.cell.defences:
+            assert result.failure == (Status.CRASHED, "moody: its process ended with exit code 3")
+        else:
+            assert (result.failure, result.tally.played) == (None, 2)
