@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 import random
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
 from labelinf_guard.ledger.book import Rules
 from labelinf_guard.ledger.charge import Near, Seen, Uniform, charge_of, rule_named, worst_charge
-from labelinf_guard.ledger.store import Ledger, RefusedError
+from labelinf_guard.ledger.store import Ledger, RefusedError, chained
 from labelinf_guard.ledger.verify import verify
 
 KEY = b"k" * 32
@@ -271,6 +272,91 @@ def test_rows_that_are_changed_cut_or_restored_show(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"changed or is damaged \(row 3\)"):
         reopen(tmp_path, clock)
     assert verify(tmp_path / "l", KEY).faults == ("row 3 was changed, or one before it is gone",)
+
+
+Rows = list[tuple[str, int, dict[str, Any]]]
+
+
+def resealed(path: Path, edit: Callable[[Rows], Any]) -> None:
+    """Edit a ledger as one who has its key."""
+    file = sqlite3.connect(path)
+    found = file.execute("SELECT kind, at, body FROM events ORDER BY id").fetchall()
+    rows: Rows = [(kind, at, json.loads(body)) for kind, at, body in found]
+    edit(rows)
+    file.execute("DROP TRIGGER IF EXISTS events_stay")
+    file.execute("DELETE FROM events")
+    seal = "0" * 64
+    for number, (kind, at, body) in enumerate(rows, 1):
+        seal = chained(KEY, seal, number, kind, at, json.dumps(body))
+        file.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, at, json.dumps(body), seal))
+    file.commit()
+    file.close()
+
+
+FORGED: dict[str, tuple[Callable[[Rows], Any], str]] = {
+    "a refund": (lambda rows: rows.append(("adopt", rows[-1][1], {"rows": 1, "charge": -5000})), "not charged in full"),
+    "cheap losses": (lambda rows: rows.append(("adopt", rows[-1][1], {"rows": 9, "charge": 9})), "not charged in full"),
+    "two releases": (lambda rows: rows.extend([("final", rows[-1][1], {"released": []})] * 2), "released twice"),
+    "new rules": (lambda rows: rows.append(rows[0]), "time ran backwards"),
+    "a row of no kind": (lambda rows: rows.append(("note", rows[-1][1], {})), "cannot stand here"),
+    "an early answer": (lambda rows: rows.__setitem__(2, ("settle", rows[1][1], rows[2][2])), "before its beat"),
+    "tomorrow's quota": (lambda rows: rows[-2][2].update(day=9), "had not come"),
+    "no beat": (lambda rows: rows[-2][2].update(due=rows[-2][2]["due"] + 1), "for no beat"),
+    "a claim of nothing": (lambda rows: rows[0][2].update(claims={"now": 1}), "has no terms"),
+    "another charge": (lambda rows: rows[2][2].update(charge=1), "computed again"),
+    "a cheap place": (lambda rows: rows[1][2].update(charge=1), "not the worst charge"),
+}
+
+
+@pytest.mark.parametrize("forged", sorted(FORGED))
+def test_a_ledger_that_was_edited_and_sealed_again_does_not_add_up(forged: str, tmp_path: Path) -> None:
+    ledger = begin(tmp_path)
+    for digest in "123":
+        entry, _ = ledger.reserve("a", digest)
+        ledger.keep(entry, 50)
+        ledger.wait(entry)
+    ledger.close()
+    resealed(tmp_path / "l", lambda rows: None)
+    assert verify(tmp_path / "l", KEY).faults == ()
+    edit, said = FORGED[forged]
+    resealed(tmp_path / "l", lambda rows: edit(rows))
+    assert said in " ".join(verify(tmp_path / "l", KEY).faults)
+
+
+@pytest.mark.parametrize("rule", ["near", "records", "ranks", "uniform"])
+def test_verify_charges_what_the_ledger_charged(rule: str, tmp_path: Path) -> None:
+    """Several submissions to a beat, some without a score, by teams in turn: as the ledger charged them."""
+    clock = StepClock()
+    ledger = begin(tmp_path, clock, rule=rule, answers=1000, budget=-1, per_day=10**6, per_board=1000)
+    draw = random.Random(1)
+    for number in range(120):
+        entry, _ = ledger.reserve(f"t{number % 7}", str(number))
+        if draw.random() < 0.9:
+            ledger.keep(entry, draw.randrange(101))
+        if draw.random() < 0.3:
+            ledger.wait(entry)
+    found = ledger.book
+    ledger.close()
+    told = verify(tmp_path / "l", KEY)
+    assert (told.faults, told.spent, told.reserved) == ((), found.spent, found.reserved)
+
+
+@pytest.mark.slow
+def test_twenty_thousand_submissions_are_verified_within_a_minute(tmp_path: Path) -> None:
+    begin(tmp_path, budget=-1, per_day=10**6, per_team=10**6, per_team_day=10**6, per_board=10**6).close()
+    reserved = worst_charge(Near(answers=101))
+
+    def edit(rows: Rows) -> None:
+        for number in range(20_000):
+            due = 10_000 * (number + 1)
+            body = {"team": "a", "digest": str(number), "day": 0, "due": due, "charge": reserved}
+            rows.append(("reserve", due, body))
+            rows.append(("settle", due, {"number": number, "symbol": number % 101, "charge": 0}))
+
+    resealed(tmp_path / "l", edit)
+    start = time.perf_counter()
+    assert verify(tmp_path / "l", KEY).submissions == 20_000
+    assert time.perf_counter() - start < 60
 
 
 def test_nothing_is_told_that_a_restored_copy_could_hide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,13 @@ slowly and plainly. A host runs it before the final release, or whenever a head 
 
 from __future__ import annotations
 
+import bisect
 import functools
 import hashlib
 import hmac
-import itertools
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from labelinf_guard.ledger.recompute import gains_again, line_again
 __all__ = ["Verified", "verify"]
 
 _TOTAL = 2**40
+_DAY = 86_400_000  # milliseconds
 _ROUNDED = 5  # millionths, by which the second computation is rounded up
 
 
@@ -66,15 +68,15 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
     rows = _read(path)
     faults: list[str] = []
     seal = "0" * 64
-    events: list[tuple[str, dict[str, Any]]] = []
+    events: list[tuple[str, int, dict[str, Any]]] = []
     for place, (number, kind, at, body, sealed) in enumerate(rows, 1):
         text = f"{seal}\0{number}\0{kind}\0{at}\0{body}".encode()
         if number != place or hmac.new(key, text, hashlib.sha256).hexdigest() != sealed:
             faults.append(f"row {place} was changed, or one before it is gone")
             break
         seal = sealed
-        events.append((kind, json.loads(body)))
-    if head and head not in [row[4] for row in rows[: len(events)]]:
+        events.append((kind, at, json.loads(body)))
+    if head and head not in {row[4] for row in rows[: len(events)]}:
         faults.append("the head that was published is not in the ledger: it was cut, or begun anew")
     if not events or events[0][0] != "open":
         return Verified(
@@ -87,16 +89,18 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
             policy="",
             faults=(*faults, "the first row does not say what the board is held to"),
         )
-    rules = events[0][1]
+    rules = events[0][2]
     faults.extend(_claimed(rules))
-    entries, spent = _again(rules, events[1:], faults)
-    reserved = sum(entry["charge"] for entry in entries if "told" not in entry)
+    sums = _Sums(rules=rules, faults=faults, time=events[0][1])
+    for row, event in enumerate(events[1:], 2):
+        if not sums.add(row, *event):
+            break
     return Verified(
         rows=len(events),
         head=seal,
-        submissions=len(entries),
-        spent=spent,
-        reserved=reserved,
+        submissions=len(sums.entries),
+        spent=sums.spent,
+        reserved=sums.held,
         budget=rules["budget"],
         policy=rules["policy"],
         faults=tuple(faults),
@@ -107,7 +111,11 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
     """Say what the certificate claims and its terms do not prove."""
     terms, claims = rules["terms"], rules["claims"]
     if not terms:
+        if claims:
+            yield "row 1: the certificate claims something, and has no terms"
         return
+    if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
+        yield "row 1: the certificate counts other answers than the ledger"
     for name, again in zip(("now", "after"), gains_again(terms, rules), strict=True):
         if (again is None) != (name not in claims):
             yield f"row 1: the certificate says something else of {name!r} than its terms"
@@ -129,64 +137,146 @@ def _read(path: Path) -> list[tuple[int, str, int, str, str]]:
         connection.close()
 
 
-def _again(rules: dict[str, Any], events: list[tuple[str, dict[str, Any]]], faults: list[str]) -> tuple[list[Any], int]:
-    entries: list[dict[str, Any]] = []
-    spent, lost, closed = 0, 0, False
-    for row, (kind, body) in enumerate(events, 2):
-        if kind == "reserve":
-            entries.append(dict(body))
-            _admitted(rules, entries, (spent, lost), row, faults)
-            if closed:
-                faults.append(f"row {row}: a submission was admitted after the board was closed")
-        elif kind == "settle":
-            if not _settled(rules, entries, body, row, faults):
-                break
-            spent += body["charge"]
-        elif kind == "adopt":
-            spent += body["charge"]
-            lost += body["rows"]
-        else:
-            closed = True
-    return entries, spent
+@attrs.define(kw_only=True)
+class _Sums:
+    """What the rows before the next one add up to.
 
+    Attributes:
+        rules: Of the first row.
+        faults: What was wrong so far.
+        entries: Submissions, by number.
+        settled: How many of them are.
+        spent: By those, and by rows that were lost.
+        held: For the others.
+        lost: Rows that were lost with a copy.
+        time: Of the last row.
+        closed: Whether no submission may follow.
+        final: Whether the final release was made.
+    """
 
-def _settled(
-    rules: dict[str, Any], entries: list[dict[str, Any]], body: dict[str, Any], row: int, faults: list[str]
-) -> bool:
-    """Settle the next entry; False where another one was settled."""
-    waiting = [at for at, entry in enumerate(entries) if "told" not in entry]
-    if not waiting or waiting[0] != body["number"]:
-        faults.append(f"row {row}: submission {body['number']} was settled out of order")
-        return False
-    charge = _price(rules, entries, waiting[0], body["symbol"])
-    if charge != body["charge"]:
-        faults.append(f"row {row}: the charge is {body['charge']}, computed again it is {charge}")
-    if rules["rule"] == "records" and body["symbol"] < max(entry.get("told", 0) for entry in entries):
-        faults.append(f"row {row}: a record fell")
-    entries[waiting[0]].update(told=body["symbol"], charge=body["charge"])
-    return True
+    rules: dict[str, Any]
+    faults: list[str]
+    entries: list[dict[str, Any]] = attrs.field(factory=list)
+    settled: int = 0
+    spent: int = 0
+    held: int = 0
+    lost: int = 0
+    time: int = 0
+    closed: bool = False
+    final: bool = False
+    _used: Counter[tuple[Any, ...]] = attrs.field(factory=Counter)
+    _digests: set[str] = attrs.field(factory=set)
+    _first: dict[int, int] = attrs.field(factory=dict)  # submission of every beat
+    _scored: dict[str | None, list[int]] = attrs.field(factory=lambda: {None: []})  # of each team, and of all
+    _records: list[tuple[int, int]] = attrs.field(factory=lambda: [(0, 0)])  # and how often it was raised
 
+    def add(self, row: int, kind: str, at: int, body: dict[str, Any]) -> bool:
+        """Take in one row; False where what follows cannot be read."""
+        if at < self.time:
+            self.faults.append(f"row {row}: time ran backwards")
+        self.time = at
+        match kind:
+            case "reserve":
+                self._admit(row, at, dict(body))
+            case "settle":
+                return self._settle(row, at, body)
+            case "adopt":
+                worst = _bits(_least(self.rules, len(self.entries) + body["rows"]))
+                if body["rows"] < 1 or body["charge"] != body["rows"] * worst:
+                    self.faults.append(f"row {row}: what was lost is not charged in full")
+                self.spent += body["charge"]
+                self.lost += body["rows"]
+            case "close" | "final":
+                if kind == "final" and self.final:
+                    self.faults.append(f"row {row}: the final scores were released twice")
+                self.closed, self.final = True, self.final or kind == "final"
+            case _:
+                self.faults.append(f"row {row}: a row of kind {kind!r} cannot stand here")
+        return True
 
-def _admitted(
-    rules: dict[str, Any], entries: list[dict[str, Any]], gone: tuple[int, int], row: int, faults: list[str]
-) -> None:
-    """Add what is wrong with the last entry; ``gone``: bits that are spent, rows that were lost with a copy."""
-    new = entries[-1]
-    held = sum(entry["charge"] for entry in entries if "told" not in entry)
-    if 0 <= rules["budget"] < gone[0] + held:
-        faults.append(f"row {row}: a submission was admitted beyond the budget")
-    if len(entries) > 1 and (new["due"] < entries[-2]["due"] or new["day"] < entries[-2]["day"]):
-        faults.append(f"row {row}: time ran backwards")
-    if new["charge"] != _bits(_least(rules, len(entries) - 1)):
-        faults.append(f"row {row}: what was reserved is not the worst charge")
-    own = [entry for entry in entries if entry["team"] == new["team"]]
-    today = [entry for entry in entries if entry["day"] == new["day"]]
-    used = (len(own), len([entry for entry in own if entry["day"] == new["day"]]), len(today), len(entries) + gone[1])
-    for count, quota in zip(used, ("per_team", "per_team_day", "per_day", "per_board"), strict=True):
-        if count > rules[quota]:
-            faults.append(f"row {row}: the quota {quota} was exceeded")
-    if any(entry["digest"] == new["digest"] for entry in entries[:-1]):
-        faults.append(f"row {row}: the same submission was numbered twice")
+    def _admit(self, row: int, at: int, new: dict[str, Any]) -> None:
+        rules, say, number = self.rules, self.faults.append, len(self.entries)
+        before = self.entries[-1] if self.entries else new
+        self.entries.append(new)
+        self.held += new["charge"]
+        self._first.setdefault(new["due"], number)
+        if self.closed:
+            say(f"row {row}: a submission was admitted after the board was closed")
+        if 0 <= rules["budget"] < self.spent + self.held:
+            say(f"row {row}: a submission was admitted beyond the budget")
+        if new["due"] < before["due"] or new["day"] < before["day"]:
+            say(f"row {row}: time ran backwards")
+        if new["due"] % max(1, rules["beat"]) or new["day"] > at // _DAY:
+            say(f"row {row}: a submission was numbered for no beat, or for a day that had not come")
+        if new["charge"] != _bits(_least(rules, number)):
+            say(f"row {row}: what was reserved is not the worst charge")
+        self._count(row, new)
+
+    def _count(self, row: int, new: dict[str, Any]) -> None:
+        keys = ("team", new["team"]), ("team", new["team"], new["day"]), ("day", new["day"])
+        self._used.update(keys)
+        used = (*(self._used[key] for key in keys), len(self.entries) + self.lost)
+        for count, quota in zip(used, ("per_team", "per_team_day", "per_day", "per_board"), strict=True):
+            if count > self.rules[quota]:
+                self.faults.append(f"row {row}: the quota {quota} was exceeded")
+        if new["digest"] in self._digests:
+            self.faults.append(f"row {row}: the same submission was numbered twice")
+        self._digests.add(new["digest"])
+
+    def _settle(self, row: int, at: int, body: dict[str, Any]) -> bool:
+        """Settle the next entry; False where another one was settled."""
+        number, symbol, answers = self.settled, body["symbol"], self.rules["answers"]
+        if number == len(self.entries) or number != body["number"]:
+            self.faults.append(f"row {row}: submission {body['number']} was settled out of order")
+            return False
+        entry = self.entries[number]
+        if at < entry["due"]:
+            self.faults.append(f"row {row}: a submission was settled before its beat")
+        charge, (record, raised) = self._price(entry, symbol), self._records[-1]
+        if charge != body["charge"]:
+            self.faults.append(f"row {row}: the charge is {body['charge']}, computed again it is {charge}")
+        if self.rules["rule"] == "records" and symbol < record:
+            self.faults.append(f"row {row}: a record fell")
+        if symbol < answers:
+            raised += symbol > record
+            record = max(record, symbol)
+            for name in (None, entry["team"]):
+                self._scored.setdefault(name, []).append(number)
+        self._records.append((record, raised))
+        self.settled += 1
+        self.held -= entry["charge"]
+        self.spent += body["charge"]
+        entry.update(told=symbol, charge=body["charge"])
+        return True
+
+    def _price(self, new: dict[str, Any], symbol: int) -> int:
+        """Return what it costs to tell a symbol, by what was told at earlier beats."""
+        rules, answers, seen = self.rules, self.rules["answers"], self._first[new["due"]]
+        if rules["rule"] == "uniform":
+            return _bits(_TOTAL // (answers + 1))
+        if rules["rule"] == "ranks":
+            can = symbol <= self.settled or symbol == answers
+            return _bits(_least(rules, self.settled) if can else 1)
+        if rules["rule"] == "records":
+            return _bits(_record(answers, *self._records[seen], seen, symbol))
+        own, around = self._told(new["team"], seen)[-1:], self._told(None, seen)
+        floor = _TOTAL // 20
+        if not around:
+            return _bits(floor // (answers + 1) + ((_TOTAL - floor) // answers if symbol < answers else 0))
+        rest = _TOTAL - floor
+        shares = [(own[-1], rest * 2 // 3)] if own else []
+        left = rest - shares[0][1] if own else rest
+        weight = floor // (answers + 1)
+        if symbol < answers:
+            for centre, share in [*shares, *((centre, left // len(around)) for centre in around)]:
+                weight += _stairs(answers, centre, share, symbol)
+        return _bits(weight)
+
+    def _told(self, team: str | None, seen: int) -> list[int]:
+        """Return the last scores, twenty at most, of a team or of all, among the first submissions."""
+        scored = self._scored.get(team, [])
+        last = bisect.bisect_left(scored, seen)
+        return [self.entries[at]["told"] for at in scored[max(0, last - 20) : last]]
 
 
 def _least(rules: dict[str, Any], number: int) -> int:
@@ -196,6 +286,7 @@ def _least(rules: dict[str, Any], number: int) -> int:
     return _TOTAL // (1 if rules["rule"] == "uniform" else 20) // int(rules["answers"] + 1)
 
 
+@functools.lru_cache(maxsize=1 << 16)
 def _bits(weight: int) -> int:
     """Return the least c with ``2**(40 * 1024 - c) <= weight**1024``: the price in 1/1024 bit."""
     power, charge = weight**1024, 40 * 1024
@@ -205,40 +296,12 @@ def _bits(weight: int) -> int:
     return charge
 
 
-def _price(rules: dict[str, Any], entries: list[dict[str, Any]], place: int, symbol: int) -> int:
-    answers, new = rules["answers"], entries[place]
-    seen = [entry for entry in entries[:place] if entry["due"] < new["due"]]
-    told = [entry for entry in seen if entry["told"] < answers]
-    if rules["rule"] == "uniform":
-        return _bits(_TOTAL // (answers + 1))
-    if rules["rule"] == "ranks":
-        return _bits(_least(rules, place) if symbol <= place or symbol == answers else 1)
-    if rules["rule"] == "records":
-        return _bits(_record(answers, [entry["told"] for entry in seen], symbol))
-    own = [entry["told"] for entry in told if entry["team"] == new["team"]]
-    around = [entry["told"] for entry in told][-20:]
-    floor = _TOTAL // 20
-    if not around:
-        return _bits(floor // (answers + 1) + ((_TOTAL - floor) // answers if symbol < answers else 0))
-    rest = _TOTAL - floor
-    shares = [(own[-1], rest * 2 // 3)] if own else []
-    left = rest - shares[0][1] if own else rest
-    weight = floor // (answers + 1)
-    if symbol < answers:
-        for centre, share in [*shares, *((centre, left // len(around)) for centre in around)]:
-            weight += _stairs(answers, centre, share, symbol)
-    return _bits(weight)
-
-
-def _record(answers: int, seen: list[int], symbol: int) -> int:
+def _record(answers: int, record: int, raised: int, told: int, symbol: int) -> int:
     """Return the weight of a record: it stands by the rule of succession, or is a level above, each as likely."""
     floor = _TOTAL // 20
     weight = floor // (answers + 1)
-    scored = [level for level in seen if level < answers]
-    record = scored[-1] if scored else 0
-    raised = len(set(itertools.accumulate([0, *scored], max))) - 1
     higher = answers - 1 - record
-    up = (_TOTAL - floor) * (raised + 1) // (len(seen) + 2) if higher else 0
+    up = (_TOTAL - floor) * (raised + 1) // (told + 2) if higher else 0
     if symbol == record:
         return weight + _TOTAL - floor - up
     return weight + (up // higher if record < symbol < answers else 0)
