@@ -43,8 +43,8 @@ class _Folded(Table):
 
 
 def whole_column(table: Table, title: str, entries: Iterable[str]) -> None:
-    """Add a column whose entries are neither cut nor broken."""
-    least = max((cell_len(entry) for entry in entries), default=0)
+    """Add a column whose entries are neither cut nor broken but where they break themselves."""
+    least = max((cell_len(line) for entry in entries for line in entry.splitlines()), default=0)
     table.add_column(title, vertical="bottom", no_wrap=True, min_width=max(least, cell_len(title)))
 
 

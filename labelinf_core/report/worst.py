@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -17,6 +19,7 @@ from labelinf_core.report.legend import alarm, legend
 __all__ = ["lines", "print_worst"]
 
 _WIDTH = 24  # columns for the name of a pipeline, and of an attack
+_REASONS = 3  # of failures that are told
 
 
 def print_worst(results: Results, console: Console) -> None:
@@ -30,7 +33,7 @@ def print_worst(results: Results, console: Console) -> None:
         console.print()
         console.print(fitting(_table(board), console, functools.partial(lines, board)))
         console.print(legend(board))
-        console.print()
+        console.print(*_failures(board), sep="\n", end="\n\n")
 
 
 def lines(board: Board) -> Text:
@@ -47,6 +50,18 @@ def lines(board: Board) -> Text:
     return text
 
 
+def _failures(board: Board) -> Iterator[Text]:
+    """Yield why games failed: the first of every reason, a few of them."""
+    said: dict[str, str] = {}
+    for result in board:
+        if failed([result]):
+            said.setdefault(words.trouble(result), f"{words.attack(result)} against {words.pipeline(result)}")
+    for reason, where in itertools.islice(said.items(), _REASONS):
+        yield Text(f"{where}: {reason}", style="dim")
+    if len(said) > _REASONS:
+        yield Text(f"and {len(said) - _REASONS} more reasons of failures (-v)", style="dim")
+
+
 def _verdict(cells: list[CellResult]) -> str:
     """Write the verdict of the worst cell, and how many attacks failed where any did."""
     lost = failed(cells)
@@ -57,16 +72,16 @@ def _table(board: Board) -> Table:
     by_pipeline = columns(board)
     prices = costs(by_pipeline)
     table = plain_table(header_style="bold")
-    for name in ("defence", "strongest attack"):
-        table.add_column(name, vertical="bottom")
+    worst_cells = [ranked(cells)[0] for cells in by_pipeline.values()]
+    table.add_column("defence", vertical="bottom")
+    whole_column(table, "strongest attack", (words.heading(words.attack(worst), _WIDTH) for worst in worst_cells))
     for name in ("labels\n%", "all\n%", "queries"):
         table.add_column(name, justify="right", vertical="bottom")
     whole_column(table, "verdict", map(_verdict, by_pipeline.values()))
     for name in prices:
         table.add_column(words.heading(name, 10), justify="right", vertical="bottom")
-    for index, cells in enumerate(by_pipeline.values()):
+    for index, (worst, cells) in enumerate(zip(worst_cells, by_pipeline.values(), strict=True)):
         values = [row[index] for row in prices.values()]
-        worst = ranked(cells)[0]
         table.add_row(
             words.heading(words.pipeline(worst), _WIDTH),
             words.heading(words.attack(worst), _WIDTH),
