@@ -41,6 +41,7 @@ from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.quantile import Quantile
 from labelinf_outputs.attacks.rmia import Rmia
 from labelinf_outputs.attacks.threshold import Level, Threshold
+from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import commit
 from labelinf_outputs.audit.outputs import audit_outputs
@@ -387,7 +388,7 @@ class Committed(OutputAttack):
             view=threat.view,
             references=oracle.references(),
         )
-        name = commit(self.attacks, known, threat, Claim()).attack
+        name = commit({key: Asked.here(item) for key, item in self.attacks.items()}, known, threat, Claim()).attack
         self.chosen[name] += 1
         return self.attacks[name].run(oracle, rng)
 

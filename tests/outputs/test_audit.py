@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -735,3 +737,61 @@ def test_references_that_show_more_than_the_model_are_one_sentence(tmp_path: Pat
 
     with pytest.raises(InputError, match="the references must show what the model shows"):
         read_planted(str(tmp_path / "p.csv"), canaries, str(tmp_path / "r.npz"), view=view)
+
+
+STRANGER = """
+import os
+import attrs, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_outputs.game.output import OutputAttack, OutputGuess
+
+labelinf_contract = 1
+np.mean = np.sum = lambda *a, **k: 0.25
+
+@attrs.frozen(kw_only=True)
+class Stranger(OutputAttack):
+    how: str = "plays"
+
+    def refusal(self, threat):
+        return os._exit(4) if self.how == "refuses" else None
+
+    def run(self, oracle, rng):
+        if self.how == "exits":
+            os._exit(3)
+        if self.how == "stops":
+            raise KeyboardInterrupt
+        return OutputGuess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+@hookimpl
+def labelinf_attacks():
+    reference = Reference(work="tests", statement="stranger")
+    yield Descriptor(kind=Kind.ATTACK, name="stranger", summary="x", reference=reference,
+                     target="strange_outputs:Stranger", channel="output")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path) -> None:
+    """All installed ones play by default: one that exits ended the audit, and a patch of NumPy was in its figures."""
+    install_fake("labelinf-strange", entry="strange", module="strange_outputs", source=STRANGER)
+    given = files(tmp_path, 1.0)
+    attacks = [f"stranger(how={how})" for how in ("plays", "exits", "stops", "refuses")]
+
+    def played(*attacks: str) -> Audit:
+        builder = Builder(Host.load())
+        return audit_outputs(read_planted(**given), builder, attacks=attacks, rng=np.random.default_rng(0))
+
+    found = played(*attacks, "lia-threshold")
+
+    told = {item.attack: item for item in found.findings}
+    assert told[attacks[0]].guesses == M
+    assert told[attacks[1]].refusal == f"attack {attacks[1]}: its process ended with exit code 3"
+    assert "KeyboardInterrupt" in told[attacks[2]].refusal
+    assert told[attacks[3]].refusal == f"attack {attacks[3]}: its process ended with exit code 4"
+    assert {told[attack].word for attack in attacks[1:]} == {Word.FAILED}
+    alone = audited(given, attacks=["lia-threshold"])
+    assert told["lia-threshold"].correct == alone.findings[0].correct
+    assert "strange_outputs" not in sys.modules
+    assert np.sum([1, 2]) == 3
+    with pytest.raises(LabelinfError, match="unknown parameter"):
+        played("stranger(who=me)")

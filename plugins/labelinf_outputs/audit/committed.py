@@ -9,12 +9,13 @@ labels, so the choice is too, and the bound of the one committed attack holds at
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.channel import ranked
@@ -43,7 +44,7 @@ class Commitment:
     why: str
 
 
-def commit(attacks: Mapping[str, OutputAttack], planted: Planted, threat: OutputThreat, claim: Claim) -> Commitment:
+def commit(attacks: Mapping[str, Asked], planted: Planted, threat: OutputThreat, claim: Claim) -> Commitment:
     """Choose among ``attacks``, looking at the references and at nothing of the victim.
 
     Args:
@@ -68,7 +69,7 @@ def _players(references: References | None) -> int:
     return 0 if references is None else min(len(references.planted), _REHEARSALS)
 
 
-def _rehearsed(attack: OutputAttack, planted: Planted, threat: OutputThreat, claim: Claim) -> Mapping[int, float]:
+def _rehearsed(attack: Asked, planted: Planted, threat: OutputThreat, claim: Claim) -> Mapping[int, float]:
     """Return what an attack would prove by its average of right guesses of a reference, for every number of guesses."""
     references = planted.references
     if references is None or len(references.planted) < 2:
@@ -76,9 +77,9 @@ def _rehearsed(attack: OutputAttack, planted: Planted, threat: OutputThreat, cla
     view = attrs.evolve(threat.declared, loss=LossOracle.NONE, references=len(references.planted) - 1)
     public = attrs.evolve(threat, declared=view)
     try:
-        if attack.refusal(public):
+        hits = attack(lambda found: _rehearsals(found, references, public, planted.release.features))
+        if not hits:
             return {}
-        hits = [*_rehearsals(attack, references, public, planted.release.features)]
     except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
         return {}
     return {
@@ -94,10 +95,14 @@ def _rehearsed(attack: OutputAttack, planted: Planted, threat: OutputThreat, cla
 
 def _rehearsals(
     attack: OutputAttack, references: References, public: OutputThreat, features: NDArray[np.float64] | None
-) -> Iterator[NDArray[np.bool_]]:
-    """Yield whether each guess is correct, surest first, with each reference in turn as the victim."""
+) -> list[NDArray[np.bool_]]:
+    """Return whether each guess is correct, surest first, each reference in turn the victim; none if refused."""
+    if attack.refusal(public):
+        return []
+    hits = []
     for player in range(_players(references)):
         logs = references.log_probabilities[player]
         release = Release(probabilities=np.exp(logs), log_probabilities=logs, features=features)
         oracle = OutputOracle(public, release, functools.partial(references.without, player))
-        yield ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player])
+        hits.append(ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player]))
+    return hits

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.errors import InputError, PluginError, QueryRefusedError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
+from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import commit
 from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Word, findings_of
@@ -69,7 +70,7 @@ def audit_outputs(
         prior=(1 / n_classes,) * n_classes,
         declared=planted.view,
     )
-    built = {spec: _built(builder, spec) for spec in attacks or output_attacks(builder)}
+    built = {spec: Asked.of(builder, spec) for spec in attacks or output_attacks(builder)}
     refused = {spec: _refused(spec, attack, threat) for spec, attack in built.items()}
     playable = {spec: attack for spec, attack in built.items() if refused[spec] is None}
     if not playable:
@@ -106,29 +107,29 @@ def _nothing_played(findings: Sequence[Finding]) -> InputError:
     return InputError(f"there is nothing to play: {reasons or 'no attack of the output channel is loaded'}.")
 
 
-def _built(builder: Builder, spec: str) -> OutputAttack:
-    attack = builder.build(Kind.ATTACK, spec, "--attack")
-    if not isinstance(attack, OutputAttack):
-        raise InputError(f"attack {spec!r} does not belong to the output channel.")
-    return attack
-
-
-def _refused(spec: str, attack: OutputAttack, threat: OutputThreat) -> Finding | None:
+def _refused(spec: str, attack: Asked, threat: OutputThreat) -> Finding | None:
     """Say why an attack is not played, if it is not."""
     try:
-        refusal = attack.refusal(threat)
+        refusal = attack(lambda found: gate.clean(found.refusal(threat) or ""))
     except (Exception, SystemExit) as error:
+        if attack.apart and isinstance(error, InputError):  # it could not even be built as it is written
+            raise
         return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
     return Finding(attack=spec, word=Word.REFUSED, refusal=refusal) if refusal else None
 
 
-def _try(
-    spec: str, attack: OutputAttack, rng: np.random.Generator, planted: Planted, threat: OutputThreat
-) -> Bout | Finding:
+def _try(spec: str, attack: Asked, rng: np.random.Generator, planted: Planted, threat: OutputThreat) -> Bout | Finding:
     """Play one attack, or say why it was not played to its end."""
+
+    def tried(found: OutputAttack) -> Bout | Finding:
+        try:
+            return _play(spec, found, planted, threat, rng)
+        except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
+            return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
+
     try:
-        return _play(spec, attack, planted, threat, rng)
-    except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
+        return attack(tried)
+    except PluginError as error:  # it took its process along
         return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
 
 
