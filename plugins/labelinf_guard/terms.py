@@ -123,8 +123,10 @@ def values_of(policy: Policy) -> tuple[Fraction, ...]:
         found = tuple(Fraction(Decimal(name)) for name in part.classes)
     except (ArithmeticError, ValueError) as error:
         raise InputError("[board] classes must be numbers where a metric is of values; or give values.") from error
-    if len(set(found)) < len(found) or max(map(abs, found)) > _MOST_VALUE:
+    if len(set(map(float, found))) < len(found) or max(map(abs, found)) > _MOST_VALUE:
         raise InputError(f"[board] classes must be different numbers, none beyond {_MOST_VALUE:g}.")
+    if part.metric == "rmsle" and min(found) < 0:
+        raise InputError("[board] metric = 'rmsle' needs values that are not below zero.")
     return found
 
 

@@ -6,6 +6,7 @@ import itertools
 from fractions import Fraction
 from pathlib import Path
 
+import attrs
 import numpy as np
 import pytest
 
@@ -18,7 +19,7 @@ from labelinf_guard.clock import StepClock
 from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.policy import BoardPart, Policy, read_policy
-from labelinf_guard.terms import metric_of
+from labelinf_guard.terms import Sizes, final_ratio, metric_of
 from labelinf_guard.values import Deviation
 
 GRID = "values = [-1.0, 4.0, 0.5]"
@@ -121,15 +122,39 @@ def test_a_metric_of_values_is_scored_in_a_child(tmp_path: Path) -> None:
         ("values = [0.0, inf, 1.0]", "values must be three numbers"),
         ('values = [0.0, 1.0, 0.5]\nclasses = ["0", "1"]', "either classes or values"),
         ('classes = ["no", "yes"]', "must be numbers where a metric is of values"),
+        ('classes = ["1", "1.00000000000000000001"]', "must be different numbers"),
         ("", "classes"),
     ],
 )
 def test_a_grid_that_is_none_is_refused(classes: str, said: str, tmp_path: Path) -> None:
     path = board(tmp_path, classes=classes)
-    if "yes" in classes:
-        (tmp_path / "labels.csv").write_text("id,label\na,no\nb,yes\n")
     with pytest.raises(InputError, match=said):
-        Board.init(path)
+        metric_of(read_policy(path), tmp_path)
+
+
+def test_a_metric_that_scores_nothing_of_these_values_is_refused(tmp_path: Path) -> None:
+    """Logarithms of what is below zero: every submission would be told that it could not be scored."""
+    with pytest.raises(InputError, match="needs values that are not below zero"):
+        Board.init(board(tmp_path, "rmsle"))
+
+
+@pytest.mark.parametrize("metric", ["mse", "rmse"])
+def test_sealed_scores_of_values_are_released_with_noise(metric: str, tmp_path: Path) -> None:
+    """Of a root, which is no mean of numbers, the noise of the release is not counted."""
+    path = board(tmp_path, metric)
+    path.write_text(path.read_text().replace("counts_known = false", "") + "[final]\nscores = 2\nnoise = 3.0\n")
+    opened = Board.init(path, clock=StepClock())
+    for team in "ab":
+        assert isinstance(opened.submit(team, csv(np.full(60, float(ord(team) % 4)))), Answer)
+    assert [row["team"] for row in opened.release()] == ["a", "b"]
+    opened.close()
+    state = State.of(path)
+    assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
+    two = attrs.evolve(
+        read_policy(path), board=BoardPart(labels="l", id="i", label="y", values=[0, 1, 1], metric=metric)
+    )
+    ratio = final_ratio(two, metric_of(two, tmp_path), Sizes(public=30, sealed=30))
+    assert (ratio is None) is (metric == "rmse")
 
 
 def test_a_label_off_the_grid_is_named_by_its_row_alone(tmp_path: Path) -> None:
