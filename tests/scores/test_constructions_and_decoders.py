@@ -38,9 +38,11 @@ from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.constructions.rows import LossRows, Rows, rows_for
 from labelinf_scores.constructions.weights import Code, Superincreasing
 from labelinf_scores.decoders import exhaustive, meet_in_the_middle
+from labelinf_scores.decoders.between import halves, sums_between
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.decoders.digits import digits
 from labelinf_scores.decoders.divisibility import divisors, exponents
+from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.decoders.message_passing import posterior_logits
@@ -151,6 +153,21 @@ def only_subset(weights: Sequence[int], answer: Fraction) -> Any:
     return subset
 
 
+def only_sum(weights: Sequence[int], answer: Any) -> Any:
+    """Find the labelling by all whole sums nearer than one half."""
+    nearby = math.ceil(answer - Fraction(1, 2)), math.floor(answer + Fraction(1, 2))
+    (found,) = sums_between([halves(weights)], *nearby, n_labels=len(weights))
+    return found
+
+
+def only_labelling(costs: Sequence[Sequence[Fraction]], answer: Any) -> Any:
+    """Find the labelling by all sums that are off by as much as is allowed."""
+    found = labellings_between(costs, answer - ALMOST, answer + ALMOST)
+    assert found is not None
+    (labels,) = found
+    return np.array(labels)
+
+
 def of_codes(codes: Sequence[tuple[Code, int]], n_rows: Sequence[int]) -> Iterator[Case]:
     for (code, n_classes), n, extra in itertools.product(codes, n_rows, (0, 3)):
         weights = code.weights(n, lambda place, least, extra=extra: least + extra)  # type: ignore[misc]
@@ -159,6 +176,7 @@ def of_codes(codes: Sequence[tuple[Code, int]], n_rows: Sequence[int]) -> Iterat
         found = {type(code).__name__: (own, None), **nearest(costs)}
         if n_classes == 2:
             found["subset_sums"] = (lambda answers, w=weights: only_subset(w, answers[0]), None)
+            found["between"] = (lambda answers, w=weights: only_sum(w, answers[0]), None)
         if isinstance(code, Superincreasing):
             by_digits: Decode = lambda answers, w=weights, k=n_classes: digits(w, rounded(answers), k)[0]  # noqa: E731
             found.update({"digits": (by_digits, None), **greedy(costs)})
@@ -352,7 +370,11 @@ def of_powers() -> Iterator[Case]:
             n_classes=n_classes,
             answers=sums(costs),
             margin=Fraction(1),
-            decoders={**nearest(costs), **greedy(costs)},
+            decoders={
+                **nearest(costs),
+                **greedy(costs),
+                "labelling_sums": (lambda answers, c=costs: only_labelling(c, answers[0]), None),
+            },
         )
 
 
