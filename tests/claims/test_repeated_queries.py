@@ -46,7 +46,7 @@ def by_repeating(stages: tuple[str, ...], seed: int) -> tuple[int, float]:
         (CLIP, FRESH, STICKY),
         (CLIP, STICKY, FRESH),
         pytest.param((CLIP, "subset(share=0.5, fresh=true)", STICKY), marks=pytest.mark.slow),
-        (CLIP, "score-noise(model=uniform(tau=1))", STICKY),
+        pytest.param((CLIP, "score-noise(model=uniform(tau=1))", STICKY), marks=pytest.mark.slow),
     ],
     ids=["perturbed nearer", "perturbed outside", "subset", "noise nearer"],
 )

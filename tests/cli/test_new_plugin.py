@@ -77,6 +77,7 @@ def test_a_program_reads_where_it_was_written(labelinf: Labelinf) -> None:
     assert Path(said["component"]).is_file()
 
 
+@pytest.mark.slow
 def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_path: Path) -> None:
     labelinf("plugins", "new", "labelinf-mydefence", "--kind", "defence", "--into", "here")
     environment = installed(tmp_path / "here")

@@ -31,6 +31,7 @@ def test_a_reader_who_has_seen_enough_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="there every file name is Unicode")
 @pytest.mark.timeout(180)
 def test_names_that_are_no_text_are_played_written_and_printed(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_every_metric_of_classes_that_ships_is_one_of_a_board(
             assert getattr(shipped, f"{word}|{classes}")(labels, rows) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_a_metric_of_scores_is_scored_in_a_child(tmp_path: Path) -> None:
     labels = [at % 2 for at in range(30)]
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"r{at},{y}\n" for at, y in enumerate(labels)))

@@ -241,7 +241,7 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     ("attack", "n", "n_classes", "queries"),
     [
         (AdaptiveWeights(), 1372, 2, 29),
-        (Hybrid(), 2201, 2, 46),
+        pytest.param(Hybrid(), 2201, 2, 46, marks=pytest.mark.slow),
         pytest.param(Hybrid(), 400, 5, 27, marks=pytest.mark.slow),
     ],
     ids=str,

@@ -125,7 +125,7 @@ def test_a_thousand_sums_are_decoded() -> None:
     assert np.array_equal(detect(detecting_matrix(1024).astype(int) @ vector), vector)
 
 
-@pytest.mark.parametrize(("n", "queries"), [(306, 78), (2201, 424)])
+@pytest.mark.parametrize(("n", "queries"), [(306, 78), pytest.param(2201, 424, marks=pytest.mark.slow)])
 def test_all_labels_come_out_of_rounded_scores(n: int, queries: int) -> None:
     channel, setting = game(n, Round(decimals=4))
     outcome = play(channel, setting)

@@ -101,7 +101,10 @@ def test_small_boards_of_many_classes_are_read(labels: list[int], against: str, 
         assert outcome.n_correct == len(labels)
 
 
-@pytest.mark.parametrize(("against", "decimals", "mark"), [("ovr", None, 26), ("ovo", None, 26), ("ovr", 4, 60)])
+@pytest.mark.parametrize(
+    ("against", "decimals", "mark"),
+    [("ovr", None, 26), ("ovo", None, 26), pytest.param("ovr", 4, 60, marks=pytest.mark.slow)],
+)
 def test_the_classes_of_wine_come_out(against: str, decimals: int | None, mark: int) -> None:
     labels = [int(label) for label in load_wine().target]
     defences = () if decimals is None else (f"round(decimals={decimals})",)

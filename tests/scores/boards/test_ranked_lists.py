@@ -261,6 +261,7 @@ def test_a_ranked_list_gives_every_label_away(attack: str, metric: str, mark: in
     assert (outcome.n_correct, outcome.queries) == (569, mark)
 
 
+@pytest.mark.slow
 def test_an_average_precision_gives_every_label_away(cancer: list[int]) -> None:
     outcome, _ = play("ranked-block", "average-precision", cancer[:110])
     assert outcome.n_correct == 110
