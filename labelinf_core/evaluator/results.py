@@ -123,7 +123,8 @@ def _results(store: Store) -> Iterator[CellResult]:
             measures = store.plan.measures.get(parse(cell.channel, "channel").name, ())
             trials = store.trials(cell.id)
             result = _result_of(cell, labels[cell.digest], known[cell.id], trials, len(fields), measures)
-            yield attrs.evolve(result, field=fields[cell.id])
+            read = store.trials(cell.id, result.tally.trials)
+            yield attrs.evolve(result, field=fields[cell.id], trials=read)
 
 
 def result_of(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime
 import functools
 import hashlib
+import itertools
 import json
 import sqlite3
 import time
@@ -201,12 +202,26 @@ class Store:
             return from_json(str(row[2]), Implied)
         return None
 
-    def trials(self, cell: str) -> Kept:
+    def trials(self, cell: str, count: int | None = None) -> Kept:
         """Return the trials of a cell that count: in order, none after the first that hung or crashed.
 
-        They are read one after another whenever they are looked at, also when the record has been closed.
+        They are read one after another whenever they are looked at, also when the record has been closed: the first
+        ``count``, where it is known by then how many there are, whoever adds to the record.
+
+        Raises:
+            InputError: When they are looked at: the record is damaged there, or some of the ``count`` are gone.
         """
-        return Kept(functools.partial(self._counted, cell))
+        if count is None:
+            return Kept(functools.partial(self._counted, cell))
+        return Kept(functools.partial(self._exactly, cell, count))
+
+    def _exactly(self, cell: str, count: int) -> Iterator[Trial]:
+        found = 0
+        for trial in itertools.islice(self._counted(cell), count):
+            found += 1
+            yield trial
+        if found < count:
+            raise _damaged(self.directory / RECORD, "trials that were read before are gone")
 
     def _counted(self, cell: str) -> Iterator[Trial]:
         query = "SELECT * FROM trials WHERE cell = ? AND trial < ? ORDER BY trial"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import InProcess
@@ -201,3 +203,31 @@ def test_memory_does_not_grow_with_trials(tmp_path: Path, plan_of: PlanOf) -> No
 
     assert (tmp_path / "many" / "results.json").stat().st_size > 8 * (tmp_path / "few" / "results.json").stat().st_size
     assert many - few < 100 * 540
+
+
+def test_what_is_written_is_what_was_counted_whatever_becomes_of_the_record(
+    tmp_path: Path, plan_of: PlanOf, bench: Bench
+) -> None:
+    """Trials are read again when they are written: of a record that grew or shrank, there were other trials than were
+    counted, and nobody said so.
+    """
+    plan = plan_of(["fake-constant"], ["none"], trials=6)
+    store = Store.open(tmp_path, plan)
+    run(plan, store, InProcess(bench))
+    store.close()
+
+    def change(statement: str) -> None:
+        with sqlite3.connect(tmp_path / "run.sqlite") as record:
+            record.execute(statement)
+
+    change("CREATE TABLE aside AS SELECT * FROM trials WHERE trial > 3")
+    change("DELETE FROM trials WHERE trial > 3")
+    change("DELETE FROM meta WHERE key = 'seal'")
+    reader = Store.reopen(tmp_path)
+    found = summarise(reader).cells[0]
+    reader.close()
+    change("INSERT INTO trials SELECT * FROM aside")
+    assert (found.tally.trials, len(found.trials)) == (4, 4)
+    change("DELETE FROM trials WHERE trial > 1")
+    with pytest.raises(InputError, match="trials that were read before are gone"):
+        list(found.trials)
