@@ -16,14 +16,14 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
-from labelinf_gradients.audit.client import Together, audit_client
+from labelinf_gradients.audit.client import Together, audit_client, audit_saved
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser, Training, flat
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.updates import Client
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.game.own_network import load
-from labelinf_gradients.recovery.tensors import rounded_to
+from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
 
 TEN_LINES = """
 import numpy as np
@@ -200,3 +200,64 @@ def test_arrays_that_are_no_network_are_one_sentence(
 
     with pytest.raises(InputError, match=message):
         load("arrays_of_mine:make", n_inputs=64, n_classes=10, precision="float32", seed=0)
+
+
+SAVED_MODEL = """
+import numpy as np
+
+def make(n_inputs, n_classes):
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(n_classes, n_inputs)) / 8, np.zeros(n_classes)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "status", "words"),
+    [(0, 1, "the file's"), (4, 1, "if every update is of one record"), (24, 3, "the updates fit other labels")],
+)
+def test_saved_updates_that_fit_other_labels_determine_nothing(
+    wrong: int, status: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "saved_model_of_mine.py").write_text(SAVED_MODEL)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    network = load("saved_model_of_mine:make", n_inputs=64, n_classes=10, precision="float32", seed=0)
+    bunch = load_bunch("digits")
+    labels = np.asarray(bunch.target[:24], dtype=np.intp)
+    trained_on = np.where(np.arange(24) < wrong, (labels + 1) % 10, labels)
+    sent = [network.mean_gradient(bunch.data[[n]] / 16, np.eye(10)[trained_on[[n]]]) for n in range(24)]
+    path = tmp_path / "updates.npz"
+    np.savez(path, labels=labels, **{k: np.array([u[k] for u in sent], dtype=np.float32) for k in sent[0]})
+    command = ["audit", "client", str(path), "--model", "saved_model_of_mine:make"]
+
+    done = CliRunner().invoke(main, command)
+    several = CliRunner().invoke(main, [*command, "--batch", "4"])
+
+    assert done.exit_code == status, done.output
+    assert words in done.output
+    assert ("LEAKS" in done.output) == (status == 1)
+    assert f"right        {24 - wrong} of 24" in done.output
+    assert several.exit_code == 2
+    assert "one record each" in several.output
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_saved_batches_in_a_half_are_no_single_records(name: str) -> None:
+    """One record dominates each batch; another class has two percent of it, which rounding cannot leave."""
+    network = Perceptron.random((64, 10), np.random.default_rng(0), dtype="float32")
+    bunch = load_bunch("digits")
+
+    def sent(row: int, share: float) -> Any:
+        rows = [network.mean_gradient(bunch.data[[n]] / 16, np.eye(10)[bunch.target[[n]]]) for n in (row, row + 1)]
+        return {k: rounded_to((1 - share) * rows[0][k] + share * rows[1][k], name).astype(float) for k in rows[0]}
+
+    alone, batches = ([sent(row, share) for row in range(20)] for share in (0.0, 0.02))
+
+    assert audit_saved(alone, None, network, FORMATS[name]).certain > 10
+    assert audit_saved(batches, None, network, FORMATS[name]).certain == 0
+
+
+def test_labels_of_saved_updates_are_one_for_each(network: Perceptron) -> None:
+    update = {k: np.zeros(v.shape) for k, v in network.parameters.items()}
+
+    with pytest.raises(InputError, match=r"has shape \(2, 4\), expected \(2,\)"):
+        audit_saved([update, update], np.zeros((2, 4), dtype=np.intp), network, FORMATS["float32"])

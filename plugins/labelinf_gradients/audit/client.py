@@ -33,13 +33,14 @@ from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded, Smoothed
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.game.networks import Network, softmax
-from labelinf_gradients.recovery.results import RecoveryStatus
+from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, Precision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 __all__ = ["Audit", "Saved", "Score", "Together", "audit_client", "audit_saved", "smallest_change"]
 
 _IMITATION = "imitation"
 _SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
+_LEAST_HALF = 2.0**-25  # half the distance of the smallest numbers of float16
 _MULTIPLIERS = (0.05, 50.0)
 _BROAD = ("matched-filter", "matched-filter(direction=ones)", "matched-filter(direction=singular)", "llg", "row-minima")
 
@@ -336,6 +337,8 @@ class Saved:
         certain: Of how many one label explains all.
         listed: Of how many several labels are listed, or the class alone is known.
         correct: How many hard labels are right, where the file holds them; -1 otherwise.
+        agree: Of how many whose label one explanation determines it is the file's; -1 without labels.
+        blind: Share of the commonest label in the file.
         scaled: Whether they are gradients up to a factor only.
         remark: What may be behind those that no label explains.
     """
@@ -344,11 +347,26 @@ class Saved:
     certain: int
     listed: int
     correct: int = -1
+    agree: int = -1
+    blind: float = 0.0
     scaled: bool = False
     remark: str = ""
 
+    @property
+    def contradicted(self) -> bool:
+        """Whether determined labels are not those of the file, and agree no more often than a blind guess may."""
+        surely = self.certain > 0 and clopper_pearson(max(0, self.agree), self.certain).low > self.blind
+        return 0 <= self.agree < self.certain and not surely
 
-def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: Any) -> Saved:
+    @property
+    def leaks(self) -> bool:
+        """Whether labels are determined, and nothing that is given contradicts them."""
+        return self.certain > 0 and not self.contradicted
+
+
+def audit_saved(
+    updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: Precision
+) -> Saved:
     """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
 
     Args:
@@ -356,9 +374,17 @@ def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network:
         labels: The classes behind them, if they are known.
         network: What they were computed from.
         precision: How exactly their numbers are known.
+
+    Raises:
+        InputError: The labels are not one class for every update.
     """
+    if labels is not None and labels.shape != (len(updates),):
+        raise InputError(
+            f"'labels' has shape {labels.shape}, expected ({len(updates)},): a file holds updates of one record each."
+        )
     weight, layer = network.classifier_names[0], network.classifier
     gradients = np.array([update[weight] for update in updates])
+    gradients[_of_several(gradients, precision)] = np.nan  # which explains nothing
     tries = []
     for scaled_, sign in ((False, 1), (True, -1), (True, 1)):
         found = recover(
@@ -372,13 +398,26 @@ def audit_saved(updates: list[Update], labels: NDArray[np.intp] | None, network:
         explained = sum(status is not RecoveryStatus.UNEXPLAINED for status in found.status)
         tries.append((explained, found, scaled_))
     explained, best, scaled_ = max(tries, key=lambda item: item[0])
-    certain = sum(status is RecoveryStatus.UNIQUE for status in best.status)
+    unique = np.array([status is RecoveryStatus.UNIQUE for status in best.status], dtype=bool)
+    certain = int(unique.sum())
     silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
     return Saved(
         n_updates=len(updates),
         certain=certain,
         listed=explained - certain - silent,
         correct=-1 if labels is None else int((best.hard == labels).sum()),
+        agree=-1 if labels is None else int((best.hard == labels)[unique].sum()),
+        blind=0.0 if labels is None else float(np.unique(labels, return_counts=True)[1].max(initial=0) / len(updates)),
         scaled=scaled_,
         remark=best.remark,
     )
+
+
+def _of_several(gradients: NDArray[np.float64], precision: Precision) -> NDArray[np.bool_]:
+    """Return which gradients in a half are further from rank one than the rounding of one record's can put them."""
+    if precision not in (FLOAT16, BFLOAT16):
+        return np.zeros(len(gradients), dtype=bool)
+    squares = np.linalg.svd(gradients, compute_uv=False) ** 2
+    lost = _LEAST_HALF * math.sqrt(gradients[0].size) if precision == FLOAT16 else 0.0
+    bound = 1.01 * precision.rounding * np.sqrt(squares.sum(axis=1)) + lost
+    return np.asarray(np.sqrt(squares[:, 1:].sum(axis=1)) > bound)

@@ -62,6 +62,7 @@ def client(
     import numpy as np
 
     from labelinf_core.cli.game import labels_spec
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
     from labelinf_core.specs.own_code import own_function
@@ -75,10 +76,15 @@ def client(
     data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "digits", column), "--labels").load()
     network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
     if client.endswith((".npz", ".safetensors")):
+        if batch * clients > 1:
+            raise InputError(
+                "Saved updates are read as those of one record each, and nothing is said of larger ones: leave out "
+                "--batch and --clients, or give the client's code."
+            )
         updates, truth = read_updates(client, network)
         saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
         click.echo(_json_of(saved) if as_json else "\n".join(_saved_lines(saved)))
-        context.exit(Exit.FOUND if saved.certain else Exit.INCONCLUSIVE)
+        context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
     found = audit_client(
         Client(function=own_function(client, "client"), name=client, network=network),
         data,
@@ -134,11 +140,17 @@ def _lines(found: Audit) -> list[str]:
 
 def _saved_lines(saved: Saved) -> list[str]:
     what = "gradients up to a factor" if saved.scaled else "gradients"
-    word = "LEAKS       " if saved.certain else "INCONCLUSIVE"
-    lines = [
-        f"what it is   {saved.n_updates} updates, read as {what} of one record each",
-        f"{word} {saved.certain} labels are determined: one alone explains the update; {saved.listed} in part",
-    ]
+    if saved.contradicted:
+        finding = (
+            "INCONCLUSIVE nothing is determined: the updates fit other labels than the given ones (the client does not "
+            "train on these, or the file's order differs)"
+        )
+    elif saved.certain:
+        told = "if every update is of one record (a file does not say)" if saved.agree < saved.certain else "the file's"
+        finding = f"LEAKS        {saved.certain} labels are determined, {told}; {saved.listed} in part"
+    else:
+        finding = f"INCONCLUSIVE no label is determined; {saved.listed} in part"
+    lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each", finding]
     if saved.correct >= 0:
         lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")
     return [*lines, saved.remark] if saved.remark else lines
@@ -149,6 +161,6 @@ def _json_of(found: Audit | Saved) -> str:
 
     from labelinf_core.contracts.documents import json_text
 
-    derived = ("share", "leaks") if hasattr(found, "leaks") else ()
+    derived = ("share" if hasattr(found, "share") else "contradicted", "leaks")
     conduct = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {}
     return json_text({**conduct, **attrs.asdict(found), **{name: getattr(found, name) for name in derived}})
