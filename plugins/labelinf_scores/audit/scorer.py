@@ -9,6 +9,7 @@ the probe is right*, that is what is expected; an attack that then falls short s
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,10 +21,12 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Guess, LabelSet
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.evaluator.survey import strange
+from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.identify import Shape, identify
@@ -40,6 +43,8 @@ from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
 
 __all__ = ["Extraction", "audit_scorer", "findings_of", "understood_of"]
+
+_LONGER = 480.0  # seconds that a stranger's game may take beyond those of any part of a plugin
 
 
 @attrs.frozen(kw_only=True)
@@ -114,7 +119,7 @@ def audit_scorer(
         scorer: What is audited.
         data: The private labels; each attack meets them in the same fresh random order.
         builder: Builds the attacks.
-        attacks: Their specs; all are built before any plays.
+        attacks: Their specs; all that come with labelinf are built before any plays.
         findings: What the probe learnt; this, and the class shares, is all that an attack is told.
         loss: The loss that explains the scorer.
         queries: The budget; 0 is unlimited.
@@ -127,7 +132,7 @@ def audit_scorer(
         InputError: One of the attacks belongs to another channel. What an attack raises when it plays is its own
             failure, and ends nobody else's game.
     """
-    built = [_built(builder, spec) for spec in attacks]
+    built = {spec: _built(builder, spec) for spec in attacks if not strange(builder.host, spec)}
     if understood is not None:
         private, threat = understood.scored, understood.threat(queries)
     elif findings is not None and loss is not None:
@@ -137,9 +142,24 @@ def audit_scorer(
     threat = threat.through(defences)
     labels = private[rng.permutation(private.size)]
     curator = Curator.start(labels, threat, understood or scorer, rng)
-    for spec, attack, attack_rng in zip(attacks, built, rng.spawn(len(attacks)), strict=True):
+    for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
         progress(spec)
-        yield _play(spec, attack, ScoreOracle(threat, curator.answer), labels, attack_rng)
+        oracle = ScoreOracle(threat, curator.answer)
+        if spec in built:
+            yield _play(spec, built[spec], oracle, labels, attack_rng)
+        else:
+            yield _apart(spec, builder, oracle, labels, attack_rng)
+
+
+def _apart(
+    spec: str, builder: Builder, oracle: ScoreOracle, labels: NDArray[np.intp], rng: np.random.Generator
+) -> Extraction:
+    """Build and play a stranger's attack in a copy of this process, so that it has no hand in anybody's figures."""
+    try:
+        played = functools.partial(_play, spec, labels=labels, oracle=oracle, rng=rng)
+        return apart(f"attack {spec}", lambda: played(_built(builder, spec)), beyond=_LONGER, once=False)
+    except PluginError as error:
+        return Extraction(attack=spec, failure=unquoted(error))
 
 
 def _built(builder: Builder, spec: str) -> ScoreAttack:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import labelinf as li
 from labelinf_core.advise.search import Advice
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import Guess, Knob
@@ -201,7 +204,7 @@ class Workshop:
     """Builds what is broken by its own name, and the rest as ever."""
 
     def __init__(self, builder: Builder) -> None:
-        self.builder = builder
+        self.builder, self.host = builder, builder.host
 
     def build(self, kind: Kind, spec: str, where: str) -> object:
         return Fails(spec) if spec in ("refusal", "exit", "shape", "run") else self.builder.build(kind, spec, where)
@@ -235,6 +238,68 @@ def test_one_attacks_crash_ends_nobody_elses_game() -> None:
     ]
     assert [leak.accuracy is None for leak in found] == [True] * 4 + [False]
     assert found[-1].exact
+
+
+STRANGER = """
+import os
+import attrs, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Guess
+from labelinf_scores.game.oracle import ScoreAttack
+
+labelinf_contract = 1
+np.mean = np.sum = lambda *a, **k: 0.25
+
+@attrs.frozen(kw_only=True)
+class Stranger(ScoreAttack):
+    how: str = "plays"
+
+    def run(self, oracle, rng):
+        oracle.query(np.full((oracle.threat.n_records, 2), 0.5))
+        if self.how == "exits":
+            os._exit(3)
+        if self.how == "stops":
+            raise KeyboardInterrupt
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+@hookimpl
+def labelinf_attacks():
+    reference = Reference(work="tests", statement="stranger")
+    yield Descriptor(kind=Kind.ATTACK, name="stranger", summary="x", reference=reference,
+                     target="strange_scores:Stranger", channel="score")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("scorer", ["sklearn", "cmd"])
+def test_a_strangers_attack_plays_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path, scorer: str) -> None:
+    """One that exits ended the audit, and the whole notebook; a patch of NumPy stayed in everybody's figures."""
+    install_fake("labelinf-strange", entry="strange", module="strange_scores", source=STRANGER)
+    (tmp_path / "program.py").write_text(COSTS)
+    name = scorer if scorer != "cmd" else f"cmd:{sys.executable} {tmp_path / 'program.py'}"
+    attacks = [f"stranger(how={how})" for how in ("plays", "exits", "stops")]
+
+    found = li.audit_scorer(name, [0, 1, 1, 0, 1] * 4, attacks=[*attacks, "binary-weights"])
+
+    plays, exits, stops, own = found.report.leaks
+    assert plays.accuracy is not None
+    assert plays.accuracy.value == pytest.approx(0.4)
+    assert exits.failure == f"attack {attacks[1]}: its process ended with exit code 3"
+    assert "KeyboardInterrupt" in stops.failure
+    assert own.exact
+    assert "strange_scores" not in sys.modules
+    assert np.sum([1, 2]) == 3
+
+
+COSTS = """
+import json, math, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    rows = zip(asked["labels"], asked["predictions"])
+    costs = [-math.log(min(max(row[label] if isinstance(row, list) else row if label else 1 - row, 1e-15), 1 - 1e-15))
+             for label, row in rows]
+    print(json.dumps({"score": sum(costs) / len(costs)}), flush=True)
+"""
 
 
 def test_the_shipped_list_can_be_built_and_has_every_strong_attack() -> None:
