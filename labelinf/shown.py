@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import html
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,8 @@ class Shown(abc.ABC):
         """Return what a notebook shows: the answer, and the pictures as SVG."""
         from labelinf_core.report.svg import as_svg
 
-        drawn = "".join(as_svg(picture, name=f"p{id(picture)}", alone=True) for picture in self.pictures())
+        names = (f"p{id(self)}-{at}" for at in itertools.count())
+        drawn = "".join(as_svg(picture, name=next(names), alone=True) for picture in self.pictures())
         return f'<pre>{html.escape(str(self))}</pre><div style="max-width: 46rem">{drawn}</div>'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -114,7 +115,10 @@ def test_a_result_says_shows_and_draws_its_answer(objects: li.Played) -> None:
     assert str(objects).startswith("score channel, y.npy: a blind guess is right on 60.0 %\n")
     assert [axes.get_title() for axes in figure.axes][1] == "Leakage against strength: round"
     assert len(figure.axes) == len(list(objects.pictures()))
-    assert "Leakage against strength" in objects._repr_html_()
+    page = objects._repr_html_()
+    assert "Leakage against strength" in page
+    names = re.findall(r' id="([^"]+)"', page)
+    assert len(set(names)) == len(names) > 2  # a reader of the page is told each picture's own title
 
 
 def test_a_notebook_shows_nothing_of_a_users_as_markup() -> None:
