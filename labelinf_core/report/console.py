@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -42,10 +42,10 @@ class _Folded(Table):
         super().add_column(*given, **{"overflow": "fold", **how})
 
 
-def whole_column(table: Table, title: str, entries: Iterable[str]) -> None:
+def whole_column(table: Table, title: str, entries: Iterable[str], justify: Literal["left", "right"] = "left") -> None:
     """Add a column whose entries are neither cut nor broken but where they break themselves."""
-    least = max((cell_len(line) for entry in entries for line in entry.splitlines()), default=0)
-    table.add_column(title, vertical="bottom", no_wrap=True, min_width=max(least, cell_len(title)))
+    least = max((cell_len(line) for entry in (title, *entries) for line in entry.splitlines()), default=0)
+    table.add_column(title, justify=justify, vertical="bottom", no_wrap=True, min_width=least)
 
 
 def fitting(table: Table, console: Console, otherwise: Callable[[], RenderableType]) -> RenderableType:

@@ -13,12 +13,14 @@ from rich.text import Text
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked
-from labelinf_core.report.console import fitting, plain_table, whole_column
+from labelinf_core.report.console import fits, fitting, plain_table, whole_column
 from labelinf_core.report.legend import alarm, legend
 
 __all__ = ["lines", "print_worst"]
 
-_WIDTH = 24  # columns for the name of a pipeline, and of an attack
+_WIDTHS = (24, 19, 15)  # columns for the name of a pipeline, and of an attack: the first for which there is room
+_NAMES = ("defence", "strongest\nattack", "verdict")
+_VERDICT = 5  # its column
 _REASONS = 3  # of failures that are told
 
 
@@ -31,9 +33,13 @@ def print_worst(results: Results, console: Console) -> None:
     for board in boards(results):
         console.print(Text(words.title(results, board[0]), style="bold"))
         console.print()
-        console.print(fitting(_table(board), console, functools.partial(lines, board)))
+        tables = [_table(board, width) for width in _WIDTHS]
+        widest = next((table for table in tables if fits(table, console)), tables[-1])
+        console.print(fitting(widest, console, functools.partial(lines, board)))
         console.print(legend(board))
-        console.print(*_failures(board), sep="\n", end="\n\n")
+        for failure in _failures(board):
+            console.print(failure)
+        console.print()
 
 
 def lines(board: Board) -> Text:
@@ -68,27 +74,24 @@ def _verdict(cells: list[CellResult]) -> str:
     return words.verdict(ranked(cells)[0]) + (f"; {lost} of {len(cells)} attacks failed" if lost else "")
 
 
-def _table(board: Board) -> Table:
+def _table(board: Board, width: int) -> Table:
     by_pipeline = columns(board)
-    prices = costs(by_pipeline)
+    worst = [ranked(cells)[0] for cells in by_pipeline.values()]
+    verdicts = list(map(_verdict, by_pipeline.values()))
+    told: dict[str, list[str]] = {
+        "defence": [words.heading(words.pipeline(cell), width) for cell in worst],
+        "strongest\nattack": [words.heading(words.attack(cell), width) for cell in worst],
+        "labels\n%": [words.share(cell.accuracy) if cell.accuracy else "" for cell in worst],
+        "all\n%": [words.share(cell.exact) if cell.exact else "" for cell in worst],
+        "queries": ["" if cell.tally.queries is None else f"{cell.tally.queries:.0f}" for cell in worst],
+        "verdict": verdicts,
+        **{words.heading(name, 10): row for name, row in costs(by_pipeline).items()},
+    }
     table = plain_table(header_style="bold")
-    worst_cells = [ranked(cells)[0] for cells in by_pipeline.values()]
-    table.add_column("defence", vertical="bottom")
-    whole_column(table, "strongest attack", (words.heading(words.attack(worst), _WIDTH) for worst in worst_cells))
-    for name in ("labels\n%", "all\n%", "queries"):
-        table.add_column(name, justify="right", vertical="bottom")
-    whole_column(table, "verdict", map(_verdict, by_pipeline.values()))
-    for name in prices:
-        table.add_column(words.heading(name, 10), justify="right", vertical="bottom")
-    for index, (worst, cells) in enumerate(zip(worst_cells, by_pipeline.values(), strict=True)):
-        values = [row[index] for row in prices.values()]
-        table.add_row(
-            words.heading(words.pipeline(worst), _WIDTH),
-            words.heading(words.attack(worst), _WIDTH),
-            words.share(worst.accuracy) if worst.accuracy else "",
-            words.share(worst.exact) if worst.exact else "",
-            "" if worst.tally.queries is None else f"{worst.tally.queries:.0f}",
-            Text(_verdict(cells), style=words.STYLES[worst.verdict]),
-            *values,
-        )
+    for title, entries in told.items():
+        whole_column(table, title, entries, "left" if title in _NAMES else "right")
+    for index, cell in enumerate(worst):
+        row: list[str | Text] = [entries[index] for entries in told.values()]
+        row[_VERDICT] = Text(verdicts[index], style=words.STYLES[cell.verdict])
+        table.add_row(*row)
     return table
