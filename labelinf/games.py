@@ -404,9 +404,12 @@ def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[],
     from labelinf_core.evaluator.survey import strange
     from labelinf_core.plugin.apart import apart
 
-    if not strange(host, [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]):
+    played = list(map(str, chosen.get("attacks", ())))
+    settings = [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]
+    if not strange(host, [*settings, played]):
         return ask()
-    return apart(f"{what} behind {', '.join(map(str, chosen['defences']))}", ask, beyond=beyond)
+    name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
+    return apart(f"{name} against {', '.join(played)}" if played else name, ask, beyond=beyond)
 
 
 def _chosen(given: Mapping[str, Any]) -> tuple[Host, dict[str, Any]]:

@@ -335,3 +335,5 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
             assert result.failure == (Status.CRASHED, "moody: its process ended with exit code 3")
         else:
             assert (result.failure, result.tally.played) == (None, 2)
+    li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["clip"], patience=0.1)
+    assert "moody_plugin" not in sys.modules
