@@ -199,3 +199,26 @@ def test_clipping_and_halves_do_not_protect_in_the_game(
 def test_too_few_classes_for_an_unknown_factor_are_refused(digits: LabelSet) -> None:
     with pytest.raises(InputError, match=r"'smoothing' cannot be recovered from 3 classes.* at least 5 classes"):
         recover(np.ones((1, 3, 4)), np.ones((3, 4)), family="smoothing", scaled=True)
+
+
+@pytest.mark.parametrize("equal", [False, True], ids=["rows differ", "rows equal"])
+@pytest.mark.parametrize("stretch", [8.0, 30.0])
+def test_what_half_precision_has_lost_makes_no_wrong_label_the_only_one(stretch: float, equal: bool) -> None:
+    """Rows that underflow held an error of any relative size: of four labels called the only ones, four were wrong."""
+    rng = np.random.default_rng(0)
+    wrong = right = 0
+    weights = rng.normal(size=(10, 16)) * stretch / 4
+    if equal:
+        weights[:4] = weights[0]
+    features = np.abs(rng.normal(size=(300, 16)))
+    labels = rng.integers(10, size=300)
+    errors = softmax(features @ weights.T) - np.eye(10)[labels]
+    factors = rng.uniform(0.1, 3, size=(300, 1, 1))
+    gradients = (factors * errors[:, :, None] * features[:, None, :]).astype(np.float16)
+    found = recover(gradients, weights, scaled=True)
+    for label, guess, status in zip(labels, found.labels.argmax(axis=1), found.status, strict=True):
+        if status is RecoveryStatus.UNIQUE:
+            right, wrong = right + int(guess == label), wrong + int(guess != label)
+    assert wrong == 0
+    gentle = recover((errors[:, :, None] * features[:, None, :]).astype(np.float32), weights, scaled=True)
+    assert RecoveryStatus.UNIQUE in gentle.status

@@ -99,8 +99,13 @@ def recover(
         directions=parts.direction,
         scaled=scaled,
     )
-    told = zip(found.status, broken, strict=True)
-    return attrs.evolve(found, status=tuple(RecoveryStatus.UNEXPLAINED if lost else status for status, lost in told))
+    # A row of entries too small for their format holds an error of any relative size: behind an unknown factor a wrong
+    # label can explain all the others.
+    faint = scaled & (np.abs(gradients).max(axis=2) < least).any(axis=1)
+    status = np.array(found.status, dtype=object)
+    status[faint & (status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
+    status[broken] = RecoveryStatus.UNEXPLAINED
+    return attrs.evolve(found, status=tuple(status), complete=found.complete & ~faint)
 
 
 def solve(
