@@ -128,7 +128,9 @@ def test_a_scorer_that_fails_in_mid_run_fails_only_its_trials(labelinf: Labelinf
     result = labelinf("matrix", suite, "--workers", "0", "--allow-code")
 
     assert result.exit_code == 4
-    assert "error in 2 of 2 trials: InputError: scorer 'scorers_of_mine:late' raised RuntimeError" in result.stdout
+    assert "error in 2 of 2 trials: InputError: scorer 'scorers_of_mine:late' raised RuntimeError" in " ".join(
+        result.stdout.split()
+    )
     assert "held so far" in result.stdout
 
 
