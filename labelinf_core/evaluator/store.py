@@ -44,6 +44,7 @@ CREATE TABLE trials (
 ) WITHOUT ROWID;
 """
 _BATCH = 200  # rows that are written at once, or
+_FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
 _SECONDS = 0.1  # those of so long; what took as long itself is written at once
 _FINAL = ", ".join(repr(status.value) for status in Status if status.final)
 _SETTLED = f"""
@@ -81,6 +82,7 @@ class Store:
     notes: tuple[str, ...] = ()
     _lock: IO[str] | None = attrs.field(default=None, repr=False)
     _pending: int = attrs.field(default=0, init=False, repr=False)
+    _trials: int = attrs.field(default=0, init=False, repr=False)
     _since: float = attrs.field(default=0.0, init=False, repr=False)
     _closed: bool = attrs.field(default=False, init=False, repr=False)
 
@@ -163,7 +165,8 @@ class Store:
     def keep_trial(self, cell: str, number: int, trial: Trial) -> None:
         """Keep one trial."""
         self._insert("trials", cell, number, trial.status.value, to_json(trial))
-        if trial.seconds > _SECONDS:
+        self._trials += 1
+        if trial.seconds > _SECONDS or self._trials <= _FIRST:
             self.commit()
 
     def commit(self) -> None:

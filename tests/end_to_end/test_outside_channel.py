@@ -30,7 +30,7 @@ def labelinf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Labelinf:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: labelinf-channel-demo\nVersion: 0.1.0\n")
     (info / "entry_points.txt").write_text("[labelinf]\nequality = labelinf_equality.plugin\n")
     monkeypatch.setattr(sys, "path", [str(info.parent), str(DEMO), *sys.path])
-    monkeypatch.setattr(os, "environ", os.environ.copy())
+    monkeypatch.setattr(os, "environ", {**os.environ, "COLUMNS": "120"})
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> Result:
