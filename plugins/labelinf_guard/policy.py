@@ -9,7 +9,7 @@
     classes = ["0", "1"]                # public, so that no label decides what is told about a file
     metric = "log-loss"                 # or ours = "ourmetrics:score" with low and high
     parameters = { clip = 0.01 }
-                                        # for metric = "mse", values = [0.0, 5.0, 0.5] instead of classes: a grid
+    # values = [0.0, 5.0, 0.5]          # instead of classes, for metric = "mse" and others of values: a grid
 
     [public]
     share = 0.2                         # a fixed subset, drawn by init, in whole groups; 1 = no split
