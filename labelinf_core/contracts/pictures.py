@@ -1,6 +1,7 @@
 """A picture as data: what a page draws as SVG, a notebook with matplotlib, and a reader may take as a table.
 
 Example:
+    >>> from labelinf_core.contracts.pictures import Picture, Series
     >>> line = Series(name="ours", points=((1.0, 0.5), (2.0, 0.75)))
     >>> Picture(title="labels recovered", x="queries", y="share", series=(line,)).rows()[1]
     {'series': 'ours', 'queries': 2.0, 'share': 0.75}
