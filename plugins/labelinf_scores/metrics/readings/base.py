@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Metric
 
-__all__ = ["UNIT", "Reading", "Released", "Rows", "ScoredMetric", "Totals", "exact"]
+__all__ = ["UNIT", "Reading", "Released", "Rows", "ScoredMetric", "Totals", "exact", "no_classes"]
 
 UNIT = Fraction(1, 2**53)  #: u, the unit roundoff of doubles
 
@@ -303,3 +303,9 @@ class ScoredMetric(Metric, abc.ABC):
 def exact(values: Floats, scale: int) -> NDArray[Any]:
     """Return ``values * 2**scale`` rounded to whole numbers, as Python's own; shape as given."""
     return np.array([round(Fraction(float(value)) * 2**scale) for value in values], dtype=object)
+
+
+def no_classes(predictions: NDArray[Any]) -> str:
+    """Say that predictions are not classes; empty when they are whole numbers from 0."""
+    whole = (predictions == np.floor(predictions)).all() and predictions.min() >= 0
+    return "" if whole else "predictions must be classes 0, 1, ..."

@@ -13,7 +13,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.base import (
+    UNIT,
+    Floats,
+    Reading,
+    Released,
+    Rows,
+    ScoredMetric,
+    Totals,
+    no_classes,
+)
 
 __all__ = ["LinearKappa", "QuadraticKappa"]
 
@@ -47,11 +56,7 @@ class QuadraticKappa(ScoredMetric):
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; they must be classes."""
         values = np.asarray(predictions)
-        if problem := super().fault(values, n_records):
-            return problem
-        return (
-            "" if (values == np.floor(values)).all() and values.min() >= 0 else "predictions must be classes 0, 1, ..."
-        )
+        return super().fault(values, n_records) or no_classes(values)
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return an interval for the sum of disagreements.
