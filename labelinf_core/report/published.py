@@ -87,7 +87,8 @@ def published(results: Results) -> Results:
         result if result.cell.public else _cell(result, plan, labels[result.cell.digest]) for result in results.cells
     )
     told = attrs.evolve(plan, cells=tuple(r.cell for r in cells), labels=tuple(labels.values()), key="")
-    return attrs.evolve(results, plan=told, cells=cells)
+    made = attrs.evolve(results.made, command="")  # what was typed holds folders, and whatever a scorer is given
+    return attrs.evolve(results, plan=told, cells=cells, made=made)
 
 
 def leaks(results: Results) -> tuple[Leak, ...]:

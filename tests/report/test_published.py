@@ -276,3 +276,10 @@ def test_public_labels_need_no_key_and_lose_no_detail(builder: Builder, tmp_path
     assert leaks(results) == ()
     assert as_json(results) == as_json(results, full=True)
     assert published(results) == results
+
+
+def test_what_was_typed_is_told_of_public_labels_only(new: Results) -> None:
+    typed = attrs.evolve(new, made=attrs.evolve(new.made, command="labelinf matrix --labels /secret/folder.csv"))
+
+    assert "/secret/folder.csv" not in as_html(typed)
+    assert "/secret/folder.csv" in as_html(typed, full=True)
