@@ -71,6 +71,15 @@ def test_an_option_that_is_gone_is_noticed() -> None:
         parsed(["plants"])
 
 
+def test_readme_gives_the_two_commands_of_a_fresh_clone() -> None:
+    """One plays, one tests: what runs everything reads the second from here, and without it would test nothing."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    commands = re.findall(r"^python3 -m venv venv && .*$", readme, re.MULTILINE)
+
+    assert [command.split(" && ")[-1] for command in commands] == ["venv/bin/labelinf matrix", "venv/bin/tox"]
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages speak of."""
