@@ -36,7 +36,9 @@ class ScorerAudited(Shown):
 
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what is proved to stop it, what that costs, and what was found by probing."""
-        yield from self.report.answer.lines(WIDTH)
+        from labelinf_scores.audit.words import answer
+
+        yield from answer(self.report).lines(WIDTH)
         yield f"found by probing ({self.report.findings.queries} queries): {self.report.findings.sentence()}"
 
     def rows(self) -> Iterator[Mapping[str, Any]]:

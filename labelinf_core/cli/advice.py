@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labelinf_core.advise.search import Advice
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.components import Measure
 from labelinf_core.report import words
-from labelinf_core.report.answer import Answer
 
 __all__ = ["answer_of"]
 

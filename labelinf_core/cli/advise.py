@@ -8,7 +8,7 @@ import click
 
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, block_option, game_options, load_host
-from labelinf_core.cli.progress import steps
+from labelinf_core.cli.progress import quiet_option, steps
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @list_options
+@quiet_option
 @block_option
 @click.pass_context
 def advise(ctx: click.Context, /, **chosen: Any) -> None:

@@ -10,6 +10,7 @@ import click
 
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import (
+    RUNS,
     Finite,
     NewFile,
     block_option,
@@ -19,7 +20,7 @@ from labelinf_core.cli.options import (
     labels_options,
     load_host,
 )
-from labelinf_core.cli.progress import waiting
+from labelinf_core.cli.progress import quiet_option, waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,6 +50,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
 @click.option("--save", type=NewFile(), help="Write every recovered label there (CSV).")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 def attack(attack: str, **chosen: Any) -> None:
     """Play ATTACK once against one line of defences, and show the labels it recovers.
@@ -56,6 +58,7 @@ def attack(attack: str, **chosen: Any) -> None:
     ATTACK is a name or a call, NAME(PARAMETER=VALUE); labelinf plugins lists them.
     """
     from labelinf_core.contracts.documents import csv_text, save_private
+    from labelinf_core.evaluator.estimate import estimate
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
@@ -63,7 +66,7 @@ def attack(attack: str, **chosen: Any) -> None:
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
-    with waiting("playing"):
+    with waiting("playing", lambda: estimate(plan, RUNS).duration):
         result, outcome = _play(Bench(builder=Builder(host)), plan)
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))

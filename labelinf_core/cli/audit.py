@@ -11,7 +11,9 @@ import click
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import waiting
+from labelinf_core.cli.progress import Step, quiet_option, steps
+from labelinf_core.contracts.answer import Answer
+from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.results import Results
@@ -30,6 +32,7 @@ def audit() -> None:
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--full", is_flag=True, help="Attack the files that --full writes, to see what they would give away.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 @click.pass_context
 def record(ctx: click.Context, run: Path, full: bool, as_json: bool, blocks: tuple[str, ...]) -> None:
@@ -49,13 +52,13 @@ def record(ctx: click.Context, run: Path, full: bool, as_json: bool, blocks: tup
         results = summarise(store)
     finally:
         store.close()
-    with waiting("attacking the files"):
-        found = list(_attacked(results, Builder(load_host(blocks)), full))
-    click.echo(json_text(found) if as_json else "\n".join(_lines(found)))
+    with steps("attacking") as progress:
+        found = list(_attacked(results, Builder(load_host(blocks)), full, progress))
+    click.echo(json_text(found) if as_json else "\n".join(_lines(found, full)))
     ctx.exit(Exit.FOUND if any(item.gives_away for item in found) else Exit.DONE)
 
 
-def _attacked(results: Results, builder: Builder, full: bool) -> Iterator[Attacked]:
+def _attacked(results: Results, builder: Builder, full: bool, progress: Step) -> Iterator[Attacked]:
     from labelinf_core.evaluator.labels import label_sets
     from labelinf_core.report.attacked import attacked
     from labelinf_core.report.formats import FORMATS
@@ -63,20 +66,22 @@ def _attacked(results: Results, builder: Builder, full: bool) -> Iterator[Attack
     names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
     files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
     known = label_sets(results.plan, builder)
-    for facts in results.plan.labels:
-        if not facts.public:
-            if facts.content not in known:
-                from labelinf_core.contracts.errors import InputError
+    private = [facts for facts in results.plan.labels if not facts.public]
+    for facts in private:
+        if facts.content not in known:
+            raise InputError(f"the labels {facts.title!r} are not where they were read, or have changed since.")
+        for name, text in files.items():
+            progress(name, len(private) * len(files))
+            yield from attacked({name: text}, results.plan, builder, known[facts.content], facts.digest)
 
-                raise InputError(f"the labels {facts.title!r} are not where they were read, or have changed since.")
-            yield from attacked(files, results.plan, builder, known[facts.content], facts.digest)
 
-
-def _lines(found: list[Attacked]) -> Iterator[str]:
+def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
+    """Yield the answer, then every file."""
+    from labelinf_core.report.console import make_console
     from labelinf_core.report.words import percent
 
-    if not found:
-        yield "all labels of this run are public: there is nothing to give away"
+    yield from _answer(found, full).lines(make_console().width)
+    yield ""
     for item in found:
         right, blind = (percent(count / item.n_records) for count in (item.correct, item.majority))
         names = f"{item.names} names confirm a guess" if item.names else "no name confirms a guess"
@@ -85,3 +90,20 @@ def _lines(found: list[Attacked]) -> Iterator[str]:
             f"{item.file:12}  {item.labels}: {said}; {item.figures} figures solved, {right} % right "
             f"(majority guess: {blind} %), {names}"
         )
+
+
+def _answer(found: list[Attacked], full: bool) -> Answer:
+    away = list(dict.fromkeys(item.file for item in found if item.gives_away))
+    if not found:
+        leaks = "nothing: all labels of this run are public"
+    elif away:
+        leaks = f"more than the majority guess, by {', '.join(away)}"
+    else:
+        leaks = "nothing above the majority guess, in any file; that is not a proof of safety"
+    return Answer(
+        leaks=leaks,
+        stopped="writing the files without --full, and publishing no other"
+        if full or away
+        else "publishing no other file",
+        costs="the exact counts of every trial, which stay in run.sqlite",
+    )

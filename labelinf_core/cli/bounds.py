@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from labelinf_core.cli.options import block_option, game_options, load_host
-
-if TYPE_CHECKING:
-    pass
+from labelinf_core.cli.progress import quiet_option, waiting
 
 __all__ = ["bounds"]
 
@@ -17,6 +15,7 @@ __all__ = ["bounds"]
 @click.command()
 @game_options
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 def bounds(**chosen: Any) -> None:
     """Print the noise that theory says is needed, and what no attack can exceed; nothing is played.
@@ -28,7 +27,8 @@ def bounds(**chosen: Any) -> None:
     from labelinf_core.evaluator.play import theory
 
     game = Game.read(load_host(chosen["blocks"]), chosen)
-    implied = theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
+    with waiting("computing bounds"):
+        implied = theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
     if as_json := chosen["as_json"]:
         wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
         click.echo(json_text({name: getattr(implied, name) for name in wanted}))

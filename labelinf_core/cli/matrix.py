@@ -23,7 +23,7 @@ from labelinf_core.cli.options import (
     print_results,
     setting_options,
 )
-from labelinf_core.cli.progress import counting
+from labelinf_core.cli.progress import counting, is_quiet, quiet_option
 from labelinf_core.cli.typed import as_typed
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 @click.option("--allow-code", is_flag=True, help="Run the programs and functions that the suite file names.")
 @click.option("--fail-on", type=click.Choice(["contradiction", "broken"]), help="Exit 1 when a cell is that.")
 @click.option("--strict", is_flag=True, help="A plugin that is at fault is an error.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but what is wrong; the files are written.")
+@quiet_option
 @block_option
 @click.pass_context
 def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
@@ -126,7 +126,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
         return
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
-    if not chosen["quiet"]:
+    if not is_quiet():
         print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
         if chosen["form"] == "table":
             _print_next(results, directory)

@@ -11,6 +11,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
+from labelinf_core.cli.progress import counting, quiet_option
 from labelinf_core.contracts.documents import json_text
 
 if TYPE_CHECKING:
@@ -76,13 +77,18 @@ def _each(
 @plugins.command()
 @click.argument("plugin")
 @_json_option
+@quiet_option
 @click.pass_obj
 @click.pass_context
 def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     """Run the contract checks on every component of PLUGIN; exit 1 when one fails."""
-    from labelinf_core.testing import CheckOutcome, run_checks
+    from labelinf_core.testing import CheckOutcome, checks_of
 
-    results = run_checks(plugin, host)
+    checks, results = checks_of(plugin, host), []
+    with counting(len(checks), f"checking {plugin}") as progress:
+        for check_ in checks:
+            results.append(check_.result())
+            progress(len(results))
     counts = {outcome.value: sum(result.outcome is outcome for result in results) for outcome in CheckOutcome}
     if as_json:
         click.echo(json_text({"plugin": plugin, "summary": counts, "checks": results}))

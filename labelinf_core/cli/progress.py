@@ -1,12 +1,46 @@
-"""Bars with an estimate for whatever takes long: on a terminal's standard error, and nothing elsewhere."""
+"""Bars with an estimate for whatever takes long: on a terminal's standard error, and nothing elsewhere.
+
+``-q`` prints nothing but what is wrong, in every command that takes it, and shows no bar either.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["counting", "steps", "waiting"]
+import click
+
+__all__ = ["Step", "counting", "is_quiet", "quiet_option", "steps", "waiting"]
+
+Step = Callable[[str, int], None]  #: called before a step with its name and how many there are
+
+_QUIET = f"{__name__}.quiet"
+
+
+def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[_QUIET] = True
+        void = ctx.with_resource(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        ctx.with_resource(contextlib.redirect_stdout(void))
+
+
+quiet_option = click.option(
+    "-q",
+    "--quiet",
+    is_flag=True,
+    expose_value=False,
+    callback=_hush,
+    help="Print nothing but what is wrong; the exit status tells, and files are written.",
+)
+
+
+def is_quiet() -> bool:
+    """Whether the running command was given ``-q``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(_QUIET))
 
 
 @contextmanager
@@ -18,7 +52,7 @@ def counting(total: int, doing: str = "playing") -> Iterator[Callable[[int], Non
 
 
 @contextmanager
-def steps(doing: str) -> Iterator[Callable[[str, int], None]]:
+def steps(doing: str) -> Iterator[Step]:
     """Show which step is done, of how many; call it before each with its name and their number."""
     done = -1
     with _bar(doing) as show:
@@ -32,15 +66,26 @@ def steps(doing: str) -> Iterator[Callable[[str, int], None]]:
 
 
 @contextmanager
-def waiting(doing: str) -> Iterator[None]:
-    """Show that something is under way whose length nobody knows, and for how long it has been."""
-    with _bar(doing):
+def waiting(doing: str, estimate: Callable[[], str] = str) -> Iterator[None]:
+    """Show that something without steps is under way, for how long, and how long it takes as far as anybody knows.
+
+    Args:
+        doing: What is done.
+        estimate: How long that takes; asked where a bar is shown.
+    """
+    with _bar(doing) as show:
+        if _is_shown():
+            show(" ".join(filter(None, (doing, estimate()))), 0, None)
         yield
 
 
+def _is_shown() -> bool:
+    return sys.stderr.isatty() and not is_quiet()
+
+
 @contextmanager
-def _bar(doing: str) -> Iterator[Callable[[str, int, int], None]]:
-    if not sys.stderr.isatty():
+def _bar(doing: str) -> Iterator[Callable[[str, int, int | None], None]]:
+    if not _is_shown():
         yield lambda said, done, total: None
         return
     from rich.console import Console
@@ -59,4 +104,4 @@ def _bar(doing: str) -> Iterator[Callable[[str, int, int], None]]:
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda said, done, total: bar.update(task, description=escape(said[:40]), completed=done, total=total)
+        yield lambda said, done, total: bar.update(task, description=escape(said[:60]), completed=done, total=total)

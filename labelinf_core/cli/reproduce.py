@@ -9,7 +9,7 @@ import click
 
 from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import steps
+from labelinf_core.cli.progress import quiet_option, steps
 from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]) -> None:
     """Compute a published table or figure again. Without a NAME, list what can be.

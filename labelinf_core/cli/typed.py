@@ -14,7 +14,7 @@ def as_typed(context: click.Context) -> str:
     """Return the command with what was given on the command line, in the order of its help."""
     words = ["labelinf", *_names(context)]
     for item in context.command.params:
-        if item.name and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE:
+        if item.name in context.params and context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE:
             value = context.params[item.name]
             for each in value if isinstance(value, tuple) else (value,):
                 option = [item.opts[0]] if isinstance(item, click.Option) else []

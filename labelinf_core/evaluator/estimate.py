@@ -59,9 +59,15 @@ class Estimate:
         played = f"{self.cells} cells, {self.trials} trials to play"
         if self.seconds is None:
             return f"{played}; nothing like them was recorded, so their time is not known"
-        minutes = f"{self.seconds / 60:.0f} min" if self.seconds >= 120 else f"{self.seconds:.0f} s"
         rest = f", beside {self.unknown} cells whose attack was never played" if self.unknown else ""
-        return f"{played}: about {minutes} of processor time by recorded trials{rest}"
+        return f"{played}: {self.duration} of processor time by recorded trials{rest}"
+
+    @property
+    def duration(self) -> str:
+        """In words; empty when nothing is known."""
+        if self.seconds is None:
+            return ""
+        return "about " + (f"{self.seconds / 60:.0f} min" if self.seconds >= 120 else f"{self.seconds:.0f} s")
 
 
 def estimate(plan: Plan, folder: Path, directory: Path | None = None) -> Estimate:

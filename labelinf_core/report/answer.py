@@ -1,52 +1,16 @@
-"""The answer in three parts, before everything else: what leaks, what it is stopped by, what that costs."""
+"""The answer of one game."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-import attrs
-
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.results import CellResult
 from labelinf_core.report import words
 from labelinf_core.report.boards import columns, costs
 
-__all__ = ["Answer", "of_bout"]
-
-_INDENT = 12
-
-
-@attrs.frozen(kw_only=True)
-class Answer:
-    """Three sentences; one that is empty is said not to be known.
-
-    Attributes:
-        leaks: What comes out, by what, and how surely.
-        stopped: What stops it, and whether that is proved.
-        costs: What that costs an honest participant.
-    """
-
-    leaks: str
-    stopped: str = ""
-    costs: str = ""
-
-    def parts(self) -> Iterator[tuple[str, str]]:
-        """Yield the parts by their headings."""
-        yield "leaks", self.leaks
-        yield "stopped by", self.stopped or "nothing that is known here"
-        yield "costs", self.costs or "not measured here"
-
-    def lines(self, width: int) -> Iterator[str]:
-        """Yield the three parts in lines of at most ``width``; no word of them is cut off."""
-        for heading, said in self.parts():
-            yield from textwrap.wrap(
-                said,
-                max(width, 2 * _INDENT),
-                initial_indent=f"{heading:<{_INDENT}}",
-                subsequent_indent=" " * _INDENT,
-                break_on_hyphens=False,
-            )
+__all__ = ["of_bout"]
 
 
 def of_bout(result: CellResult) -> Answer:

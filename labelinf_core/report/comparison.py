@@ -14,11 +14,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
-from labelinf_core.report.answer import Answer
 from labelinf_core.report.console import fitting, plain_table, whole_column
 
 __all__ = ["Change", "Comparison", "as_document", "compare_results", "print_comparison"]

@@ -22,8 +22,8 @@ _INDENT = 14
 _SAID: Mapping[str, tuple[Verdict, ...]] = {
     "alarm": (Verdict.CONTRADICTION,),
     "leaks": (Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED, Verdict.VIEW_REVEALS),
-    "stopped": (Verdict.HELD_CERTIFIED,),
-    "partly": (Verdict.HELD_PARTLY,),
+    "stopped by": (Verdict.HELD_CERTIFIED,),
+    "partly by": (Verdict.HELD_PARTLY,),
     "not proved": (Verdict.HELD_SO_FAR,),
     "not tested": (Verdict.UNTESTED, Verdict.NOT_PLAYED, Verdict.LEAKY),
 }  #: what is said of a pipeline, by the verdict of its worst cell
@@ -115,7 +115,7 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
         result, name = line.worst, words.pipeline(line.worst)
         if result.accuracy is None or result.verdict in _SAID["not tested"]:
             yield name
-        elif result.ceiling is not None and result.verdict in (*_SAID["stopped"], *_SAID["partly"]):
+        elif result.ceiling is not None and result.verdict in (*_SAID["stopped by"], *_SAID["partly by"]):
             points = 100 * max(0.0, result.ceiling.accuracy - result.implied.baseline)
             cost = f", {line.cost}" if line.cost else ""
             yield f"on average at most {points:.1f} points above it{cost}: {name}"

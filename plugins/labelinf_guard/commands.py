@@ -9,6 +9,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
+from labelinf_core.cli.progress import quiet_option, steps, waiting
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import InputError
 
@@ -38,11 +39,13 @@ def guard() -> None:
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
 @_json
+@quiet_option
 def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
     from labelinf_guard.plan import Asked, lines, table
 
-    rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked))
+    with steps("planning") as progress:
+        rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked), progress)
     if html is not None:
         from labelinf_guard.pages import plan_page
 
@@ -101,6 +104,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
     "--seconds", type=Finite(min=0, min_open=True), default=10.0, show_default=True, help="For what is determined."
 )
 @_json
+@quiet_option
 def status(board: Path, seconds: float, as_json: bool) -> None:
     """Show what was spent and is left, the certificate, which labels are determined, who surprises. For the host."""
     from labelinf_guard.board import Board
@@ -109,7 +113,8 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
     opened = Board.open(board)
     try:
         opened.ledger.settle()
-        found = status_of(opened, seconds=seconds)
+        with waiting("counting determined labels", lambda: f"{seconds:.0f} s at most"):
+            found = status_of(opened, seconds=seconds)
     finally:
         opened.close()
     click.echo(json_text(found) if as_json else "\n".join(shown(found)))
@@ -119,6 +124,7 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
 @_board
 @click.option("--head", metavar="HEX", default="", help="A chain head that was published: it must be in the ledger.")
 @_json
+@quiet_option
 @click.pass_context
 def verify(context: click.Context, board: Path, head: str, as_json: bool) -> None:
     """Compute seals, charges, order and quotas again from the ledger alone. Exits with status 1 when one is wrong."""
@@ -126,7 +132,8 @@ def verify(context: click.Context, board: Path, head: str, as_json: bool) -> Non
     from labelinf_guard.ledger.verify import verify as again
 
     state = State.of(board)
-    found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
+    with waiting("computing the ledger again"):
+        found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
     click.echo(json_text(found) if as_json else "\n".join(_verified(found)))
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 

@@ -105,15 +105,30 @@ class Row:
     recommended: bool = False
 
 
-def table(asked: Asked) -> list[Row]:
+def table(asked: Asked, progress: Callable[[str, int], None] = lambda policy, of: None) -> list[Row]:
     """Return every policy that meets the target, the first of them recommended, and what doing nothing proves.
+
+    Args:
+        asked: The question.
+        progress: Called before every policy with its name and how many there are.
 
     Raises:
         InputError: There is no such metric.
     """
     metric_named(asked.metric, {})
-    makers = (_split, _noise, _ledger, _replaced, _records)
-    found = [row for make in makers if (row := make(asked)) is not None]
+    makers = {
+        "a public split": _split,
+        "noise": _noise,
+        "a ledger": _ledger,
+        "replaced labels": _replaced,
+        "the record": _records,
+    }
+    found = []
+    for name, make in makers.items():
+        progress(name, len(makers) + 1)
+        if (row := make(asked)) is not None:
+            found.append(row)
+    progress("the final release", len(makers) + 1)
     useful = [row for row in found if row.kendall is not None and row.kendall >= 0.6]
     if useful:
         best = max(useful, key=lambda row: row.kendall or 0.0)

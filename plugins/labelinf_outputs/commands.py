@@ -9,6 +9,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, NewFile, block_option, load_host
+from labelinf_core.cli.progress import quiet_option, steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,6 +96,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on.")
 @click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you.")
+@quiet_option
 @block_option
 @click.pass_context
 def outputs(
@@ -130,7 +132,8 @@ def outputs(
         return
     planted = _read(given)
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
-    found = audit_outputs(planted, builder, attacks=attacks, claim=claim, rng=rng)
+    with steps("auditing") as progress:
+        found = audit_outputs(planted, builder, attacks=attacks, claim=claim, rng=rng, progress=progress)
     if html is not None or owner is not None:
         _write_pages(found, planted, context, html, owner)
     click.echo(words.as_json(found) if as_json else "\n".join(words.lines(found, str(planted.view))))

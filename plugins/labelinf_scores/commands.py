@@ -9,6 +9,7 @@ import click
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.cli.progress import quiet_option, steps
 from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = ["scorer"]
     help="Exit with status 1 when an attack gets more than this.",
 )
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 @click.pass_context
 def scorer(
@@ -67,7 +69,6 @@ def scorer(
     could be played or the probe must have been wrong and none leaked, and with 4 when one failed and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
-    from labelinf_core.cli.progress import steps
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import audited
@@ -104,9 +105,10 @@ def _lines(report: ScorerReport) -> Iterator[str]:
     """Yield the answer, what the probe found, what every attack got, and what is proved to help."""
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.probe import ScorerFindings
+    from labelinf_scores.audit.words import answer
 
     data, findings = report.data, report.findings
-    yield from report.answer.lines(make_console().width)
+    yield from answer(report).lines(make_console().width)
     if report.contradicting:
         yield (
             f"The probe must have been wrong: if it were right, all labels would have come out by "
@@ -123,7 +125,7 @@ def _lines(report: ScorerReport) -> Iterator[str]:
 
 
 def _line(leak: Extraction) -> str:
-    from labelinf_scores.audit.report import said
+    from labelinf_scores.audit.words import said
 
     if leak.refusal:
         return f"  {leak.attack:24} not played: {leak.refusal}"
@@ -138,7 +140,7 @@ def _line(leak: Extraction) -> str:
 
 def _suggestions(report: ScorerReport) -> str:
     """Say which changes are proved to stop exact recovery, what the strongest attack got there, and what they cost."""
-    from labelinf_scores.audit.report import said
+    from labelinf_scores.audit.words import said
     from labelinf_scores.game.channel import ScoreChannel
 
     measures = ScoreChannel.measures()

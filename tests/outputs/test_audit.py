@@ -406,7 +406,9 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
 
     result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
 
-    assert "INCONCLUSIVE: no attack found anything, and nothing shows that one could have." in result.output
+    assert "INCONCLUSIVE: no attack found anything, and nothing shows that one could have." in " ".join(
+        result.output.split()
+    )
     assert "There is no control; labelinf plant makes one." in result.output
     assert result.exit_code == 3
 

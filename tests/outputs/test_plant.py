@@ -128,7 +128,9 @@ def test_without_a_claim_a_leak_ends_with_status_one(plan: Path) -> None:
     result = audit(plan, trained(plan / "training.csv", plan / "query.csv"))
 
     assert result.exit_code == 1
-    assert result.output.startswith("LEAKS: the model gives planted labels back, epsilon >= 3.49 is proved.")
+    assert flat(result).startswith(
+        "leaks the model gives planted labels back; epsilon >= 3.49 is proved. stopped by training"
+    )
 
 
 def test_randomised_response_is_not_refuted_and_the_references_choose_the_attack(plan: Path) -> None:
@@ -142,7 +144,7 @@ def test_randomised_response_is_not_refuted_and_the_references_choose_the_attack
     result = audit(plan, lines, "--epsilon", "1", *(text for path in others for text in ("--reference", path)))
 
     assert result.exit_code == 0, result.output
-    assert result.output.startswith("NOT REFUTED: epsilon = 1 was claimed")
+    assert flat(result).startswith("leaks NOT REFUTED: epsilon = 1 was claimed")
     assert "chosen on 4 reference models" in result.output
 
 
@@ -153,8 +155,8 @@ def test_a_model_that_learns_no_single_label_is_cleared_because_the_control_come
     result = audit(plan, lines)
 
     assert result.exit_code == 0
-    assert result.output.startswith("NOTHING FOUND: no attack beats chance. That is not a proof of safety.")
-    assert audit(plan, lines, "--epsilon", "0.1").output.startswith("NOT REFUTED")
+    assert flat(result).startswith("leaks NOTHING FOUND: no attack beats chance. That is not a proof of safety.")
+    assert flat(audit(plan, lines, "--epsilon", "0.1")).startswith("leaks NOT REFUTED")
 
 
 def test_nothing_found_means_nothing_where_the_control_does_not_come_out(plan: Path) -> None:
@@ -166,7 +168,9 @@ def test_nothing_found_means_nothing_where_the_control_does_not_come_out(plan: P
     result = audit(plan, shuffled, "--epsilon", "0.3")
 
     assert result.exit_code == 3
-    assert result.output.startswith("INCONCLUSIVE: no attack found anything, and nothing shows that one could have.")
+    assert flat(result).startswith(
+        "leaks INCONCLUSIVE: no attack found anything, and nothing shows that one could have."
+    )
     assert "The labels that were trained on openly do not come out either" in flat(result)
 
 
@@ -181,7 +185,7 @@ def test_rows_that_are_shifted_are_void(plan: Path) -> None:
     result = audit(plan, moved + control)
 
     assert result.exit_code == 3
-    assert result.output.startswith("VOID: this is no audit.")
+    assert flat(result).startswith("leaks VOID: this is no audit.")
     assert "the predictions fit the labels of other rows, 1 further" in result.output
 
 

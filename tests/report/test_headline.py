@@ -49,7 +49,7 @@ def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> Non
     )
 
     assert said(attrs.evolve(results, cells=(held,))) == {
-        "stopped": "  stopped     on average at most 5.0 points above it, honest score error 0: none"
+        "stopped by": "  stopped by  on average at most 5.0 points above it, honest score error 0: none"
     }
 
 

@@ -131,6 +131,7 @@ def audit_client(
     gain: float,
     rng: np.random.Generator,
     clients: int = 1,
+    progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> Audit:
     """Probe a client, attack it with all that fits, and look for the smallest change that is proved to help.
 
@@ -144,6 +145,7 @@ def audit_client(
         gain: What the change may leave any attack beyond the blind guess.
         rng: Of all draws.
         clients: Whose updates are summed before anybody sees them; their code is probed alone.
+        progress: Called before every step with its name and how many there are.
 
     Raises:
         InputError: There are too few records, or the client fails.
@@ -157,6 +159,7 @@ def audit_client(
         )
     order = rng.permutation(data.n_records)
     held, private = order[:own], order[own : own + n_releases * size].reshape(n_releases, size)
+    progress("probing", 1)
     conduct = probe(client, x[held], data.labels[held], batch)
     together = Together(client=client, clients=clients)
     sent = [together(x[rows], data.labels[rows]) for rows in private]
@@ -166,8 +169,13 @@ def audit_client(
     normal = functools.partial(_normal, conduct=conduct, network=client.network, clients=clients)
     oracle = GradientOracle(threat, client.network, normal(sent), auxiliary=(x[held], data.labels[held]))
     truth = data.labels[private].ravel()
-    scores = [_play(name, attack, oracle, truth, rng) for name, attack in _attacks(builder, threat).items()]
+    scores, attacks = [], _attacks(builder, threat)
+    for name, attack in attacks.items():
+        progress(name, len(attacks) + 3)
+        scores.append(_play(name, attack, oracle, truth, rng))
+    progress(_IMITATION, len(attacks) + 3)
     scores.append(_imitated(together, normal, oracle, truth, rng))
+    progress("what stops it", len(attacks) + 3)
     change, allows = smallest_change(data, gain)
     return Audit(
         conduct=conduct,

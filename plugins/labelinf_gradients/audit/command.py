@@ -8,6 +8,8 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.cli.progress import quiet_option, steps, waiting
+from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
     from labelinf_gradients.audit.client import Audit, Saved
@@ -34,6 +36,7 @@ __all__ = ["client"]
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @block_option
 @click.pass_context
 def client(
@@ -82,21 +85,24 @@ def client(
                 "--batch and --clients, or give the client's code."
             )
         updates, truth = read_updates(client, network)
-        saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
-        click.echo(_json_of(saved) if as_json else "\n".join(_saved_lines(saved)))
+        with waiting("solving"):
+            saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
+        click.echo(_json_of(saved) if as_json else _shown(_saved_answer(saved), _saved_lines(saved)))
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
-    found = audit_client(
-        Client(function=own_function(client, "client"), name=client, network=network),
-        data,
-        builder,
-        samples=samples,
-        batch=batch,
-        clients=clients,
-        own=own,
-        gain=gain,
-        rng=np.random.default_rng(seed),
-    )
-    click.echo(_json_of(found) if as_json else "\n".join(_lines(found)))
+    with steps("auditing") as progress:
+        found = audit_client(
+            Client(function=own_function(client, "client"), name=client, network=network),
+            data,
+            builder,
+            samples=samples,
+            batch=batch,
+            clients=clients,
+            own=own,
+            gain=gain,
+            rng=np.random.default_rng(seed),
+            progress=progress,
+        )
+    click.echo(_json_of(found) if as_json else _shown(_answer(found), _lines(found)))
     context.exit(_status(found))
 
 
@@ -108,49 +114,65 @@ def _status(found: Audit) -> Exit:
     return Exit.DONE if found.conduct.known else Exit.INCONCLUSIVE
 
 
-def _lines(found: Audit) -> list[str]:
+def _shown(answer: Answer, lines: list[str]) -> str:
+    """Return the answer, then what else there is to say."""
+    from labelinf_core.report.console import make_console
+
+    return "\n".join([*answer.lines(make_console().width), "", *lines])
+
+
+def _answer(found: Audit) -> Answer:
     best, share = found.scores[0], found.share
-    counted = f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
+    counted = (
+        f"{best.correct} of {found.n_records} labels: {share.value:.1%} [{share.low:.1%}, {share.high:.1%}] "
+        f"(a blind guess: {found.baseline:.1%}), by {best.attack}"
+    )
+    if found.leaks:
+        leaks = f"{counted} (observed)"
+    elif found.conduct.known:
+        leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
+    else:
+        leaks = f"INCONCLUSIVE: {counted}, and what the client does is not known."
+    if not found.change:
+        return Answer(leaks=leaks, stopped="nothing: no certified noise leaves so little; --gain says how much it may")
+    return Answer(
+        leaks=leaks,
+        stopped=f"one record an update, {found.change}: any attack has at most {found.allows:.1%} (proved: noise on a "
+        "grid; features private, labels drawn from the class shares)",
+        costs="not measured here; labelinf matrix gradients measures what is left of a gradient",
+    )
+
+
+def _lines(found: Audit) -> list[str]:
     records = "one record" if found.batch == 1 else f"{found.batch} records"
     summed = f", {found.clients} clients summed" if found.clients > 1 else ""
-    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update{summed}", ""]
-    if found.leaks:
-        lines.append(f"LEAKS        {counted}, by {best.attack}")
-    elif found.conduct.known:
-        lines.append(f"NOTHING FOUND  {counted}, by {best.attack}. That is not a proof of safety.")
-    else:
-        lines.append(f"INCONCLUSIVE  {counted}, by {best.attack}, and what the client does is not known.")
-    lines.append(f"blind guess  {found.baseline:.1%}")
+    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update{summed}"]
     others = [
         f"{score.attack} {score.correct / found.n_records:.1%}" for score in found.scores[1:6] if not score.failed
     ]
     if others:
         lines.append(f"next         {', '.join(others)}")
     lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
-    lines.append("ceiling      none: what a client's own code draws or rounds has no certificate")
-    if found.change:
-        lines += [
-            f"proved help  one record an update, {found.change}: any attack has at most {found.allows:.1%}",
-            "             (noise on a grid; features private, labels drawn from the class shares)",
-        ]
+    return [*lines, "ceiling      none: what a client's own code draws or rounds has no certificate"]
+
+
+def _saved_answer(saved: Saved) -> Answer:
+    if saved.contradicted:
+        leaks = (
+            "INCONCLUSIVE: nothing is determined: the updates fit other labels than the given ones (the client does "
+            "not train on these, or the file's order differs)"
+        )
+    elif saved.certain:
+        told = "if every update is of one record (a file does not say)" if saved.agree < saved.certain else "the file's"
+        leaks = f"{saved.certain} of {saved.n_updates} labels are determined, {told}; {saved.listed} in part"
     else:
-        lines.append("proved help  none: no certified noise leaves so little; --gain says how much is allowed")
-    return lines
+        leaks = f"INCONCLUSIVE: no label is determined; {saved.listed} in part"
+    return Answer(leaks=leaks, stopped="not known of a file; with the client's code its noise is computed")
 
 
 def _saved_lines(saved: Saved) -> list[str]:
     what = "gradients up to a factor" if saved.scaled else "gradients"
-    if saved.contradicted:
-        finding = (
-            "INCONCLUSIVE nothing is determined: the updates fit other labels than the given ones (the client does not "
-            "train on these, or the file's order differs)"
-        )
-    elif saved.certain:
-        told = "if every update is of one record (a file does not say)" if saved.agree < saved.certain else "the file's"
-        finding = f"LEAKS        {saved.certain} labels are determined, {told}; {saved.listed} in part"
-    else:
-        finding = f"INCONCLUSIVE no label is determined; {saved.listed} in part"
-    lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each", finding]
+    lines = [f"what it is   {saved.n_updates} updates, read as {what} of one record each"]
     if saved.correct >= 0:
         lines.append(f"right        {saved.correct} of {saved.n_updates} classes, by the labels in the file")
     return [*lines, saved.remark] if saved.remark else lines

@@ -12,7 +12,7 @@ of all T m of them, guessed from all the models together. Nothing is paid for po
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
@@ -50,6 +50,7 @@ def audit_outputs(
     attacks: Sequence[str] = (),
     claim: Claim = Claim(),  # noqa: B008
     rng: np.random.Generator,
+    progress: Callable[[str, int], None] = lambda attack, of: None,
 ) -> Audit:
     """Play attacks against predictions and say what they prove.
 
@@ -59,6 +60,7 @@ def audit_outputs(
         attacks: Their specs; all of this channel when empty.
         claim: The label-DP that is to be tested.
         rng: For the redrawn labels, and for the attacks.
+        progress: Called before every attack with its spec and how many there are.
 
     Raises:
         InputError: There is no such attack, or none of them can be played.
@@ -79,7 +81,10 @@ def audit_outputs(
     committed = attrs.evolve(committed, guesses=committed.guesses * len(planted.models))
     # Streams of their own: the labels may have been planted with the very generator that is passed in.
     streams = dict(zip(playable, rng.spawn(len(playable)), strict=True))
-    tried = [refused[spec] or _try(spec, built[spec], streams[spec], planted, threat) for spec in built]
+    tried = []
+    for spec in built:
+        progress(spec, len(built))
+        tried.append(refused[spec] or _try(spec, built[spec], streams[spec], planted, threat))
     bouts = {item.attack: item for item in tried if isinstance(item, Bout)}
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])

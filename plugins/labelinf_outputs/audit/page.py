@@ -67,7 +67,7 @@ def report(found: Audit, made: Circumstances) -> str:
     header = ("attack", "guessed", "p against chance", "placebo", "answer")
     return _page(
         made,
-        title=words.headline(found),
+        title=words.sentence(words.headline(found)),
         lead="",
         conditions=[*words.conditions(found)],
         drawings=[*_drawings(found)],
@@ -99,7 +99,7 @@ def owner(found: Audit, planted: Planted, made: Circumstances) -> str:
         made,
         title="Records at risk",
         lead=_RISK,
-        conditions=["Keep this page: it names records.", words.headline(found)],
+        conditions=["Keep this page: it names records.", words.sentence(words.headline(found))],
         drawings=[],
         tables=[
             (

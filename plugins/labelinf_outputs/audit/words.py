@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import attrs
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Conclusion, Finding
 
-__all__ = ["WIDTH", "as_json", "conditions", "headline", "lines", "remedy", "share", "wrapped"]
+__all__ = ["WIDTH", "answer", "as_json", "conditions", "headline", "lines", "sentence", "share", "wrapped"]
 
 WIDTH = 80
 
@@ -34,9 +35,17 @@ def lines(found: Audit, view: str) -> list[str]:
         f"{found.n_canaries} canaries{models}, {found.n_classes} classes; view: {view}",
         f"counted: {found.committed.attack}, {found.committed.guesses} guesses, {found.committed.why}",
     )
-    summary = [line for text in (headline(found), *conditions(found), *remedy(found)) for line in wrapped(text)]
+    summary = [line for text in conditions(found) for line in wrapped(text)]
     attacks = (line for item in found.findings for line in _about(item, found))
-    return [*summary, "", *(line for text in facts for line in wrapped(text)), "", *attacks]
+    return [
+        *answer(found).lines(WIDTH),
+        "",
+        *summary,
+        "",
+        *(line for text in facts for line in wrapped(text)),
+        "",
+        *attacks,
+    ]
 
 
 def headline(found: Audit) -> str:
@@ -44,7 +53,7 @@ def headline(found: Audit) -> str:
     proved = f"{found.claim.symbol} >= {found.proved:.2f} is proved"
     return {
         Conclusion.REFUTED: f"REFUTED: {found.claim} was claimed, {proved}.",
-        Conclusion.LEAKS: f"LEAKS: the model gives planted labels back, {proved}.",
+        Conclusion.LEAKS: f"the model gives planted labels back; {proved}.",
         Conclusion.NOT_REFUTED: f"NOT REFUTED: {found.claim} was claimed, {proved}. That is not a proof of the claim.",
         Conclusion.NOTHING_FOUND: "NOTHING FOUND: no attack beats chance. That is not a proof of safety.",
         Conclusion.INCONCLUSIVE: "INCONCLUSIVE: no attack found anything, and nothing shows that one could have.",
@@ -52,11 +61,20 @@ def headline(found: Audit) -> str:
     }[found.conclusion]
 
 
-def remedy(found: Audit) -> Iterator[str]:
-    """Yield what would stop a leak and where its cost is measured; nothing where none was found."""
-    if found.leaks and not found.voids:
-        yield "Stopped by: training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each."
-        yield "Costs: test accuracy; labelinf matrix outputs plays them and measures it."
+def sentence(text: str) -> str:
+    """Return a text that begins with a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def answer(found: Audit) -> Answer:
+    """Return the answer in three parts."""
+    if not found.leaks or found.voids:
+        return Answer(leaks=headline(found), stopped="no leak was found that could be stopped")
+    return Answer(
+        leaks=headline(found),
+        stopped="training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each",
+        costs="test accuracy; labelinf matrix outputs plays them and measures it",
+    )
 
 
 def conditions(found: Audit) -> Iterator[str]:

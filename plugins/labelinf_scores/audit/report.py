@@ -1,4 +1,4 @@
-"""A whole audit of a scoring function: probe, attacks, changes that would help; and its answer in three parts."""
+"""A whole audit of a scoring function: probe, attacks, changes that would help."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ import numpy as np
 from labelinf_core.advise.search import Advice
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, LabelinfError
-from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.report import words
-from labelinf_core.report.answer import Answer
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.advice import smallest_changes
 from labelinf_scores.audit.identify import Identified
@@ -28,7 +25,7 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
 
-__all__ = ["ScorerReport", "audited", "said"]
+__all__ = ["ScorerReport", "audited"]
 
 
 @attrs.frozen(kw_only=True)
@@ -58,47 +55,6 @@ class ScorerReport:
     def contradicting(self) -> tuple[str, ...]:
         """The attacks that fell short of what the probe made theory expect."""
         return tuple(leak.attack for leak in self.leaks if leak.contradicts)
-
-    @property
-    def answer(self) -> Answer:
-        """What leaks, what is proved to stop it if the probe is right, what that costs."""
-        from labelinf_scores.game.channel import ScoreChannel
-
-        measures = ScoreChannel.measures()
-        costs = [f"{item.setting}: {words.cost(item.certified_cost, measures)}" for item in self.changes[:3]]
-        return Answer(leaks=self._leaks(), stopped=self._stopped(), costs="; ".join(costs))
-
-    def _leaks(self) -> str:
-        played = [(leak, leak.accuracy) for leak in self.leaks if leak.accuracy]
-        if not self.leaks:
-            return "INCONCLUSIVE: no loss or metric that is known here explains its answers; nothing was played."
-        if not played:
-            budget = f"{self.queries} queries" if self.queries else "any number of queries"
-            return f"no attack could be played within {budget}; that is not a proof of safety."
-        best, share = max(played, key=lambda item: item[0].labels_per_query)
-        if self.contradicting and not best.labels_per_query:
-            return "INCONCLUSIVE: no attack beat the majority guess, but they were played on a wrong picture."
-        if best.exact:
-            told = f"all {self._scored} labels in {words.count(best.queries, 'query')}"
-        else:
-            told = f"{said(share)} of labels in {best.queries} queries (the majority guess has {best.baseline:.1%})"
-        return f"your scorer gives up {best.labels_per_query:.1f} labels a query: {told}, by {best.attack}."
-
-    @property
-    def _scored(self) -> str:
-        """How many labels are scored, and that it is not all of them."""
-        scored = int(self.findings.scored.sum()) if isinstance(self.findings, Identified) else self.data.n_records
-        return str(scored) if scored == self.data.n_records else f"{scored} scored"
-
-    def _stopped(self) -> str:
-        if self.contradicting:
-            return "not known: the probe must have been wrong, and no change is suggested"
-        if not any(leak.exact for leak in self.leaks):
-            return "nothing that is known here; no attack recovered every label"
-        if not self.changes:
-            return "nothing here is proved to stop exact recovery within that budget; give one with --queries"
-        more = f"; and {len(self.changes) - 3} more" if len(self.changes) > 3 else ""
-        return "; ".join(item.setting for item in self.changes[:3]) + more + " (proved, if the probe is right)"
 
 
 def audited(
@@ -204,8 +160,3 @@ def _candidates(builder: Builder, n_classes: int) -> dict[str, ScoredMetric]:
     own = {name: metric.of_classes(n_classes) for name, metric in built.items() if isinstance(metric, ScoredMetric)}
     order = sorted(own, key=lambda name: len(inspect.signature(type(own[name])).parameters))
     return {name: own[name] for name in order if n_classes == 2 or not own[name].two_classes}
-
-
-def said(share: Interval) -> str:
-    """Write a share with its interval."""
-    return f"{share.value:.2%} [{share.low:.1%}, {share.high:.1%}]"

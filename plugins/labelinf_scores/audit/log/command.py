@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from labelinf_core.cli.options import NewFile
-
-if TYPE_CHECKING:
-    pass
+from labelinf_core.cli.progress import quiet_option, steps
 
 __all__ = ["log"]
 
@@ -29,6 +27,7 @@ __all__ = ["log"]
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
 @click.option("--save", type=NewFile(), help="Write every record's status there.")
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@quiet_option
 @click.pass_context
 def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
     """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
@@ -37,10 +36,13 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     when labels are determined, 0 when every label is proved open, and 3 when neither could be shown.
     """
     from labelinf_core.contracts.documents import json_text
-    from labelinf_scores.audit.log.report import as_document, lines, report, save_status, status
+    from labelinf_core.report.console import make_console
+    from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status
 
-    found = report(submissions, **chosen)
+    with steps("auditing") as progress:
+        found = report(submissions, **chosen, progress=progress)
     if save is not None:
         save_status(found, save)
-    click.echo(json_text(as_document(found)) if as_json else "\n".join(lines(found)))
+    shown = (*answer(found).lines(make_console().width), "", *lines(found))
+    click.echo(json_text(as_document(found)) if as_json else "\n".join(shown))
     context.exit(status(found))

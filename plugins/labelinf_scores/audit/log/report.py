@@ -6,7 +6,7 @@ user asks for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
@@ -23,7 +24,7 @@ from labelinf_scores.audit.log.files import Submission, read_labels, read_submis
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
 
-__all__ = ["LogReport", "as_document", "lines", "report", "save_status", "status"]
+__all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status", "status"]
 
 _TIED = 0.5  # share of the records on one value from which a submission is worth a look
 
@@ -68,8 +69,11 @@ def report(
     decimals: int | None,
     truncated: bool,
     seconds: float,
+    progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> LogReport:
     """Audit a board's log; arguments as in ``labelinf audit log``.
+
+    ``progress`` is called before every step with its name and how many there are.
 
     Raises:
         InputError: A file cannot be used, the metric cannot be read, or P is missing.
@@ -77,6 +81,7 @@ def report(
     scored = metric(metric_name)
     if scored.rows in (Rows.PRECISIONS, Rows.COLUMNS):
         raise InputError(f"--metric {metric_name}: no sum over the records says what its answers tell.")
+    progress("reading", 4)
     ids, entries = read_submissions(submissions, scores, id_column)
     truth = read_labels(labels, column, id_column, ids, positive)[0] if labels else None
     if truth is None and positives is None:
@@ -95,12 +100,16 @@ def report(
     if misfit:
         return attrs.evolve(known, misfit=misfit)
     log = Log(readings=readings, n_positive=totals.n_positive)
+    progress(f"labels that fit, {seconds / 2:.0f} s at most", 4)
     fitting = fitting_labels(log, seconds / 2) if truth is None else truth
     if fitting is None:
         return known
+    progress(f"what is determined, {seconds:.0f} s at most", 4)
+    answer = determine(log, fitting, seconds=seconds)
+    progress(f"since which submission, {seconds / 2:.0f} s at most", 4)
     return attrs.evolve(
         known,
-        answer=determine(log, fitting, seconds=seconds),
+        answer=answer,
         given=given_away(log, fitting, seconds=seconds / 2),
         probes=tuple(item.name for item, told in zip(entries, log.readings, strict=True) if _looks_asked(told)),
     )
@@ -115,21 +124,42 @@ def status(found: LogReport) -> Exit:
     return Exit.INCONCLUSIVE if found.answer.count(Known.UNKNOWN) else Exit.DONE
 
 
+def answer(found: LogReport) -> Answer:
+    """Return the answer in three parts."""
+    if found.answer is None or status(found) is not Exit.FOUND:
+        return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
+    counts = {known: found.answer.count(known) for known in Known}
+    claimed = f", {counts[Known.CLAIMED]} more by a solver's word alone" if counts[Known.CLAIMED] else ""
+    since = f", since submission {found.given[0].submission + 1} at the latest" if found.given else ""
+    return Answer(
+        leaks=f"{counts[Known.DETERMINED]} of {len(found.ids)} labels are DETERMINED by what is published "
+        f"(proved){claimed}{since}",
+        stopped="nothing undoes what is published; for answers to come: labelinf guard plan",
+        costs="labelinf guard plan says what each policy costs honest teams",
+    )
+
+
+def _nothing(found: LogReport) -> str:
+    if found.misfit:
+        return (
+            f"INCONCLUSIVE: the score of submission {found.misfit!r} is not what {found.metric} of these labels gives: "
+            f"another metric, another rounding, other records or other labels"
+        )
+    if found.answer is None:
+        return "INCONCLUSIVE: no labelling that fits the log was found in time"
+    if status(found) is Exit.INCONCLUSIVE:
+        return "INCONCLUSIVE: nothing is proved determined, and not every label is proved open; not a proof of safety"
+    return "no label is determined: of every one, another labelling fits (proved)"
+
+
 def lines(found: LogReport) -> Iterator[str]:
-    """Yield the report, line by line."""
+    """Yield what was read, and how much of it is known of which submission."""
     who = "an outsider with the submissions" if found.outsider else "whoever holds the submissions"
     yield (
         f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {found.decimals} decimals; "
         f"known to {who}: all predictions, all scores, how many labels are positive"
     )
-    if found.misfit:
-        yield (
-            f"INCONCLUSIVE  the score of submission {found.misfit!r} is not what {found.metric} of these labels gives: "
-            f"another metric, another rounding, other records or other labels."
-        )
-        return
     if found.answer is None:
-        yield "INCONCLUSIVE  no labelling that fits the log was found in time."
         return
     counts = {known: found.answer.count(known) for known in Known}
     yield (
@@ -141,8 +171,6 @@ def lines(found: LogReport) -> Iterator[str]:
         yield f"  by submission {item.submission + 1} ({name}): {item.before} -> {item.after} labels at least"
     if found.probes:
         yield f"worth a look, most records share one prediction: {', '.join(found.probes)}"
-    if status(found) == 3:
-        yield "INCONCLUSIVE  nothing is proved determined, and not every label is proved open. Not a proof of safety."
 
 
 def as_document(found: LogReport) -> Mapping[str, Any]:

@@ -1,0 +1,44 @@
+"""The answer in three parts that heads what a command finds: what leaks, what stops it, what that costs."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+import attrs
+
+__all__ = ["Answer"]
+
+_INDENT = 12
+
+
+@attrs.frozen(kw_only=True)
+class Answer:
+    """Three sentences; one that is empty is said not to be known.
+
+    Attributes:
+        leaks: What comes out, by what, and how surely.
+        stopped: What stops it, and whether that is proved.
+        costs: What that costs an honest participant.
+    """
+
+    leaks: str
+    stopped: str = ""
+    costs: str = ""
+
+    def parts(self) -> Iterator[tuple[str, str]]:
+        """Yield the parts by their headings."""
+        yield "leaks", self.leaks
+        yield "stopped by", self.stopped or "nothing that is known here"
+        yield "costs", self.costs or "not measured here"
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield the three parts in lines of at most ``width``; no word of them is cut off."""
+        for heading, said in self.parts():
+            yield from textwrap.wrap(
+                said,
+                max(width, 2 * _INDENT),
+                initial_indent=f"{heading:<{_INDENT}}",
+                subsequent_indent=" " * _INDENT,
+                break_on_hyphens=False,
+            )
