@@ -25,6 +25,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +35,12 @@ from scipy.stats import kendalltau, multivariate_normal, norm
 
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.gain import bits_of_gain, counts_bits, gain_of_bits
-from labelinf_guard.certificate.noise import distance
+from labelinf_guard.certificate.noise import StepNoise
 from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
 from labelinf_guard.plan import honest
+from labelinf_guard.release import FINE
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
 
 N = 25_000
@@ -49,10 +51,17 @@ BOARD = (
 )
 
 
+def noise_of(scale, answers, n=N):
+    """Discrete Gaussian noise of so many accuracies."""
+    return StepNoise(moved=FINE, answers=answers, variance=Fraction(scale * n * FINE) ** 2)
+
+
 def deviation(gain, perfect, answers, n=N):
     """The noise behind which so many accuracies gain so much at most, class counts unknown."""
-    mu = brentq(lambda mu: (1 - perfect) * distance(mu) - gain, 1e-6, 40)
-    return np.sqrt(answers) / (n * mu)
+    least = np.sqrt(answers) / n
+    return brentq(
+        lambda s: (1 - perfect) * noise_of(s, answers, n).distance() - gain, least / 30, least * 30, rtol=1e-6
+    )
 
 
 def marks():
@@ -71,9 +80,9 @@ def marks():
         answers = f"{round(bits / 7)} ({round((bits - counts_bits(N)) / 7)} with counts known)"
         noise = deviation(0.05, perfect, 10_000)
         print(f"+5 points at p* = {perfect}: {answers} answers of 7 bits, or 10 000 behind noise s = {noise:.4f}")
-    pair = certify(Terms(classes=2, public=Part(labels=2, mu=0.5), sealed=Part(labels=0), counts_known=False)).now
-    exchanged = 0.5 + distance(1) / 2
-    print(f"2 labels, one of each class, s = 1: an exchange tells {exchanged:.3f}, Phi(mu / 2) {0.5 + pair:.3f}")
+    pair = 0.5 + noise_of(1, 1, 2).distance() / 2
+    exchanged = 0.5 + noise_of(1, 4, 2).distance() / 2  # mu = 1: the score moves by 1, not by 1/2
+    print(f"2 labels, one of each class, s = 1: an exchange tells {exchanged:.3f}, one label's move {pair:.3f}")
     seven, bits = (0.49, 0.365, 0.06, 0.035, 0.03, 0.01, 0.01), 20 * np.log2(1001) + counts_bits(10_000, 7)
     print(f"seven unequal classes, 20 answers: {100 * rate_distortion_accuracy(seven, bits / 10_000):.1f} %")
     for n, share, noise in ((25_000, 0.2, 0.0), (100_000, 1.0, deviation(0.1, 0.5, 1000, 100_000))):

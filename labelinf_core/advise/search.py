@@ -114,8 +114,7 @@ class Advisor(Asked):
                 and any part of a plugin besides.
         """
         if strange(self.builder.host, knob.template):
-            limit = watch.patience + self.patience
-            return apart(f"defence {knob.title}", lambda: self._advise(knob), patience=limit)
+            return apart(f"defence {knob.title}", lambda: self._advise(knob), beyond=self.patience)
         return self._advise(knob)
 
     def _advise(self, knob: Knob) -> Advice:

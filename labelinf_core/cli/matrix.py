@@ -73,8 +73,7 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 @click.option(
     "--workers",
     type=click.IntRange(min=0),
-    help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout, and others' "
-    "plugins in one of their own.",
+    help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout.",
 )
 @click.option(
     "--executor",

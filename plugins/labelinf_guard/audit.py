@@ -19,9 +19,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from labelinf_guard.certificate.gain import game_line
+from labelinf_guard.certificate.noise import lattice_log
 from labelinf_guard.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -106,20 +106,16 @@ def odometer(board: Board) -> dict[str, Any]:
 
 
 def _chance(board: Board, entry: Entry) -> float:
-    """Return ``log2 P(answer | labels)`` from above: rounded normal noise on its grid, behind the exact score."""
+    """Return ``log2 P(answer | labels)`` from above: discrete Gaussian noise on its grid, behind the exact score."""
     noise, score, scale = board.noise(), board.exact(entry), board.scale
     if noise is None or score is None or entry.symbol is None:
         return 0.0
-    grid, deviation = math.floor(score / noise.step + Fraction(1, 2)), float(noise.deviation / noise.step)
+    grid, far = noise.steps(score), 1 << 80
 
-    def edge(symbol: int) -> float:
-        """Return how far above the score an answer begins, in deviations."""
+    def edge(symbol: int) -> int:
+        """Return by how many steps the noise is at least what an answer begins with."""
         if not 0 < symbol < scale.answers:
-            return -math.inf if symbol <= 0 else math.inf
-        return (math.ceil(scale.edge(symbol) / noise.step) - grid - 0.5) / deviation
+            return -far if symbol <= 0 else far
+        return math.ceil(scale.edge(symbol) / noise.step) - grid
 
-    low, high = edge(entry.symbol), edge(entry.symbol + 1)
-    if low > 0:  # the same, where differences of tails are exact
-        low, high = -high, -low
-    above, below = float(log_ndtr(high)), float(log_ndtr(low))
-    return min(0.0, (above + math.log(-math.expm1(below - above))) / math.log(2) + 1e-9)
+    return min(0.0, lattice_log(edge(entry.symbol), edge(entry.symbol + 1) - 1, noise.variance) / math.log(2))

@@ -30,7 +30,10 @@ def guard() -> None:
 @guard.command()
 @click.option("--records", required=True, type=click.IntRange(min=1), help="Private labels.")
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True)
+@click.option("--values", type=float, nargs=3, metavar="LEAST GREATEST STEP", help="Of labels that are numbers.")
 @click.option("--metric", default="accuracy", show_default=True, help="One that ships.")
+@click.option("--low", type=Finite(), help="Of all its scores, where board.toml must say it.")
+@click.option("--high", type=Finite(), help="The same from above.")
 @click.option("--decimals", type=click.IntRange(0, 6), default=3, show_default=True)
 @click.option("--teams", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--submissions", type=click.IntRange(min=1), default=100, show_default=True, help="Of every team.")
@@ -44,8 +47,12 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
     from labelinf_guard.plan import Asked, lines, table
 
-    with steps("planning") as progress:
-        rows = table(Asked(counts_known=not asked.pop("counts_unknown"), **asked), progress)
+    values, known = asked.pop("values") or (), not asked.pop("counts_unknown")
+    try:
+        with steps("planning") as progress:
+            rows = table(Asked(counts_known=known, values=values, **asked), progress)
+    except ValueError as error:  # of what a board.toml cannot say
+        raise InputError(str(error).rstrip(".") + ".") from error
     if html is not None:
         from labelinf_guard.pages import plan_page
 

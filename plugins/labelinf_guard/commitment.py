@@ -9,7 +9,7 @@ from typing import Any
 from labelinf_guard.certificate.statement import Certificate
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import Policy, exact
-from labelinf_guard.terms import Sizes, final_ratio, noise_of, scale_of
+from labelinf_guard.terms import Sizes, final_ratio, noise_of, scale_of, steps_of
 
 __all__ = ["claims_of", "whole_terms"]
 
@@ -23,7 +23,7 @@ def claims_of(found: Certificate) -> dict[str, int]:
 def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
     """Return the terms: numbers of labels, and ratios as numerator and denominator; None where there is none."""
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
-    mu = None if noise is None else noise.mu**2 * sizes.largest**2 * policy.budget.per_board
+    told = None if noise is None else steps_of(noise, sizes.largest, policy.budget.per_board)
     return {
         "public": sizes.public,
         "sealed": sizes.sealed,
@@ -36,7 +36,7 @@ def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
         "sealed_effective": _ratio(sizes.sealed_effective),
         "units": sizes.public_groups,
         "levels": scale_of(policy, metric).answers,
-        "mu2": _ratio(mu),
+        "noise": None if told is None else [told.moved, told.answers, *_numbers(told.variance)],
         "flip": _ratio(exact(policy.public.flip)),
         "final": _final(policy, metric, sizes),
     }
@@ -50,4 +50,8 @@ def _final(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any] | Non
 
 
 def _ratio(value: Fraction | None) -> list[int] | None:
-    return None if value is None else [value.numerator, value.denominator]
+    return None if value is None else _numbers(value)
+
+
+def _numbers(value: Fraction) -> list[int]:
+    return [value.numerator, value.denominator]

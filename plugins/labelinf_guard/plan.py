@@ -2,8 +2,9 @@
 
 The contest of honest teams is made: 40 of them, of skill .86 +- .017, any two of which disagree on the correctness of
 14 % of the records. A score of n records is then a team's skill and an own error of variance ``.14 / (2 n)``; what all
-teams share moves nobody past another. Rank correlation (Kendall) is with the scores on all records, undefended; its own
-error is about .05, so that one decimal would do for a single contest.
+teams share moves nobody past another. Scores of other metrics are taken for as many shares of their range. Rank
+correlation (Kendall) is with the scores on all records, undefended; its own error is about .05, so that one decimal
+would do for a single contest.
 """
 
 from __future__ import annotations
@@ -11,17 +12,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
 
 import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
-from labelinf_guard.certificate.noise import capacity_bits, distance, order_bits, score_variance
+from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
 from labelinf_guard.certificate.statement import Part, Terms, certify, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
-from labelinf_guard.metrics import metric_named
-from labelinf_guard.policy import exact
+from labelinf_guard.metrics import Metric
+from labelinf_guard.policy import BoardPart, Policy, ReleasePart, exact
+from labelinf_guard.release import FINE
+from labelinf_guard.terms import metric_of, scale_of
+from labelinf_guard.values import Deviation
 
 __all__ = ["Asked", "Row", "honest", "lines", "table"]
 
@@ -31,14 +37,17 @@ _PRICE = 7.0  #: bits of an honest answer of three decimals to plan with
 _RANKS = 10
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Asked:
     """The question.
 
     Attributes:
         records: N.
-        classes: K.
+        classes: K, unless labels are values.
+        values: Least and greatest value and the step between, where labels are numbers of a grid.
         metric: One that ships.
+        low: Of all its scores, where it runs in a child: see ``board.toml``.
+        high: The same from above.
         decimals: Of an answer.
         teams: How many.
         submissions: Of every team.
@@ -49,7 +58,10 @@ class Asked:
 
     records: int
     classes: int = 2
+    values: tuple[float, ...] = ()
     metric: str = "accuracy"
+    low: float | None = None
+    high: float | None = None
     decimals: int = 3
     teams: int = 100
     submissions: int = 100
@@ -62,23 +74,51 @@ class Asked:
         """Of all teams together."""
         return self.teams * self.submissions
 
+    @cached_property
+    def policy(self) -> Policy:
+        """A board of these labels and this metric."""
+        classes = {"values": list(self.values)} if self.values else {"classes": [str(k) for k in range(self.classes)]}
+        part = BoardPart(labels="l", id="i", label="y", metric=self.metric, low=self.low, high=self.high, **classes)
+        return Policy(board=part, release=ReleasePart(decimals=self.decimals))
+
+    @cached_property
+    def scored(self) -> Metric:
+        """The metric."""
+        return metric_of(self.policy, Path())
+
+    @property
+    def n_classes(self) -> int:
+        """K; values are classes of their own."""
+        return len(self.policy.board.classes)
+
+    def levels(self, decimals: int) -> int:
+        """Return how many answers of so many decimals there are."""
+        return scale_of(attrs.evolve(self.policy, release=ReleasePart(decimals=decimals)), self.scored).answers
+
+    def noise(self, deviation: float) -> StepNoise:
+        """Return the noise of all answers about all records, of which one label moves the score by ``move``."""
+        move = self.scored.move(self.records, self.n_classes)
+        assert move is not None
+        return StepNoise(moved=FINE, answers=self.answers, variance=(exact(deviation) / move * FINE) ** 2)
+
     def terms(
         self,
         public: int,
         *,
         bits: float = math.inf,
-        mu: float = math.inf,
+        noise: StepNoise | None = None,
         flip: Fraction = Fraction(0),
         final: float | None = None,
     ) -> Terms:
         """Return the terms of a board that scores ``public`` labels."""
         return Terms(
-            classes=self.classes,
-            public=Part(labels=public, bits=bits, mu=mu, flip=flip),
+            classes=self.n_classes,
+            public=Part(labels=public, bits=bits, noise=noise, flip=flip),
             sealed=Part(labels=self.records - public),
             perfect=self.perfect,
             counts_known=self.counts_known,
             final=final,
+            values=bool(self.values),
         )
 
 
@@ -113,9 +153,8 @@ def table(asked: Asked, progress: Callable[[str, int], None] = lambda policy, of
         progress: Called before every policy with its name and how many there are.
 
     Raises:
-        InputError: There is no such metric.
+        InputError: There is no such metric, of such labels.
     """
-    metric_named(asked.metric, {})
     makers = {
         "a public split": _split,
         "noise": _noise,
@@ -170,7 +209,7 @@ def _split(asked: Asked) -> Row | None:
     return Row(
         policy=f"{100 * share:.0f} % public, {asked.decimals} decimals, any number of answers",
         proves=certify(asked.terms(public)).now,
-        attack=share * (1 - 1 / asked.classes),
+        attack=share * (1 - 1 / asked.n_classes),
         kendall=kendall,
         displaced=displaced,
     )
@@ -178,25 +217,25 @@ def _split(asked: Asked) -> Row | None:
 
 def _noise(asked: Asked) -> Row | None:
     """The least noise behind which all answers may be told of all records."""
-    move = metric_named(asked.metric, {}).move(asked.records, asked.classes)
+    move = asked.scored.move(asked.records, asked.n_classes)
     if move is None:
         return None
 
-    def proves(mu: float) -> float:
-        return certify(asked.terms(asked.records, mu=mu)).now
+    def proves(deviation: float) -> float:
+        return certify(asked.terms(asked.records, noise=asked.noise(deviation))).now
 
-    if proves(1e-6) > asked.gain:
+    most = float(move) * math.sqrt(asked.answers)
+    low, high = max(most / 20, float(move * FEWEST_STEPS / FINE) * 1.001), most * 1e6
+    if proves(high) > asked.gain:
         return None
-    low, high = 1e-6, 20.0
-    for _ in range(60):
+    for _ in range(30):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if proves(middle) <= asked.gain else (low, middle)
-    deviation = float(move) * math.sqrt(asked.answers) / low
-    kendall, displaced = honest(asked.records, 1.0, deviation, 6)
+        low, high = (low, middle) if proves(middle) <= asked.gain else (middle, high)
+    kendall, displaced = honest(asked.records, 1.0, high / float(asked.scored.high - asked.scored.low), 6)
     return Row(
-        policy=f"noise on a grid, s = {deviation:.2g}, {asked.answers} answers",
-        proves=proves(low),
-        attack=distance(low) / 2 if asked.answers >= asked.records else None,
+        policy=f"noise on a grid, s = {high:.2g}, {asked.answers} answers",
+        proves=proves(high),
+        attack=asked.noise(high).distance() / 2 if asked.answers >= asked.records else None,
         kendall=kendall,
         displaced=displaced,
         note="" if asked.counts_known else "if counts are unknown",
@@ -206,8 +245,9 @@ def _noise(asked: Asked) -> Row | None:
 def _ledger(asked: Asked) -> Row | None:
     """As many bits as the target allows, told exactly."""
     terms = asked.terms(asked.records)
-    bits = bits_of_gain(asked.gain, asked.records, classes=asked.classes, perfect=asked.perfect) - terms.rare
-    answers = int(bits / (_PRICE + 10 / 3 * (asked.decimals - 3))) if 0 < bits < math.inf else 0
+    bits = bits_of_gain(asked.gain, asked.records, classes=asked.n_classes, perfect=asked.perfect) - terms.rare
+    price = max(1.0, _PRICE + math.log2(asked.levels(asked.decimals) / 1001))
+    answers = int(bits / price) if 0 < bits < math.inf else 0
     if answers < 1:
         return None
     enough = answers >= asked.answers
@@ -225,21 +265,21 @@ def _ledger(asked: Asked) -> Row | None:
 
 def _replaced(asked: Asked) -> Row | None:
     """The least share of labels that is replaced, behind which any number of exact answers may be told."""
-    steps = round(1000 * (1 - 1 / asked.classes))  # of a thousandth
+    steps = round(1000 * (1 - 1 / asked.n_classes))  # of a thousandth
     kept = _most(
         steps - 1, lambda n: certify(asked.terms(asked.records, flip=Fraction(steps - n, 1000))).now <= asked.gain
     )
     flip = Fraction(steps - kept, 1000)
     if kept == 0:
         return None
-    replaced, apart = float(flip), float(1 - flip * Fraction(asked.classes, asked.classes - 1))
+    replaced, apart = float(flip), float(1 - flip * Fraction(asked.n_classes, asked.n_classes - 1))
     # of the records on which two teams disagree, a replaced one says the opposite
     deviation = math.sqrt(max(0.0, 1 - apart**2) * _DISAGREE / 2 / asked.records) / apart
     kendall, displaced = honest(asked.records, 1.0, deviation, 6)
     return Row(
         policy=f"{100 * replaced:.1f} % of labels replaced once, any number of answers",
         proves=certify(asked.terms(asked.records, flip=flip)).now,
-        attack=apart * (1 - 1 / asked.classes),
+        attack=apart * (1 - 1 / asked.n_classes),
         kendall=kendall,
         displaced=displaced,
         note="protects every label, for ever",
@@ -248,7 +288,7 @@ def _replaced(asked: Asked) -> Row | None:
 
 def _records(asked: Asked) -> Row | None:
     """The record of the board alone, of all records: of two decimals."""
-    bits = transcript_bits("records", 101, asked.answers)
+    bits = transcript_bits("records", asked.levels(2), asked.answers)
     proves = certify(asked.terms(asked.records, bits=bits)).now
     if proves > asked.gain:
         return None
@@ -266,7 +306,7 @@ def _ranks(asked: Asked) -> Row:
     return Row(
         policy=f"ranks alone of {asked.answers} answers",
         proves=_or_void(asked, certify(asked.terms(asked.records, bits=bits)).now),
-        attack=1 - 1 / asked.classes if asked.answers > asked.records else None,
+        attack=1 - 1 / asked.n_classes if asked.answers > asked.records else None,
         kendall=kendall,
         displaced=displaced,
         note="no defence: each label by one comparison",
@@ -277,16 +317,19 @@ def _final(asked: Asked) -> list[Row]:
     """What a final release with noise of a sampling error and the exact order of ten adds to the split."""
     public = _most(asked.records - 1, lambda n: certify(asked.terms(n)).now <= asked.gain)
     sealed = asked.records - public
-    if public == 0 or metric_named(asked.metric, {}).move(asked.records, asked.classes) is None:
+    move = asked.scored.move(sealed, asked.n_classes) if sealed else None
+    if public == 0 or move is None:
         return []
     order = order_bits(asked.teams, _RANKS)
-    allowed = bits_of_gain(asked.gain, sealed, classes=asked.classes, perfect=asked.perfect)
+    allowed = bits_of_gain(asked.gain, sealed, classes=asked.n_classes, perfect=asked.perfect)
     rest = allowed - order - asked.terms(public).rare
-    full = asked.teams * math.log2(10**asked.decimals + 1)
+    full = asked.teams * math.log2(asked.levels(asked.decimals) + 1)
     said = f"then, final release of {asked.teams} exact scores"
     exact_gain = certify(asked.terms(public, final=full)).after
     rows = [Row(policy=said, proves=_or_void(asked, exact_gain), attack=None)]
-    variance = score_variance(Fraction(1), sealed, classes=asked.classes, counts_known=asked.counts_known)
+    variance = score_variance(move * sealed, sealed, classes=asked.n_classes, counts_known=asked.counts_known)
+    if isinstance(asked.scored, Deviation) and asked.scored.root:  # a root is no mean of numbers
+        variance = None
     if 0 < rest < full and variance is not None:
         deviation = math.sqrt(float(variance) / (2 ** (2 * rest / asked.teams) - 1)) * 1.0001
         bits = order + capacity_bits(asked.teams, variance, exact(deviation) ** 2)
@@ -297,7 +340,7 @@ def _final(asked: Asked) -> list[Row]:
 
 
 def _nothing(asked: Asked) -> Row:
-    bits = asked.answers * math.log2(10**asked.decimals + 1)
+    bits = asked.answers * math.log2(asked.levels(asked.decimals) + 1)
     proves = _or_void(asked, certify(asked.terms(asked.records, bits=bits)).now)
     return Row(policy=f"nothing: {bits:.0f} bits of answers for {asked.records} labels", proves=proves, attack=None)
 

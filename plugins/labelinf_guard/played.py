@@ -35,7 +35,7 @@ from labelinf_guard.metrics import Brier, LogLoss
 from labelinf_guard.policy import BoardPart, BudgetPart, Policy, PublicPart, ReleasePart, TargetPart, exact
 from labelinf_guard.release import FINE
 from labelinf_guard.terms import Sizes, scale_of, terms_of
-from labelinf_privacy.noise.grid_gaussian import GridGaussian
+from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.game.curator import ActiveDefence, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import (
@@ -70,7 +70,7 @@ class GuardedBoard(ScoreDefence):
     Attributes:
         share: Of the labels that are public, in (0, 1].
         decimals: Of an answer.
-        noise: Deviation of the rounded normal noise, in units of the score.
+        noise: Deviation of the discrete Gaussian noise, in units of the score.
         bits: Of all answers together; -1: not limited.
         answers: Submissions of all teams together.
         rule: How answers are predicted: ``near`` or ``uniform``.
@@ -110,7 +110,7 @@ class GuardedBoard(ScoreDefence):
         told.append(Moved(bound=_COST, blind=True))  # costs of what is scored, on a grid: nothing hidden is seen
         if self.noise:
             move = float(metric.move(size, threat.n_classes))
-            told.append(Added(model=GridGaussian(scale=self.noise, step=move / FINE), sticky=True))
+            told.append(Added(model=DiscreteGaussian(scale=self.noise, step=move / FINE), sticky=True))
         queries = self.answers
         if self.bits >= 0:  # after so many some may still be answered, and none must be
             queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))

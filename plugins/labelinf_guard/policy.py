@@ -20,7 +20,7 @@
     show = "scores"                     # or "records": the best of all teams so far; or "ranks": how many were better
     decimals = 3
     low = 0.5                           # what is below is told as this (left out: nothing is); high likewise
-    noise = 0.0                         # deviation of the rounded normal noise, in units of the score
+    noise = 0.0                         # deviation of the discrete Gaussian noise, in units of the score
     rule = "near"                       # how answers are predicted and charged; or "uniform"
     beat = 10.0                         # seconds; answers leave at multiples of it
 
@@ -127,7 +127,7 @@ class BoardPart:
         ours: ``module:function`` of the host's own, called as ``function(labels, predictions)``.
         predicts: What ``ours`` takes: ``classes``, ``probabilities`` or, with labels as the numbers they are,
             ``values``.
-        low: Of all scores of ``ours``, or of a metric of scores; what is below counts as this.
+        low: Of all scores of ``ours``, or of a metric of scores, which must be said: what is below counts as this.
         high: The same from above.
         minimise: Whether smaller scores of ``ours`` are better.
     """
@@ -147,8 +147,8 @@ class BoardPart:
     predicts: str = attrs.field(
         default="probabilities", validator=attrs.validators.in_(("classes", "probabilities", "values"))
     )
-    low: float = attrs.field(default=0.0, validator=_finite)
-    high: float = attrs.field(default=1.0, validator=_finite)
+    low: float | None = attrs.field(default=None, validator=attrs.validators.optional(_finite))
+    high: float | None = attrs.field(default=None, validator=attrs.validators.optional(_finite))
     minimise: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -158,7 +158,7 @@ class BoardPart:
             raise ValueError("give either classes or values")
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("classes must differ from each other")
-        if self.high <= self.low:
+        if self.low is not None and self.high is not None and self.high <= self.low:
             raise ValueError(f"high={self.high} must be above low={self.low}")
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import attrs
 
-from labelinf_privacy.deviates import normal, signs
+from labelinf_privacy.noise.discrete_gaussian import discrete_gaussian
 from labelinf_privacy.words import Words
 
 __all__ = ["FINE", "Noise", "Scale"]
@@ -68,10 +68,10 @@ class Scale:
 
 @attrs.frozen(kw_only=True)
 class Noise:
-    """Rounded normal noise, on a grid that is fixed before any label is seen.
+    """Discrete Gaussian noise, on a grid that is fixed before any label is seen.
 
     Attributes:
-        deviation: In units of the score, more than 0.
+        deviation: In units of the score, five steps at least.
         move: What one label moves the score at most, more than 0.
     """
 
@@ -84,12 +84,17 @@ class Noise:
         return self.move / FINE
 
     @property
-    def mu(self) -> Fraction:
-        """Gaussian privacy of one answer: the roundings of the score move it by one more step."""
-        return (FINE + 1) * self.step / self.deviation
+    def variance(self) -> Fraction:
+        """In steps."""
+        return (self.deviation / self.step) ** 2
 
     def added(self, score: Fraction, source: Words) -> Fraction:
-        """Return the score on the grid, with fresh noise added to it, integer to integer."""
-        steps = math.floor(score / self.step + Fraction(1, 2))
-        drawn = int(signs(source, 1)[0]) * int(normal(source, 1).rounded(self.deviation / self.step, source)[0])
-        return (steps + drawn) * self.step
+        """Return the score on the grid, with fresh noise added to it, integer to integer.
+
+        Halves all go the same way: scores no further apart than ``move`` are no more than ``FINE`` steps apart.
+        """
+        return (self.steps(score) + discrete_gaussian(self.variance, source)) * self.step
+
+    def steps(self, score: Fraction) -> int:
+        """Return the score on the grid."""
+        return math.floor(score / self.step + Fraction(1, 2))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
-from labelinf_guard.certificate.noise import capacity_bits, order_bits, score_variance
+from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
 from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import Labels
@@ -33,6 +33,7 @@ __all__ = [
     "noise_of",
     "scale_of",
     "sizes_of",
+    "steps_of",
     "terms_of",
     "values_of",
 ]
@@ -42,7 +43,7 @@ _MOST_VALUE = 10**12
 _MOST_ANSWERS = 5_000_000
 _MOST_RANKS = 200_000
 _MOST_SCORE = 1_000_000  # of which ranks tell all decimals apart that they look at
-_MOST_NOISE = 1 << 30  # of what one label moves, and the inverse
+_MOST_NOISE = 1 << 30  # of what one label moves
 
 
 @attrs.frozen(kw_only=True)
@@ -82,7 +83,7 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
     """Return the metric of a board.
 
     Raises:
-        InputError: There is none of that name or with those parameters.
+        InputError: There is none of that name or with those parameters, or nobody knows its range.
     """
     part, values = policy.board, values_of(policy)
     if part.metric in METRICS:
@@ -95,6 +96,11 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
         word = written(part.metric, part.parameters)
         found, classes_predicted = shipped(word, len(part.classes))
         function, minimise = f"labelinf_guard.shipped:{word}|{len(part.classes)}", not found.higher
+    if part.low is None or part.high is None:
+        raise InputError(
+            f"[board] low and high must be given with {f'metric = {part.metric!r}' if part.metric else 'ours'}: scores "
+            "beyond them count as the nearer one; low = 0.0 and high = 1.0 where no score is beyond these."
+        )
     return Own(
         function=function,
         classes_predicted=classes_predicted,
@@ -172,12 +178,18 @@ def noise_of(policy: Policy, metric: Metric, labels: int, deviation: float) -> N
             "noise proves nothing for this metric: one label may move it by an amount that is not public. Use "
             "accuracy, log-loss, brier, mae, mse or rmse with noise, or no noise."
         )
-    if not Fraction(1, _MOST_NOISE) < exact(deviation) / move < _MOST_NOISE:
+    least = Fraction(FEWEST_STEPS, FINE)
+    if not least <= exact(deviation) / move < _MOST_NOISE:
         raise InputError(
             f"noise={deviation} is out of all proportion: one label moves this score by {float(move):.2g}. Take a "
-            f"noise within a factor of {_MOST_NOISE} of that."
+            f"noise of {float(least * move):.2g} at least, and of {float(_MOST_NOISE * move):.2g} at most."
         )
     return Noise(deviation=exact(deviation), move=move)
+
+
+def steps_of(noise: Noise, largest: int, answers: int) -> StepNoise:
+    """Return the noise of so many answers, each of which a group of ``largest`` labels moves at most."""
+    return StepNoise(moved=FINE * largest, answers=answers, variance=noise.variance)
 
 
 def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms:
@@ -189,9 +201,6 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
     answers = scale_of(policy, metric).answers
     bits = min(bits, transcript_bits(policy.release.show, answers, policy.budget.per_board))
-    mu = math.inf
-    if noise is not None:
-        mu = float(noise.mu) * sizes.largest * math.sqrt(policy.budget.per_board) * (1 + 1e-9)
     final = None
     if policy.final.scores and sizes.sealed:
         final = _final_bits(policy, metric, sizes)
@@ -201,7 +210,7 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
             labels=sizes.public,
             effective=sizes.public_effective,
             bits=bits,
-            mu=mu,
+            noise=None if noise is None else steps_of(noise, sizes.largest, policy.budget.per_board),
             units=sizes.public_groups,
             flip=exact(policy.public.flip),
         ),

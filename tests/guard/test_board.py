@@ -132,7 +132,7 @@ def test_what_cannot_be_scored_is_one_more_answer(
     )
     board = begin(
         f"[public]\nshare = 1.0\n[budget]\nbits = 100\n[target]\ngain = 0.4\n[limits]\nseconds = {seconds}\n",
-        metric='ours = "ours:score"',
+        metric='ours = "ours:score"\nlow = 0.0\nhigh = 1.0',
     )
     for kind in kinds:
         row = np.zeros(labels.size)
@@ -149,7 +149,9 @@ def test_what_a_scorer_starts_ends_with_it(tmp_path: Path) -> None:
         "    if not os.fork(): open('pid', 'w').write(str(os.getpid())); time.sleep(60)\n"
         "    return 0.5\n"
     )
-    policy = read_policy(write_board(tmp_path, "[limits]\nseconds = 2.0\n", metric='ours = "ours:score"'))
+    policy = read_policy(
+        write_board(tmp_path, "[limits]\nseconds = 2.0\n", metric='ours = "ours:score"\nlow = 0.0\nhigh = 1.0')
+    )
     with pytest.raises(UnscorableError):
         metric_of(policy, tmp_path).score(np.zeros(3, dtype=int), np.zeros((3, 2)), 2)
     started = Path("/proc") / (tmp_path / "pid").read_text()
@@ -437,7 +439,9 @@ def test_noise_is_what_the_certificate_counts(begin: Begin, labels: np.ndarray) 
     told = np.array([float(score(board, row, f"t{at}")) for at, row in enumerate(rows)])
     errors = told - np.array([np.mean(row == labels) for row in rows])
     assert 0.05 < errors.std() < 0.16
-    assert board.certificate().terms.public.mu == pytest.approx(50**0.5 / (600 * 0.1), rel=2e-3)
+    noise = board.certificate().terms.public.noise
+    assert noise is not None
+    assert noise.mu == pytest.approx(50**0.5 / (600 * 0.1), rel=1e-6)
     state = State.of(board._path)
     assert verify(state.ledger, derived(read_key(state.key), "chain")).faults == ()
     assert not board.certificate().void
@@ -576,9 +580,18 @@ def test_what_no_release_could_keep_is_refused_at_the_beginning(
 
 def test_more_answers_than_can_be_predicted_are_refused_at_the_beginning(tmp_path: Path, labels: np.ndarray) -> None:
     write_labels(tmp_path, labels)
-    metric = 'ours = "ours:score"\nhigh = 1e9'
+    metric = 'ours = "ours:score"\nlow = 0.0\nhigh = 1e9'
     with pytest.raises(InputError, match="Take fewer decimals"):
         Board.init(write_board(tmp_path, "[release]\ndecimals = 6\n", metric=metric), clock=StepClock())
+
+
+@pytest.mark.parametrize("said", ["", "low = -1.0", "high = 1.0"])
+def test_a_range_that_nobody_said_is_not_made_up(tmp_path: Path, labels: np.ndarray, said: str) -> None:
+    """Scores below 0 would all be told as 0: of -0.2 and -0.9 nobody would know which is better."""
+    write_labels(tmp_path, labels)
+    for metric in ('ours = "ours:score"', 'metric = "mcc"'):
+        with pytest.raises(InputError, match=r"low and high must be given with (ours|metric = 'mcc')"):
+            Board.init(write_board(tmp_path, metric=f"{metric}\n{said}"), clock=StepClock())
 
 
 def test_five_commands_from_a_csv_to_a_final_release(

@@ -42,7 +42,7 @@ BOARDS = {
     "flips": POLICY.format(metric='metric = "accuracy"', release="decimals = 3").replace(
         "share = 0.2\n", "share = 0.2\nflip = 0.3\n"
     ),
-    "the host's own": POLICY.format(metric='ours = "ours:score"', release="decimals = 2"),
+    "the host's own": POLICY.format(metric='ours = "ours:score"\nlow = 0.0\nhigh = 1.0', release="decimals = 2"),
 }
 
 

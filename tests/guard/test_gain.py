@@ -21,9 +21,9 @@ from labelinf_guard.certificate.gain import (
     game_line,
 )
 from labelinf_guard.certificate.noise import (
+    StepNoise,
     capacity_bits,
-    discrete_success,
-    distance,
+    lattice_log,
     order_bits,
     record_bits,
     score_variance,
@@ -166,8 +166,8 @@ def test_marks_of_the_plan() -> None:
 @pytest.mark.parametrize(("perfect", "deviation"), [(0.5, 0.0159), (0.86, 0.0043), (0.93, 0.0019)])
 def test_marks_of_the_noise(perfect: float, deviation: float) -> None:
     """Ten thousand noisy accuracies for five points, class counts unknown."""
-    mu = math.sqrt(10_000) / (N * deviation)
-    assert (1 - perfect) * distance(mu) == pytest.approx(0.05, abs=2e-3)
+    told = StepNoise(moved=1024, answers=10_000, variance=Fraction(1024 * N * Fraction(str(deviation))) ** 2)
+    assert (1 - perfect) * told.distance() == pytest.approx(0.05, abs=2e-3)
 
 
 def test_seven_unequal_classes() -> None:
@@ -189,9 +189,10 @@ def test_noise_beside_known_counts() -> None:
     """N = 2, counts 1/1, s = 1, one accuracy: .691 of the labels, where one label's move says .599."""
     best = 0.5 * (1 + math.erf(1 / (2 * math.sqrt(2))))  # exchange: the score moves by 1, not by 1/2
     assert best == pytest.approx(0.691, abs=1e-3)
-    terms = Terms(classes=2, public=Part(labels=2, mu=0.5), sealed=Part(labels=0))
+    half = StepNoise(moved=1024, answers=1, variance=Fraction(2048) ** 2)
+    terms = Terms(classes=2, public=Part(labels=2, noise=half), sealed=Part(labels=0))
     assert 0.5 + certify(terms).now >= best
-    believed = Terms(classes=2, public=Part(labels=2, mu=0.5), sealed=Part(labels=0), counts_known=False)
+    believed = Terms(classes=2, public=Part(labels=2, noise=half), sealed=Part(labels=0), counts_known=False)
     assert 0.5 + certify(believed).now == pytest.approx(0.599, abs=1e-3)
 
 
@@ -274,18 +275,96 @@ def test_a_record_is_protected_until_its_score_is_released() -> None:
     )
 
 
-def test_the_discrete_gaussian_is_above_phi_and_rounded_normals_are_not() -> None:
-    """Odd moves: .69947 at sigma 1 and .893 at sigma .5 are above Phi; so normals are rounded, which only forgets."""
-    phi = [0.5 * (1 + distance(mu)) for mu in (1.0, 2.0)]
-    assert discrete_success(1.0, 1) == pytest.approx(0.69947, abs=1e-5)
-    assert phi[0] == pytest.approx(0.69146, abs=1e-5)
-    assert discrete_success(0.5, 1) == pytest.approx(0.893, abs=1e-3)
-    assert phi[1] < 0.85
-    for deviation in (0.5, 1.0, 3.0):
-        edges = [0.5 * (1 + math.erf((k + 0.5) / (deviation * math.sqrt(2)))) for k in range(-60, 61)]
-        cells = np.diff(edges)
-        rounded = np.maximum(cells[1:], cells[:-1]).sum() / 2 + (cells[0] + cells[-1]) / 2
-        assert rounded <= 0.5 * (1 + distance(1 / deviation))
+def pmf(variance: float, reach: int) -> np.ndarray:
+    """Probabilities of ``-reach .. reach`` under the discrete Gaussian."""
+    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * variance))
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize(
+    ("deviation", "shift", "success", "phi"),
+    [(1.0, 1, 0.69947, 0.69146), (0.5, 1, 0.893, 0.841), (2.0, 2, 0.6878, 0.6915)],
+)
+def test_a_ceiling_is_the_sum_over_the_lattice_and_not_phi(
+    deviation: float, shift: int, success: float, phi: float
+) -> None:
+    """Above Phi for odd moves, which would be a false certificate; below it for even ones."""
+    told = StepNoise(moved=shift, answers=1, variance=Fraction(deviation) ** 2).distance()
+    assert 0.5 * (1 + told) == pytest.approx(success, abs=5e-4)
+    assert 0.5 * (1 + math.erf(shift / deviation / 2 / math.sqrt(2))) == pytest.approx(phi, abs=5e-4)
+    chances = pmf(deviation**2, 60)
+    assert 0 <= told - np.maximum(chances - np.roll(chances, shift), 0).sum() < 1e-8
+
+
+def test_seventeen_answers_are_one_sum() -> None:
+    told = StepNoise(moved=1, answers=17, variance=Fraction(4)).distance()
+    assert 0.5 * (1 + told) == pytest.approx(0.84883, abs=1e-5)  # Phi says .84868
+    one = pmf(25.0, 300)
+    for answers, moved in ((2, 3), (3, 1), (3, 4)):
+        summed = one
+        for _ in range(answers - 1):
+            summed = np.convolve(summed, one)
+        exact = np.maximum(summed - np.roll(summed, moved * answers), 0).sum()
+        told = StepNoise(moved=moved, answers=answers, variance=Fraction(25)).distance()
+        assert -1e-12 <= told - exact <= 1e-8
+
+
+def test_no_adaptive_choice_of_moves_tells_more_than_the_largest() -> None:
+    """All second questions, smaller or of the other sign, whatever the first answer: the best attack by dynamics."""
+    one = pmf(4.0, 40)
+    laws = {move: np.roll(one, move) for move in range(-2, 3)}
+    for first in range(3):
+        pair = laws[0], laws[first]
+        best = sum(
+            max(np.abs(here * laws[0] - there * laws[move]).sum() for move in laws)
+            for here, there in zip(*pair, strict=True)
+        )
+        both = np.convolve(one, one)
+        largest = np.abs(both - np.roll(both, 4)).sum()
+        assert best <= largest + 1e-12
+    assert best == pytest.approx(largest)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.2])
+@pytest.mark.parametrize(("answers", "moved"), [(1, 3), (1, 20), (2, 1), (2, 9), (40, 4)])
+def test_bits_behind_the_lattice_are_not_more_than_through_a_gaussian_channel(
+    share: float, answers: int, moved: int
+) -> None:
+    """One label behind q answers, by their sum, at the fewest steps that are allowed; and of a score of many labels."""
+    one = pmf(25.0, 200)
+    summed = one
+    for _ in range(answers - 1):
+        summed = np.convolve(summed, one)
+    summed = np.pad(summed, (0, moved * answers))
+    laws = np.stack([summed, np.roll(summed, moved * answers)])
+    mixed = np.array([1 - share, share]) @ laws
+    told = float(np.array([1 - share, share]) @ np.array([_divergence(law, mixed) for law in laws]))
+    noise = StepNoise(moved=moved, answers=answers, variance=Fraction(25))
+    assert told <= record_bits(1, noise.mu, classes=2, left=min(share, 1 - share))
+    assert _divergence(laws[1], laws[0]) == pytest.approx(float(noise.square) / 2 / math.log(2), rel=1e-6)
+    counts = np.array([math.comb(6, k) / 64 for k in range(7)])
+    scores = np.stack([np.roll(np.pad(one, (0, 6 * moved)), moved * k) for k in range(7)])
+    told = float(counts @ np.array([_divergence(law, counts @ scores) for law in scores]))
+    assert told <= capacity_bits(1, Fraction(6 * moved**2, 4), Fraction(25))
+
+
+def _divergence(one: np.ndarray, other: np.ndarray) -> float:
+    inside = one > 1e-300
+    return float((one[inside] * np.log2(one[inside] / np.maximum(other[inside], 1e-300))).sum())
+
+
+def test_blocks_are_never_below_the_sum() -> None:
+    """Where there are too many integers to add them: against the sum, and far out, where logarithms are small."""
+    variance, weights = Fraction(10**8), np.exp(-(np.arange(300_001.0) ** 2) / 2e8)
+    total = 2 * math.fsum(weights) - 1
+    for first, last in ((0, 200_000), (-150_000, 3), (5_000, 90_000), (-12, 12)):
+        inside = math.fsum(weights[max(0, first) : last + 1])
+        inside += math.fsum(weights[1 : 1 - first]) if first < 0 else 0.0
+        found = math.exp(lattice_log(first, last, variance))
+        assert 0 <= found * total / inside - 1 < 1e-5
+    far = -1800 - math.log(60 * math.sqrt(2 * math.pi))
+    assert far - 1e-3 <= lattice_log(600_000, 1 << 80, variance) <= far + 1e-2
+    assert lattice_log(2, 1, variance) == -math.inf
 
 
 def test_groups_of_unequal_size_count_as_fewer() -> None:
@@ -382,18 +461,20 @@ FORBIDDEN = ("without this board", "what is known without", "best honest model",
     st.sampled_from([None, 0.6, 0.86, 0.99]),
     st.booleans(),
     st.one_of(st.just(math.inf), st.floats(0, 1e6)),
-    st.one_of(st.just(math.inf), st.floats(0.01, 10)),
+    st.one_of(
+        st.none(), st.builds(StepNoise, moved=st.integers(1, 99), answers=st.just(7), variance=st.just(Fraction(900)))
+    ),
     st.one_of(st.none(), st.floats(0, 1e5)),
     st.sampled_from(["", "patients"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_certificates_are_sober(n, share, perfect, known, bits, mu, final, group) -> None:  # type: ignore[no-untyped-def]
+def test_certificates_are_sober(n, share, perfect, known, bits, noise, final, group) -> None:  # type: ignore[no-untyped-def]
     """Whatever the terms: the release adds, known counts add, nothing exceeds what is left, nothing is oversaid."""
     public = max(1, round(share * n))
     sealed = Part(labels=n - public)
     terms = Terms(
         classes=2,
-        public=Part(labels=public, bits=bits, mu=mu),
+        public=Part(labels=public, bits=bits, noise=noise),
         sealed=sealed,
         perfect=perfect,
         counts_known=known,

@@ -53,6 +53,8 @@ def test_a_boards_score_tells_the_reader_of_the_same_metric_these_labels_and_no_
         ("error", 2, (0, 1)),
         ("macro-f1", 3, (1, 0)),
         ("quadratic-kappa", 3, (1, None)),
+        ("roc-auc-ovr", 3, (1, 0.25)),
+        ("roc-auc-ovo", 4, (1, 1 / 3)),
     ],
 )
 def test_every_metric_of_classes_that_ships_is_one_of_a_board(
@@ -62,15 +64,22 @@ def test_every_metric_of_classes_that_ships_is_one_of_a_board(
     name, _, rest = word.partition("(")
     parameters = {"beta": 2.0} if rest else {}
     part = BoardPart(
-        labels="l", id="i", label="y", classes=list("012"[:classes]), metric=name, parameters=parameters, low=-1.0
+        labels="l",
+        id="i",
+        label="y",
+        classes=list("0123"[:classes]),
+        metric=name,
+        parameters=parameters,
+        low=-1.0,
+        high=1.0,
     )
     found = metric_of(Policy(board=part), Path())
     assert isinstance(found, Own)
     assert found.function == f"labelinf_guard.shipped:{word}|{classes}"
     assert found.minimise is (word == "error")
-    labels = np.arange(30) % classes
+    labels = np.arange(36) % classes
     for wanted, right in zip(scores, (labels, (labels + 1) % classes), strict=True):
-        rows = right if found.classes_predicted else np.stack([1 - right, right], axis=1) * 0.8 + 0.1
+        rows = right if found.classes_predicted else np.eye(classes)[right] * 0.8 + 0.2 / classes
         if wanted is not None:
             assert getattr(shipped, f"{word}|{classes}")(labels, rows) == pytest.approx(wanted)
 
@@ -80,7 +89,8 @@ def test_a_metric_of_scores_is_scored_in_a_child(tmp_path: Path) -> None:
     labels = [at % 2 for at in range(30)]
     (tmp_path / "labels.csv").write_text("id,label\n" + "".join(f"r{at},{y}\n" for at, y in enumerate(labels)))
     (tmp_path / "board.toml").write_text(
-        '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\nmetric = "mcc"\nlow = -1.0\n'
+        '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\n'
+        'metric = "mcc"\nlow = -1.0\nhigh = 1.0\n'
         "[public]\nshare = 1.0\n[limits]\nseconds = 60.0\n[target]\ngain = 0.5\naccept_void = true\n"
     )
     board = Board.init(tmp_path / "board.toml", clock=StepClock())

@@ -73,7 +73,7 @@ def test_the_benchmark_prints_the_marks_of_the_certificate(
         "s = 0.0159\n",
         "s = 0.0043\n",
         "s = 0.0019\n",
-        "0.691, Phi(mu / 2) 0.599",
+        "0.691, one label's move 0.599",
         "20 answers: 53.7 %",
         "tau 0.88",
         "noise 0.0006: tau 0.98",

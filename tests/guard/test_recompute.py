@@ -7,17 +7,19 @@ from fractions import Fraction
 from typing import Any
 
 import attrs
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import _rules
+from labelinf_guard.certificate.noise import StepNoise
 from labelinf_guard.certificate.statement import certify
 from labelinf_guard.commitment import claims_of, whole_terms
 from labelinf_guard.ledger.recompute import gains_again, line_again
-from labelinf_guard.ledger.whole import POWER, distance_above, log_above, log_below, tail_above
+from labelinf_guard.ledger.whole import POWER, lattice_above, log_above, log_below, tail_above
 from labelinf_guard.metrics import Accuracy
 from labelinf_guard.policy import BoardPart, BudgetPart, FinalPart, Policy, PublicPart, ReleasePart, TargetPart
 from labelinf_guard.terms import Sizes, budget_of, terms_of
@@ -124,13 +126,16 @@ def test_logarithms_are_bounded_from_both_sides(value: int, more: int) -> None:
     assert log_below(value + more) >= log_below(value) - 2
 
 
-@pytest.mark.parametrize(
-    "mu", [Fraction(1, 1000), Fraction(1, 2), Fraction(1), Fraction(3), Fraction(19), Fraction(50)]
-)
-def test_the_distance_is_that_of_the_normal_law(mu: Fraction) -> None:
-    square = mu * mu
-    exact = 1e6 * (2 * norm.cdf(float(mu) / 2) - 1)
-    assert -1e-6 <= distance_above(square.numerator, square.denominator) - exact <= 1.01
+@pytest.mark.parametrize("shift", [1, 2, 17, 1000, 30_000, 10**8])
+@pytest.mark.parametrize("variance", [Fraction(25), Fraction(10**6, 7), Fraction(10**8), Fraction(10**15)])
+def test_both_sums_over_the_lattice_are_one_number(shift: int, variance: Fraction) -> None:
+    first = 1e6 * StepNoise(moved=shift, answers=1, variance=variance).distance()
+    assert -0.01 <= lattice_above(shift, variance.numerator, variance.denominator) - first <= 2.2
+    if variance == 25 and shift < 100:  # as they stand in the definition
+        cells = np.exp(-(np.arange(-400, 401) ** 2) / 50)
+        exact = cells[400 - shift // 2 : 401 + (shift - 1) // 2].sum() / cells.sum()
+        assert 0 <= first - 1e6 * exact <= 0.01
+        assert first == pytest.approx(1e6 * np.maximum(cells - np.roll(cells, shift), 0).sum() / cells.sum(), abs=0.01)
 
 
 @pytest.mark.parametrize(("count", "labels", "share"), [(13_000, 25_000, (1, 2)), (90, 100, (43, 50)), (5, 5, (1, 3))])

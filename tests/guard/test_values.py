@@ -98,7 +98,7 @@ def test_every_metric_of_values_that_ships_is_one_of_a_board() -> None:
     assert {"mae", "mse", "pinball", "r2", "rmse", "rmsle"} <= set(found)
     values = np.arange(30) % 3 * 2.0
     for name in found:
-        part = BoardPart(labels="l", id="i", label="y", classes=["0", "2", "4"], metric=name)
+        part = BoardPart(labels="l", id="i", label="y", classes=["0", "2", "4"], metric=name, low=-9.0, high=9.0)
         taken, own = metric_of(Policy(board=part), Path()), metric(name)
         assert taken.minimise is not own.higher
         assert getattr(shipped, f"{name}|3")(values, values) == (1 if own.higher else 0)
@@ -106,7 +106,7 @@ def test_every_metric_of_values_that_ships_is_one_of_a_board() -> None:
 
 @pytest.mark.slow
 def test_a_metric_of_values_is_scored_in_a_child(tmp_path: Path) -> None:
-    path = board(tmp_path, "r2")
+    path = board(tmp_path, "r2", classes=f"{GRID}\nlow = -9.0\nhigh = 1.0")
     path.write_text(path.read_text() + "[limits]\nseconds = 60.0\n")
     opened = Board.init(path, clock=StepClock())
     told = opened.submit("a", csv((opened._labels.codes - 2) / 2))
@@ -135,7 +135,7 @@ def test_a_grid_that_is_none_is_refused(classes: str, said: str, tmp_path: Path)
 def test_a_metric_that_scores_nothing_of_these_values_is_refused(tmp_path: Path) -> None:
     """Logarithms of what is below zero: every submission would be told that it could not be scored."""
     with pytest.raises(InputError, match="needs values that are not below zero"):
-        Board.init(board(tmp_path, "rmsle"))
+        Board.init(board(tmp_path, "rmsle", classes=f"{GRID}\nlow = 0.0\nhigh = 9.0"))
 
 
 @pytest.mark.parametrize("metric", ["mse", "rmse"])

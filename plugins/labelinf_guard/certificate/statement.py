@@ -13,7 +13,7 @@ from fractions import Fraction
 import attrs
 
 from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, game_line
-from labelinf_guard.certificate.noise import distance, record_bits
+from labelinf_guard.certificate.noise import StepNoise, record_bits
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
 __all__ = ["Certificate", "Part", "Terms", "certify", "sealed_gain"]
@@ -27,7 +27,7 @@ class Part:
         labels: How many, at least 0.
         effective: N_eff where they come in groups; None where they are independent.
         bits: What all answers about them tell at most; infinity where nothing limits it.
-        mu: Gaussian privacy of every record (group) against all answers about them; infinity where there is none.
+        noise: Of all answers about them; None where there is none.
         units: Records: groups where labels are grouped, else labels.
         flip: Probability with which each of these labels was replaced by another class, once; 0: none was.
     """
@@ -35,7 +35,7 @@ class Part:
     labels: int
     effective: Fraction | None = None
     bits: float = math.inf
-    mu: float = math.inf
+    noise: StepNoise | None = None
     units: int = attrs.field(default=attrs.Factory(lambda part: part.labels, takes_self=True))
     flip: Fraction = Fraction(0)
 
@@ -156,8 +156,12 @@ class Certificate:
         if terms.group:
             effective = terms.public.effective or Fraction(terms.public.labels)
             lines.append(f"groups of unequal size count as {float(effective):.0f} of equal size")
-        if math.isfinite(terms.public.mu):
-            lines.append(f"noise: all answers together are {terms.public.mu:.4f}-Gaussian private for every record")
+        if (noise := terms.public.noise) is not None:
+            lines.append(
+                f"noise: discrete Gaussian, mu = {noise.mu:.4f}; by the sum over the lattice one of the "
+                f"{terms.group or 'records'} moves all {noise.answers} answers by {_up(noise.distance())} % in total "
+                "variation"
+            )
         if terms.public.flip:
             lines.append(
                 f"every scored label was replaced by another class with probability {float(terms.public.flip):g}, once"
@@ -197,10 +201,9 @@ class Certificate:
         if terms.public.flip:
             epsilon = response_epsilon(terms.public.flip, terms.classes)
             said.append(f"{math.ceil(1000 * epsilon) / 1000:.3f}-private for every public label, by its own noise")
-        if math.isfinite(terms.public.mu):
-            said.append(
-                f"the board's answers are {terms.public.mu:.3f}-Gaussian private for every {terms.group or 'record'}"
-            )
+        if (noise := terms.public.noise) is not None:
+            rho = math.ceil(1000 * noise.square / 2) / 1000
+            said.append(f"the board's answers are {rho:.3f}-concentrated private for every {terms.group or 'record'}")
         if terms.secret and 0 < terms.share < 1 and not terms.group:  # of unequal groups some are public more often
             said.append(f"(0, {float(terms.share):g})-private while it is secret which records are public")
         return f"{until}{'; '.join(said)}." if said else "None: one answer may be spent on one record."
@@ -230,13 +233,13 @@ def _bits_gain(terms: Terms, part: Part, bits: float) -> float:
 def _part_gain(terms: Terms, part: Part) -> float:
     left = blind(terms.within, terms.classes)
     found = [left, _bits_gain(terms, part, part.bits)]
-    if math.isfinite(part.mu):
+    if part.noise is not None:
         if not terms.counts_known:
-            found.append(left * distance(part.mu))
+            found.append(left * part.noise.distance())
         grouped = bool(terms.group)
         bits = record_bits(
             part.units if grouped else part.labels,
-            part.mu,
+            part.noise.mu,
             classes=terms.classes,
             left=left,
             grouped=grouped,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from labelinf_guard.ledger.whole import ONE, POWER, distance_above, log_above, log_below, tail_above
+from labelinf_guard.ledger.whole import ONE, POWER, lattice_above, log_above, log_below, tail_above
 
 __all__ = ["gain_again", "gains_again", "line_again"]
 
@@ -100,9 +100,10 @@ def _scored(terms: Terms, rules: dict[str, Any], left: int) -> int:
     public, classes, known = terms["public"], terms["classes"], terms["known"]
     effective, told = terms["effective"], _told(terms, rules)
     found = [gain_again(None if told is None else told + _counts(terms), public, classes, left, effective)]
-    if terms["mu2"] is not None:
+    if terms["noise"] is not None:
         if not known:
-            found.append(-(-left * distance_above(*terms["mu2"]) // ONE))
+            moved, answers, top, bottom = terms["noise"]
+            found.append(-(-left * lattice_above(moved * answers, answers * top, bottom) // ONE))
         if not known or (classes == 2 and not terms["grouped"]):
             found.append(gain_again(_noisy(terms, left) + _counts(terms), public, classes, left, effective))
     if terms["flip"][0]:
@@ -152,7 +153,8 @@ def _left(terms: Terms) -> int:
 
 def _noisy(terms: Terms, left: int) -> int:
     """Return the bits of all records behind the noise of the answers."""
-    top, bottom = terms["mu2"]
+    moved, answers, below, above = terms["noise"]
+    top, bottom = moved * moved * answers * above, below  # mu**2
     if terms["classes"] == 2 and not terms["grouped"]:
         moved = left * (ONE - left) * (4 if terms["known"] else 1) * top
         whole = ONE * ONE * bottom
