@@ -116,7 +116,7 @@ class Registered:
         return loaded
 
 
-@attrs.define
+@attrs.define(eq=False)
 class Host:
     """The loaded plugins and everything they provide.
 

@@ -153,12 +153,18 @@ def example(host: Host, item: Registered) -> Any:
     """
     spec = _example_spec(item)
     try:
-        return Builder(host).build(item.descriptor.kind, spec, "check")
+        return _builder(host).build(item.descriptor.kind, spec, "check")
     except LabelinfError as error:
         raise AssertionError(
             f"it cannot be built from its defaults ({error}); give every parameter a default, or the class an "
             f"'example_parameters' dictionary"
         ) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _builder(host: Host) -> Builder:
+    """Return the builder of all examples of a host: each of its own would prepare every class anew."""
+    return Builder(host)
 
 
 def _example_spec(item: Registered) -> Spec:
@@ -195,7 +201,7 @@ def _has_reference(host: Host, item: Registered) -> None:
 
 
 def _survives_a_round_trip(host: Host, item: Registered) -> None:
-    builder = Builder(host)
+    builder = _builder(host)
     kind = item.descriptor.kind
     spec = _example_spec(item)
     full = builder.full(kind, spec, "check")

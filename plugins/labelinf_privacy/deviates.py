@@ -69,7 +69,7 @@ class Deviates:
         drawn = source.words(which.size)
         own = self.digits[which]
         below = drawn < own
-        for place in np.flatnonzero(drawn == own):
+        for place in (drawn == own).nonzero()[0]:
             below[place] = self._exceeds_further_on(int(which[place]), source)
         return np.asarray(below)
 
@@ -97,7 +97,7 @@ class Deviates:
         """
         known = self.whole.astype(object) * (1 << _BITS) + self.digits.astype(object)
         low, certain = _floor(known, scale, offset, _BITS)
-        for index in np.flatnonzero(~certain):
+        for index in (~certain).nonzero()[0]:
             low[index] = self._rounded_further_on(int(index), int(known[index]), scale, offset, source)
         return np.asarray(low, dtype=np.int64)
 
@@ -129,7 +129,7 @@ def uniform_below(limits: _Integers, source: Words) -> _Integers:
     wide = limits.astype(np.uint64)
     surplus = (_TOP % wide + np.uint64(1)) % wide  # 2**64 mod limit
     drawn = source.words(wide.size).copy()
-    while (again := np.flatnonzero(drawn > _TOP - surplus)).size:
+    while (again := (drawn > _TOP - surplus).nonzero()[0]).size:
         drawn[again] = source.words(again.size)
     return (drawn % wide).astype(np.int64)
 
@@ -157,7 +157,7 @@ def normal(source: Words, size: int) -> Deviates:
         kept = _all_succeed(whole * (whole - 1), 2, source)  # exp(-j/2) exp(-j (j-1) / 2) = exp(-j**2 / 2)
         found = Deviates(whole, source.words(n).copy())
         for power in range(int(whole.max()) + 1):  # exp(-u (2 j + u) / 2) is the power j + 1 of exp(-g), with g < 1
-            trying = np.flatnonzero(kept & (whole >= power))
+            trying = (kept & (whole >= power)).nonzero()[0]
             kept[trying] = _kept_normally(found, trying, source)
         return found, kept
 
@@ -178,7 +178,7 @@ def _first_kept(size: int, proposed: Callable[[int], tuple[Deviates, _Bools]]) -
     done = 0
     while left := size - done:
         pool, kept = proposed(2 * left + 4 * math.isqrt(left))
-        chosen = np.flatnonzero(kept)[:left]
+        chosen = kept.nonzero()[0][:left]
         places = slice(done, done + chosen.size)
         found.whole[places], found.digits[places] = pool.whole[chosen], pool.digits[chosen]
         if pool.more:
@@ -209,7 +209,7 @@ def _decays(size: int, over: int, source: Words) -> _Bools:
     """Draw Bernoulli ``exp(-1 / over)``: a fresh uniform real number is compared with the constant."""
     drawn, constant = source.words(size), np.uint64(_decay(over, _BITS))
     below = drawn < constant
-    for place in np.flatnonzero(drawn == constant):
+    for place in (drawn == constant).nonzero()[0]:
         word, bits = int(drawn[place]), _BITS
         while word == _decay(over, bits):
             word, bits = (word << _BITS) + int(source.words(1)[0]), bits + _BITS
@@ -252,7 +252,7 @@ def _kept_normally(deviates: Deviates, which: _Integers, source: Words) -> _Bool
         twice = 2 * deviates.whole[chosen]
         drawn = uniform_below((twice + 2) * k, source)
         less = np.asarray(drawn < twice)
-        equal = np.flatnonzero(drawn == twice)
+        equal = (drawn == twice).nonzero()[0]
         less[equal] = deviates.exceed(chosen[equal], source)
         less[less] = deviates.exceed(chosen[less], source)
         return less
@@ -274,7 +274,7 @@ def _all_succeed(times: _Integers, over: int, source: Words) -> _Bools:
     """Return whether ``times`` draws of Bernoulli ``exp(-1 / over)`` all succeed."""
     left = times.copy()
     passed = np.ones(left.size, dtype=bool)
-    while (open_ := np.flatnonzero(passed & (left > 0))).size:
+    while (open_ := (passed & (left > 0)).nonzero()[0]).size:
         passed[open_] = _decays(open_.size, over, source)
         left[open_] -= 1
     return passed

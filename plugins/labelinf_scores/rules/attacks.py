@@ -10,7 +10,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.components import Attack
+from labelinf_core.contracts.components import Attack, Rule
 from labelinf_core.testing.attacks import Arrays, AttackRules, Situation
 from labelinf_core.testing.rules import NotApplicableError, belongs, require
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -34,7 +34,7 @@ from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.readings.squares import MeanSquaredError
 from labelinf_scores.rules.games import Labels, channel_of, threat_of
 
-__all__ = ["RULES", "keeps_its_promise"]
+__all__ = ["RULES"]
 
 
 @attrs.frozen(kw_only=True)
@@ -109,7 +109,7 @@ _SITUATIONS = (
     _Situation(channel=channel_of(metric=MicroF1())),
 )
 
-RULES = AttackRules(
+_PLAYED = AttackRules(
     base=ScoreAttack,
     stages=[
         Situation(
@@ -122,13 +122,13 @@ RULES = AttackRules(
         threat_of(channel_of(queries=1), np.array([0, 1])),
         threat_of(_LOG_LOSS, np.array([0, 1, 0]), Thresholdout()),
     ],
-)  #: what every attack of this channel is held to, beside what holds for all components
+)
 
 
-def keeps_its_promise(attack: Attack) -> None:
+def _keeps_its_promise(attack: Attack) -> None:
     """Check that all labels come out wherever that was certain."""
     promised = False
-    for situation, stage in zip(_SITUATIONS, RULES.stages, strict=True):
+    for situation, stage in zip(_SITUATIONS, _PLAYED.stages, strict=True):
         known = belongs(attack, ScoreAttack)
         if known.refusal(stage.threat):
             continue
@@ -140,3 +140,9 @@ def keeps_its_promise(attack: Attack) -> None:
             require(np.array_equal(guess, situation.labels), "it promised every label and missed some")
     if not promised:
         raise NotApplicableError("it promises nothing in any of the games tried")
+
+
+RULES: tuple[Rule, ...] = (
+    *_PLAYED.named,
+    ("keeps-its-promise", _keeps_its_promise),
+)  #: what every attack of this channel is held to, beside what holds for all components

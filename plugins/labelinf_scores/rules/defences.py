@@ -28,7 +28,6 @@ from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.unseen import Unseen
 from labelinf_scores.game.curator import Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreOracle
-from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.rules.games import Labels, channel_of, placed, small_game, started
 
 __all__ = ["RULES"]
@@ -139,7 +138,7 @@ def _keeps_its_guarantee(defence: ScoreDefence) -> None:
     lowest = min((item.reached for item in stated), default=1.0)
     if lowest >= 1:
         raise NotApplicableError("certificate: none")
-    shares = _told_apart(threat, lambda labels, rng: started(channel, labels, rng, *pipeline))
+    shares = _told_apart(lambda labels, rng: ScoreOracle(threat, channel.curator(labels, threat, rng).answer))
     p = betting_p_value(shares, lowest)
     require(
         p > _IMPROBABLE,
@@ -147,7 +146,7 @@ def _keeps_its_guarantee(defence: ScoreDefence) -> None:
     )
 
 
-def _told_apart(threat: ScoreThreat, start: Callable[[Labels, np.random.Generator], ScoreOracle]) -> list[float]:
+def _told_apart(start: Callable[[Labels, np.random.Generator], ScoreOracle]) -> list[float]:
     """Return the share of labels right in every game that was guessed."""
     shown = np.array(
         [[_seen(start(labels, _rng(j, game))) for game in range(_GAMES)] for j, labels in enumerate(_ORDERS)]
