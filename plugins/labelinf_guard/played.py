@@ -42,8 +42,10 @@ from labelinf_scores.game.effects import (
     Added,
     Budgeted,
     Clipped,
+    Laddered,
     Moved,
     Perturbed,
+    Ranked,
     Refusing,
     Rounded,
     RowSums,
@@ -74,6 +76,7 @@ class GuardedBoard(ScoreDefence):
         bits: Of all answers together; -1: not limited.
         answers: Submissions of all teams together.
         rule: How answers are predicted: ``near`` or ``uniform``.
+        show: ``scores``; ``records``, the best of all teams after every submission; or ``ranks``.
         clip: Of the log-loss.
         flip: Probability with which every public label is replaced by another class, once.
     """
@@ -84,6 +87,7 @@ class GuardedBoard(ScoreDefence):
     bits: float = attrs.field(default=-1.0, validator=attrs.validators.ge(-1))
     answers: int = attrs.field(default=100_000, validator=attrs.validators.ge(1))
     rule: str = attrs.field(default="near", validator=attrs.validators.in_(("near", "uniform")))
+    show: str = attrs.field(default="scores", validator=attrs.validators.in_(("scores", "records", "ranks")))
     clip: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
     flip: float = attrs.field(default=0.0, validator=[attrs.validators.ge(0), attrs.validators.lt(0.5)])
 
@@ -115,7 +119,10 @@ class GuardedBoard(ScoreDefence):
         if self.bits >= 0:  # after so many some may still be answered, and none must be
             queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))
             told.append(Refusing())
-        return (*told, Rounded(step=10.0**-self.decimals), Budgeted(queries=queries, shared=True))
+        shown: ScoreEffect = Rounded(step=10.0**-self.decimals)
+        if self.show != "scores":
+            shown = Ranked() if self.show == "ranks" else Laddered(step=10.0**-self.decimals, nearest=True)
+        return (*told, shown, Budgeted(queries=queries, shared=True))
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """The sentence of the certificate about gain, over the majority guess: there are no features here."""
@@ -164,7 +171,7 @@ class GuardedBoard(ScoreDefence):
                 parameters={"clip": self.clip} if clipped else {},
             ),
             public=PublicPart(share=self.share, flip=self.flip),
-            release=ReleasePart(decimals=self.decimals, noise=self.noise, rule=self.rule),
+            release=ReleasePart(show=self.show, decimals=self.decimals, noise=self.noise, rule=self.rule),
             budget=BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most),
             target=TargetPart(accept_void=True),
         )
@@ -174,7 +181,9 @@ class GuardedBoard(ScoreDefence):
         return Sizes(public=public, sealed=threat.n_records - public)
 
     def _worst(self, threat: ThreatModel) -> int:
-        return worst_charge(rule_named(self.rule, scale_of(self._policy(threat), self._metric(threat)).answers))
+        policy = self._policy(threat)
+        answers = self.answers if self.show == "ranks" else scale_of(policy, self._metric(threat)).answers
+        return worst_charge(rule_named(policy.rule, answers), self.answers)
 
 
 class _Playing(ActiveDefence):

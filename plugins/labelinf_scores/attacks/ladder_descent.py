@@ -145,7 +145,7 @@ class _Descent:
     def _by_edge(self, weights: NDArray[np.float64]) -> bool:
         """Read one record; False when the edge is below every score that can be had."""
         step, gap = self._plan.step, abs(float(weights[0])) / self._plan.threat.n_records
-        target = self.best - step - gap / 2
+        target = self.best - self._plan.threat.facts.ladder_edge - gap / 2
         laid = self._lay(weights, target)
         if laid.lowest > target + SAFE * gap:
             return False

@@ -56,6 +56,7 @@ _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
     "averaging": _draws_labels_anew,
     "joint-weights": lambda threat: threat.query_budget is not None,  # others take all labels where nothing ends
     "camouflage": lambda threat: threat.refuses,
+    "rank-comparisons": lambda threat: threat.facts.ranked,
     "class-counts": lambda threat: not threat.ordered,
     "hadamard": _noisy_or_coarse,
     "ulp-grid": _beyond_laplace,

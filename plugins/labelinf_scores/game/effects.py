@@ -39,6 +39,7 @@ __all__ = [
     "Laddered",
     "Moved",
     "Perturbed",
+    "Ranked",
     "Refusing",
     "Reordered",
     "Rounded",
@@ -285,20 +286,36 @@ class Hidden(ScoreEffect):
 
 @attrs.frozen(kw_only=True)
 class Laddered(ScoreEffect):
-    """Only improvements by more than ``step`` are answered, everything else by the last answer."""
+    """Only improvements by more than ``step`` are answered, everything else by the last answer.
+
+    Attributes:
+        step: What answers are multiples of.
+        nearest: Whether any score is answered of which a lower multiple is the nearest: half a step may be enough.
+    """
 
     step: float
+    nearest: bool = False
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """An answer may be any earlier one: its error has no bound, and neither has what one label does to it."""
         return attrs.evolve(
             facts,
             ladder_step=max(self.step, facts.ladder_step),
+            ladder_edge=self.step / 2 if self.nearest else self.step,
             ladders=facts.ladders + 1,
             noise_bound=math.inf,
             jump=math.inf,
             grid=self.step,
         )
+
+
+@attrs.frozen(kw_only=True)
+class Ranked(ScoreEffect):
+    """No score is answered but one more than how many queries before it had a better one."""
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """What is known of scores says nothing of such an answer."""
+        return attrs.evolve(facts.unknown(), ranked=True)
 
 
 @attrs.frozen(kw_only=True)
@@ -378,6 +395,7 @@ EFFECTS: tuple[type[ScoreEffect], ...] = (
     Sampled,
     Hidden,
     Laddered,
+    Ranked,
     Reordered,
     Refusing,
     Budgeted,

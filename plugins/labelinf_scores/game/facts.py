@@ -80,7 +80,9 @@ class ScoreFacts:
         scored_fresh: Whether every query is scored on records drawn anew.
         averaged: Records that one score averages over; None: all.
         ladder_step: Least improvement that the Ladder answers; 0 without it.
+        ladder_edge: How far below its last answer a score must be for it to answer.
         ladders: How many of them there are.
+        ranked: Whether answers are ranks among the queries before, and no scores.
         ordered: Whether row i of the predictions is compared with record i in an order that never changes.
         query_budget: Queries the adversary may ask; None: unlimited.
         shared_budget: Answers granted to all participants together; None: unlimited.
@@ -115,7 +117,9 @@ class ScoreFacts:
     scored_fresh: bool = False
     averaged: int | None = None
     ladder_step: float = 0.0
+    ladder_edge: float = 0.0
     ladders: int = 0
+    ranked: bool = False
     ordered: bool = True
     query_budget: int | None = None
     shared_budget: int | None = None
