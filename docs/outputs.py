@@ -74,14 +74,15 @@ def _played(block: str, folder: Path) -> Iterator[str]:
     commands = re.findall(r"^\$ (?:.*\\\n)*.*\n", block, re.MULTILINE)
     for command in commands:
         expected = int(found[1]) if (found := _EXIT.search(command)) else 0
-        status, output = _run(_EXIT.sub("", command)[2:].replace("\\\n", " ").strip(), folder)
+        status, output = run(_EXIT.sub("", command)[2:].replace("\\\n", " ").strip(), folder)
         if status != expected:
             raise DifferentExitError(f"{command.strip()}: exit {status}, not {expected}\n{output}")
         yield command
         yield "".join(f"{line.rstrip()}\n" for line in output.rstrip().splitlines())
 
 
-def _run(command: str, folder: Path) -> tuple[int, str]:
+def run(command: str, folder: Path) -> tuple[int, str]:
+    """Return the exit status of a command and what it prints; an installer lays metadata only."""
     from labelinf_core.cli import main
 
     words = shlex.split(command)

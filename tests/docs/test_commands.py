@@ -6,37 +6,45 @@ import importlib.util
 import re
 import shlex
 import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import click
 import pytest
 from click.testing import CliRunner
-from sklearn.metrics import roc_auc_score
 
 from labelinf_core.cli import main
 from labelinf_core.cli.exits import Exit
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(
-    str(page.relative_to(ROOT))
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"))
-    if re.search(r"^```(?:console)?\n(?:.*\n)*?(?:\$ )?labelinf ", page.read_text(encoding="utf-8"), re.MULTILINE)
-)
 CHEAP = ("bounds", "theorems", "plugins", "reproduce")
-PREPARED = ("README.md", "docs/howto.md")  # whose files are at hand: every command of theirs runs, a matrix is planned
+PROGRAMS = ("labelinf", "python", "python3", "pip", "venv/bin/", "curl")
+
+
+def commands(page: str) -> list[str]:
+    """Return every command of the page's blocks of code, in their order; what is printed is none."""
+    found, kind = [], None
+    for line in (ROOT / page).read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
+        if line.startswith("```"):
+            kind = line[3:].strip() if kind is None else None
+        elif kind in ("", "console"):
+            prompt, command = line.startswith("$ "), line.removeprefix("$ ")
+            if prompt or (kind == "" and command.startswith(PROGRAMS)):
+                found.append(command)
+    return found
+
+
+PAGES = [
+    page
+    for page in sorted(str(path.relative_to(ROOT)) for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")))
+    if commands(page)
+]
 
 
 def typed(page: str) -> list[list[str]]:
-    """Return the words of every command of labelinf in the page's blocks of code, comments left out."""
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found = []
-    for kind, block in re.findall(r"^```(console)?\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        start = "$ labelinf " if kind else "labelinf "
-        lines = block.replace("\\\n", " ").splitlines()
-        found += [shlex.split(line, comments=True) for line in lines if line.startswith((start, "$ labelinf "))]
-    return [words[words.index("labelinf") + 1 :] for words in found]
+    """Return the words of every command of labelinf on the page, comments left out."""
+    words = [shlex.split(command, comments=True) for command in commands(page)]
+    return [each[1:] for each in words if each[0] == "labelinf"]
 
 
 def parsed(words: list[str]) -> None:
@@ -55,9 +63,7 @@ def parsed(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_of_a_page_is_one(page: str) -> None:
-    commands = typed(page)
-
-    for words in commands:
+    for words in typed(page):
         try:
             parsed(words)
         except click.UsageError as error:
@@ -75,28 +81,16 @@ def test_readme_gives_the_two_commands_of_a_fresh_clone() -> None:
     """One plays, one tests: what runs everything reads the second from here, and without it would test nothing."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
 
-    commands = re.findall(r"^python3 -m venv venv && .*$", readme, re.MULTILINE)
+    found = re.findall(r"^python3 -m venv venv && .*$", readme, re.MULTILINE)
 
-    assert [command.split(" && ")[-1] for command in commands] == ["venv/bin/labelinf matrix", "venv/bin/tox"]
+    assert [command.split(" && ")[-1] for command in found] == ["venv/bin/labelinf matrix", "venv/bin/tox"]
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the pages speak of."""
+    """A folder with the sample files."""
     shutil.copytree(ROOT / "examples" / "samples", tmp_path, dirs_exist_ok=True)
-    table = "id,outcome\n" + "".join(f"{i},{i % 3 == 0:d}\n" for i in range(40))
-    (tmp_path / "private.csv").write_text(table)
-    (tmp_path / "submissions").mkdir()
-    scored = ["submission,score"]
-    for number in range(3):
-        told = [(i * 7 + number) % 11 / 11 for i in range(40)]
-        rows = "".join(f"{i},{value}\n" for i, value in enumerate(told))
-        (tmp_path / "submissions" / f"s{number}.csv").write_text("id,prediction\n" + rows)
-        scored.append(f"s{number},{roc_auc_score([i % 3 == 0 for i in range(40)], told)!r}")
-    (tmp_path / "scores.csv").write_text("\n".join(scored) + "\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "board", raising=False)
     return tmp_path
 
 
@@ -107,21 +101,6 @@ def test_the_cheap_commands_of_the_readme_run(folder: Path) -> None:
     for words in cheap:
         result = CliRunner().invoke(main, words)
         assert result.exit_code == 0, f"labelinf {shlex.join(words)}: {result.output}"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_every_command_of_the_readme_and_of_the_how_tos_runs(folder: Path) -> None:
-    for name in ("before", "after"):
-        game = ["--labels", "labels.csv", "--column", "outcome", "--channel", "score", "--only", "majority/none"]
-        CliRunner().invoke(main, ["matrix", *game, "--workers", "0", "--trials", "2", "--out", f"runs/{name}"])
-    for page in PREPARED:
-        for words in typed(page):
-            if "full" in words:
-                continue  # a cluster's
-            shorter = {"matrix": ["--dry-run"], "advise": ["--certificates-only"]}.get(words[0], [])
-            result = CliRunner().invoke(main, [*words, *shorter])
-            assert result.exit_code in (0, 1, 3), f"labelinf {shlex.join(words)}: {result.output}"
 
 
 @pytest.fixture(scope="module")
