@@ -142,18 +142,11 @@ class Board:
         """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
         state, source = State.of(path), words or SystemWords()
         labels = read_labels(path, policy.board)
-        if state.directory.exists():
-            raise InputError(f"{state.directory} exists. A board is begun once; labelinf guard status shows it.")
-        if state.exported.exists():
-            raise InputError(
-                f"{path} was exported ({state.exported.name} holds the split), and a board would draw another split of "
-                f"the same labels. Labels are scored by a board or by an exported file, not by both."
-            )
         public = draw_split(labels.groups, policy.public.share, source)
         metric = metric_of(policy, path.parent)
         certificate_of(policy, metric, sizes_of(labels, public))
         rules = _rules(policy, metric, sizes_of(labels, public))
-        with _whole(state) as fresh:
+        with state.alone(), _whole(path, state) as fresh:
             key = new_key(fresh.key)
             packed, codes = io.BytesIO(), np.full(public.size, -1)
             if policy.public.flip:
@@ -347,9 +340,8 @@ class Board:
         return noise_of(self.policy, self._metric, labels, deviation)
 
     def _told(self, entry: Entry, team: str) -> Answer:
-        used = sum(other.team == team for other in self.ledger.book.entries)
         symbol = self.ledger.book.known().answers if entry.symbol is None else entry.symbol
-        return Answer(score=self.text(symbol), left=max(0, self.policy.budget.per_team - used))
+        return Answer(score=self.text(symbol), left=max(0, self.policy.budget.per_team - self.ledger.book.used(team)))
 
     def _sealed(self, submission: Submission) -> str:
         """Return a keyed hash of a submission, the metric and the ids: what makes two of them the same."""
@@ -380,8 +372,15 @@ class Board:
 
 
 @contextmanager
-def _whole(state: State) -> Iterator[State]:
+def _whole(path: Path, state: State) -> Iterator[State]:
     """Fill a directory aside, and put it in its place: killed at any moment, a board was begun or it was not."""
+    if state.directory.exists():
+        raise InputError(f"{state.directory} exists. A board is begun once; labelinf guard status shows it.")
+    if state.exported.exists():
+        raise InputError(
+            f"{path} was exported ({state.exported.name} holds the split), and a board would draw another split of "
+            f"the same labels. Labels are scored by a board or by an exported file, not by both."
+        )
     aside = State(directory=state.directory.with_suffix(".state-new"))
     shutil.rmtree(aside.directory, ignore_errors=True)
     aside.directory.mkdir(mode=0o700)

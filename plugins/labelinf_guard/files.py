@@ -8,10 +8,11 @@ owner only), ``split.npz`` (which ids are public, drawn once, label-blind and in
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import hmac
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -107,6 +108,16 @@ class State:
     def anchor(self) -> Path:
         """How far the ledger had come."""
         return self.directory / "anchor"
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the folder for oneself: of a board that is begun and one that is exported at one instant, one waits."""
+        folder = os.open(self.directory.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
 
 def write_private(path: Path, data: bytes) -> None:

@@ -178,6 +178,38 @@ def test_labels_are_scored_by_a_ledger_or_by_an_export(tmp_path: Path) -> None:
         export(path, "kaggle", tmp_path / "more")
 
 
+def test_of_a_board_and_an_export_at_one_instant_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one comes between what was looked for and what is written."""
+    from labelinf_guard import board as boards
+    from labelinf_guard.board import Board
+    from labelinf_guard.export import write
+
+    for module, name, first, second in (
+        (
+            write,
+            "read_labels",
+            lambda path: export(path, "kaggle", tmp_path / "a"),
+            lambda path: Board.init(path).close(),
+        ),
+        (boards, "draw_split", Board.init, lambda path: export(path, "kaggle", tmp_path / "b")),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        path, usual = board(folder), getattr(module, name)
+
+        def between(*given: Any, usual: Any = usual, other: Any = second, path: Path = path) -> Any:
+            monkeypatch.undo()
+            other(path)
+            return usual(*given)
+
+        monkeypatch.setattr(module, name, between)
+        with pytest.raises(InputError, match="by a board or by an exported file, not by both"):
+            first(path)
+        assert (folder / "board.state").exists() is not (folder / "board.exported").exists()
+
+
 @pytest.mark.parametrize("flip", ["", "flip = 0.2\n"])
 def test_a_second_export_has_the_split_and_the_replaced_labels_of_the_first(flip: str, tmp_path: Path) -> None:
     """Two splits show labels that either keeps, and labels replaced twice are less private than is said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.statistics import game_p_value
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
-from labelinf_guard.ledger.book import Rules
+from labelinf_guard.ledger.book import Entry, Rules
 from labelinf_guard.ledger.charge import Near, Seen, Uniform, charge_of, rule_named, worst_charge
 from labelinf_guard.ledger.store import Ledger, RefusedError, chained
 from labelinf_guard.ledger.verify import verify
@@ -207,6 +208,43 @@ def test_a_crash_leaves_the_reservation_charged_in_full_and_the_same_answer(tmp_
     assert again.wait(same).symbol == 101
     assert again.book.spent == worst_charge(again.rule())
     assert again.reserve("c", "1")[1] is False
+
+
+class Unread(list[Entry]):
+    """Entries that can be looked up, and never all of them."""
+
+    def __iter__(self) -> Iterator[Entry]:
+        raise AssertionError("all entries were looked at")
+
+    def __getitem__(self, at: Any) -> Any:
+        assert not isinstance(at, slice), "all entries were looked at"
+        return super().__getitem__(at)
+
+
+@pytest.mark.parametrize("rule", ["near", "uniform", "records", "ranks"])
+def test_no_submission_looks_at_all_that_came_before(tmp_path: Path, rule: str) -> None:
+    """Else a hundred thousand of them take a day; what is remembered is what a look at all of them finds."""
+    ledger = begin(tmp_path, rule=rule, per_team_day=15)
+    ledger.book.entries = Unread()
+    for at in range(60):
+        with contextlib.suppress(RefusedError):
+            entry, _ = ledger.reserve(f"t{at % 3}", str(at))
+            ledger.keep(entry, at * 7 % 11)
+            if at % 4 == 0:
+                ledger.wait(entry)
+    ledger.settle()
+    book = ledger.book
+    entries = [book.entries[at] for at in range(len(book.entries))]
+    assert book.reserved == sum(entry.charge for entry in entries[book.settled :])
+    for entry in entries[: book.settled]:
+        seen = [other for other in entries[: entry.number] if other.due < entry.due]
+        scored = [other for other in seen if other.symbol != book.known().answers]
+        found = book.history(entry)
+        assert found.told == len(seen)
+        assert found.board == tuple(other.symbol for other in scored[:-21:-1])
+        assert found.own == next((other.symbol for other in reversed(scored) if other.team == entry.team), None)
+        highest = [0, *itertools.accumulate((other.symbol or 0 for other in scored), max)]
+        assert found.raised == sum(b > a for a, b in itertools.pairwise(highest))
 
 
 def test_quotas_and_the_budget_are_history_alone(tmp_path: Path) -> None:
@@ -416,7 +454,7 @@ def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:
         "sealed_effective": None,
         "units": 25_000,
         "levels": 101,
-        "mu2": None,
+        "noise": None,
         "flip": [0, 1],
         "final": None,
     }

@@ -116,11 +116,7 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
         InputError: The board cannot be scored without a ledger, or would prove less than its target.
     """
     where, policy = PLATFORMS[platform], read_policy(board)
-    if State.of(board).ledger.exists():
-        raise InputError(
-            f"{board} has a ledger of its own, and answers told elsewhere would not be in it. Labels are scored by a "
-            f"board or by an exported file, not by both."
-        )
+    _alone(board)
     _stateless(policy)
     written = Exported(scorer=folder / where.file, solution=folder / "solution.csv", said=())
     if there := [path for path in (written.scorer, written.solution) if path.exists()]:
@@ -166,9 +162,19 @@ def _first(board: Path, policy: Policy, labels: Labels, split: _Split) -> _Split
     """Keep the split unless one was kept, and return the one that was: two would add up to labels that both show."""
     packed = io.BytesIO()
     np.savez(packed, of=_of(policy, labels), public=split.public, codes=split.codes)
-    write_once(State.of(board).exported, packed.getvalue())
+    with State.of(board).alone():
+        _alone(board)
+        write_once(State.of(board).exported, packed.getvalue())
     found = _kept(board, policy, labels)
     return split if found is None else found
+
+
+def _alone(board: Path) -> None:
+    if State.of(board).directory.exists():
+        raise InputError(
+            f"{board} has a ledger of its own, and answers told elsewhere would not be in it. Labels are scored by a "
+            f"board or by an exported file, not by both."
+        )
 
 
 def _kept(board: Path, policy: Policy, labels: Labels) -> _Split | None:

@@ -1,4 +1,4 @@
-"""What the events of a ledger add up to. A pure fold: no clock, no file, no label.
+"""What the events of a ledger add up to. A pure fold: no clock, no file, no label; each event takes the same time.
 
 Submissions are numbered when they are reserved. Each is admitted, settled and released in that order, at a beat that
 was fixed at its reservation: nothing that a scorer does, however long it takes, can change an order. What predicts,
@@ -7,6 +7,8 @@ admits and refuses reads answers released at *earlier* beats only.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from typing import Any
 
 import attrs
@@ -89,6 +91,7 @@ class Book:
         entries: Every submission, by number.
         settled: How many of them are.
         spent: By those that are settled, in 1/1024 bit; never falls.
+        reserved: Held for those that are not, in 1/1024 bit.
         lost: Rows that were lost with a copy; each may have been an answer.
         time: The latest of all events.
         closed: Why no submission is admitted any more; empty while they are.
@@ -99,11 +102,16 @@ class Book:
     entries: list[Entry] = attrs.field(factory=list)
     settled: int = 0
     spent: int = 0
+    reserved: int = 0
     lost: int = 0
     time: int = 0
     closed: str = ""
     final: list[Any] | None = None
     _by_digest: dict[str, int] = attrs.field(factory=dict, repr=False)
+    _used: Counter[tuple[Any, ...]] = attrs.field(factory=Counter, repr=False)  # by team, by day, and by both
+    _first: dict[int, int] = attrs.field(factory=dict, repr=False)  # submission of every beat
+    _scored: dict[str | None, list[int]] = attrs.field(factory=lambda: defaultdict(list), repr=False)  # of each, of all
+    _records: list[tuple[int, int]] = attrs.field(factory=lambda: [(0, 0)], repr=False)  # and how often it was raised
 
     def known(self) -> Rules:
         """Return the rules.
@@ -115,11 +123,6 @@ class Book:
             raise LedgerBrokenError("its first row is missing")
         return self.rules
 
-    @property
-    def reserved(self) -> int:
-        """Held for submissions that are not settled, in 1/1024 bit."""
-        return sum(entry.charge for entry in self.entries[self.settled :])
-
     def same(self, digest: str) -> Entry | None:
         """Return the entry of the same canonical submission, from any team."""
         place = self._by_digest.get(digest)
@@ -130,16 +133,11 @@ class Book:
         rules = self.known()
         if self.closed:
             return self.closed
-        own = [entry for entry in self.entries if entry.team == team]
         counts = (
             (len(self.entries) + self.lost, rules.per_board, "This board has answered all the submissions it will."),
-            (len(own), rules.per_team, "Your team has no submissions left."),
-            (sum(entry.day == day for entry in own), rules.per_team_day, "Your team has no submissions left today."),
-            (
-                sum(entry.day == day for entry in self.entries),
-                rules.per_day,
-                "This board takes no more submissions today.",
-            ),
+            (self.used(team), rules.per_team, "Your team has no submissions left."),
+            (self._used[team, day], rules.per_team_day, "Your team has no submissions left today."),
+            (self._used[day,], rules.per_day, "This board takes no more submissions today."),
         )
         for used, allowed, sentence in counts:
             if used >= allowed:
@@ -147,6 +145,10 @@ class Book:
         if 0 <= rules.budget < self.spent + self.reserved + worst:
             return "This board has told all that it will."
         return ""
+
+    def used(self, team: str) -> int:
+        """Return how many submissions of a team were numbered."""
+        return self._used[team,]
 
     def day(self, now: int) -> int:
         """Return the day on which a submission counts: a clock set back refills nothing."""
@@ -158,23 +160,18 @@ class Book:
         return ((max(now, self.time) + rules.allowed) // rules.beat + 1) * rules.beat
 
     def history(self, entry: Entry) -> Seen:
-        """Return what was released before the entry's beat."""
-        answers = self.known().answers
-        own: int | None = None
-        board: list[int] = []
-        told = raised = highest = 0
-        for earlier in self.entries[: entry.number]:
-            if earlier.due >= entry.due or earlier.symbol is None:
-                continue
-            told += 1
-            if earlier.symbol == answers:
-                continue
-            raised += earlier.symbol > highest
-            highest = max(highest, earlier.symbol)
-            board.append(earlier.symbol)
-            own = earlier.symbol if earlier.team == entry.team else own
-        recent = tuple(board[: -_REMEMBERED - 1 : -1])
-        return Seen(own=own, board=recent, number=entry.number, told=told, raised=raised)
+        """Return what was released before the entry's beat, once all of it is settled."""
+        seen = self._first[entry.due]  # beats never run backwards
+        own, board = (self._last(name, seen) for name in (entry.team, None))
+        return Seen(
+            own=own[0] if own else None, board=board, number=entry.number, told=seen, raised=self._records[seen][1]
+        )
+
+    def _last(self, team: str | None, seen: int) -> tuple[int, ...]:
+        """Return the last scores of a team, or of all, among the first submissions; newest first."""
+        scored = self._scored[team]
+        end = bisect_left(scored, seen)
+        return tuple(self.entries[at].symbol or 0 for at in reversed(scored[max(0, end - _REMEMBERED) : end]))
 
     def symbol(self, entry: Entry, kept: int | None, better: int) -> int:
         """Return the symbol of an entry's answer.
@@ -217,13 +214,9 @@ class Book:
         if kind == "open" and self.rules is None:
             self.rules = Rules(**body)
         elif kind == "reserve":
-            self._by_digest[body["digest"]] = len(self.entries)
-            self.entries.append(Entry(number=len(self.entries), **body))
+            self._reserve(Entry(number=len(self.entries), **body))
         elif kind == "settle" and self.settled < len(self.entries) and body["number"] == self.settled:
-            entry = self.entries[self.settled]
-            entry.symbol, entry.charge = body["symbol"], body["charge"]
-            self.settled += 1
-            self.spent += entry.charge
+            self._settle(self.entries[self.settled], body["symbol"], body["charge"])
         elif kind == "adopt":
             self.spent += body["charge"]
             self.lost += body["rows"]
@@ -233,3 +226,22 @@ class Book:
             self.final, self.closed = body["released"], "This board is closed; its final scores are out."
         else:
             raise LedgerBrokenError(f"a row of kind {kind!r} cannot stand where it stands")
+
+    def _reserve(self, entry: Entry) -> None:
+        self._by_digest[entry.digest] = entry.number
+        self._first.setdefault(entry.due, entry.number)
+        self._used.update([(entry.team,), (entry.day,), (entry.team, entry.day)])
+        self.entries.append(entry)
+        self.reserved += entry.charge
+
+    def _settle(self, entry: Entry, symbol: int, charge: int) -> None:
+        record, raised = self._records[-1]
+        if symbol != self.known().answers:
+            raised, record = raised + (symbol > record), max(record, symbol)
+            for name in (None, entry.team):
+                self._scored[name].append(entry.number)
+        self._records.append((record, raised))
+        self.reserved -= entry.charge
+        entry.symbol, entry.charge = symbol, charge
+        self.settled += 1
+        self.spent += charge

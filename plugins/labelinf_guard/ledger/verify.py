@@ -110,9 +110,9 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
 def _claimed(rules: dict[str, Any]) -> Iterator[str]:
     """Say what the certificate claims and its terms do not prove."""
     terms, claims = rules["terms"], rules["claims"]
-    if not terms:
+    if "noise" not in terms:
         if claims:
-            yield "row 1: the certificate claims something, and has no terms"
+            yield "row 1: the certificate claims something, and has no terms, or those of an earlier version"
         return
     if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
         yield "row 1: the certificate counts other answers than the ledger"
