@@ -18,6 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import labelinf
+
 ROOT = Path(__file__).parents[1]
 ENTRIES = ROOT / "benchmarks" / "labelbench"
 PAGE = ROOT / "docs" / "labelbench.md"
@@ -96,13 +98,7 @@ def _share(cell: dict[str, Any]) -> str:
 
 
 def condensed(document: dict[str, Any], command: str) -> dict[str, Any]:
-    """Return what an entry keeps of ``results.json``.
-
-    Raises:
-        SystemExit: It is about private labels, whose figures are coarse and cannot be played again.
-    """
-    if any(labels["class_counts"] is None for labels in document["labels"]):
-        raise SystemExit("an entry is played on public labels, so that anybody can play it again")
+    """Return what an entry keeps of ``results.json``."""
     costs = {threat["id"]: threat["utility"] for threat in document["threats"]}
     kept = (
         "channel",
@@ -132,6 +128,13 @@ def condensed(document: dict[str, Any], command: str) -> dict[str, Any]:
 
 
 def _add(run: Path) -> None:
+    """Make an entry of a run.
+
+    Raises:
+        SystemExit: It is of private labels, whose figures nobody can play again, and which ``--full`` would give away.
+    """
+    if not all(facts.public for facts in labelinf.load(run).plan.labels):
+        raise SystemExit("an entry is played on public labels, so that anybody can play it again")
     document = json.loads((run / "results.json").read_text(encoding="utf-8"))
     command = f"labelinf matrix {document['title']} --trials {document['trials']} --seed {document['seed']}"
     ENTRIES.mkdir(exist_ok=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import hashlib
 import itertools
 import json
 import sqlite3
@@ -27,22 +26,23 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.layout import (
+    RECORD,
+    SCHEMA,
+    TABLES,
+    checksum,
+    damaged,
+    described,
+    look_through,
+    read_only,
+    seal_of,
+)
 from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
 __all__ = ["RECORD", "Made", "Store", "find_run", "key_of", "newest_run"]
 
-RECORD = "run.sqlite"  #: name of the record in a run's directory
-_SCHEMA = 2
-_TABLES = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE cells (id TEXT PRIMARY KEY, status TEXT NOT NULL, implied TEXT NOT NULL, sum TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE trials (
-    cell TEXT NOT NULL, trial INTEGER NOT NULL, status TEXT NOT NULL, record TEXT NOT NULL, sum TEXT NOT NULL,
-    PRIMARY KEY (cell, trial)
-) WITHOUT ROWID;
-"""
 _BATCH = 200  # rows that are written at once, or
 _FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
 _SECONDS = 0.1  # those of so long; what took as long itself is written at once
@@ -109,14 +109,14 @@ class Store:
     def _opened(cls, directory: Path, plan: Plan, lock: IO[str], command: str) -> Store:
         path = directory / RECORD
         with _closed_on_error(sqlite3.connect(path)) as connection:
-            known = _meta(connection, path)
+            known = described(connection, path)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
             if not known:
                 _begin(connection, plan, command)
                 return cls(plan=plan, directory=directory, connection=connection, lock=lock)
             kept, plan = _compared(known, plan, directory)
-            _whole(connection, path)
+            look_through(connection, path)
             store = cls(plan=plan, directory=directory, connection=connection, lock=lock)
             store._mend()
             store._go_on(kept)
@@ -133,24 +133,24 @@ class Store:
         if not path.is_file():
             raise InputError(f"{directory} holds no run: expected a directory with {RECORD} in it.")
         try:
-            with _closed_on_error(_read_only(path)) as connection:
-                known = _meta(connection, path)
+            with _closed_on_error(read_only(path)) as connection:
+                known = described(connection, path)
                 if not known:
                     raise InputError(f"{path} is empty: its run ended before anything was kept.")
-                if known.get("schema") != str(_SCHEMA):
+                if known.get("schema") != str(SCHEMA):
                     raise InputError(f"{path} was written by another version of labelinf, or is no run record.")
-                _whole(connection, path)
-                if known.get("seal", seal := _seal(connection)) != seal:
-                    raise _damaged(path, "rows that were written to it are gone or changed")
+                look_through(connection, path)
+                if known.get("seal", there := seal_of(connection)) != there:
+                    raise damaged(path, "rows that were written to it are gone or changed")
                 return cls(plan=from_json(known["plan"], Plan), directory=directory, connection=connection)
         except sqlite3.Error as error:
-            raise _damaged(path, str(error)) from error
+            raise damaged(path, str(error)) from error
 
     def close(self) -> None:
         """Write what is pending and leave one plain file."""
         with suppress(sqlite3.Error):  # what could be written is; the rest is played again
             if self._lock is not None:
-                self._describe(seal=_seal(self._connection))
+                self._describe(seal=seal_of(self._connection))
                 self.commit()
                 self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
@@ -184,7 +184,7 @@ class Store:
     def _insert(self, table: str, *row: object) -> None:
         places = ", ".join("?" * (len(row) + 1))
         try:
-            self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, _sum(table, *row)))
+            self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, checksum(table, *row)))
         except sqlite3.Error as error:
             raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
         self._pending += 1
@@ -224,7 +224,7 @@ class Store:
             found += 1
             yield trial
         if found < count:
-            raise _damaged(self.directory / RECORD, "trials that were read before are gone")
+            raise damaged(self.directory / RECORD, "trials that were read before are gone")
 
     def _counted(self, cell: str) -> Iterator[Trial]:
         query = "SELECT * FROM trials WHERE cell = ? AND trial < ? ORDER BY trial"
@@ -243,13 +243,13 @@ class Store:
         path = self.directory / RECORD
         with ExitStack() as stack:
             try:
-                connection = stack.enter_context(closing(_read_only(path))) if self._closed else self._connection
+                connection = stack.enter_context(closing(read_only(path))) if self._closed else self._connection
                 for row in connection.execute(query, values):
-                    if row[-1] != _sum(table, *row[:-1]):
-                        raise _damaged(path, f"a row of its {table} does not agree with its checksum")
+                    if row[-1] != checksum(table, *row[:-1]):
+                        raise damaged(path, f"a row of its {table} does not agree with its checksum")
                     yield row[:-1]
             except sqlite3.Error as error:
-                raise _damaged(path, str(error)) from error
+                raise damaged(path, str(error)) from error
 
     def wants(self, cell: str, number: int) -> bool:
         """Whether a trial must still be played.
@@ -294,7 +294,7 @@ class Store:
         return len(again)
 
     def _describe(self, **pairs: str) -> None:
-        rows = [(key, value, _sum("meta", key, value)) for key, value in pairs.items()]
+        rows = [(key, value, checksum("meta", key, value)) for key, value in pairs.items()]
         self._connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", rows)
 
     def _go_on(self, kept: Plan) -> None:
@@ -312,7 +312,9 @@ class Store:
         dropped = 0
         for table, names in (("cells", ("id",)), ("trials", ("cell", "trial"))):
             wrong = [
-                row for row in self._connection.execute(f"SELECT * FROM {table}") if row[-1] != _sum(table, *row[:-1])
+                row
+                for row in self._connection.execute(f"SELECT * FROM {table}")
+                if row[-1] != checksum(table, *row[:-1])
             ]
             where = " AND ".join(f"{name} IS ?" for name in names)
             for row in wrong:
@@ -325,15 +327,15 @@ class Store:
 def _begin(connection: sqlite3.Connection, plan: Plan, command: str) -> None:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     with connection:
-        connection.executescript("BEGIN;" + _TABLES)
-        pairs = {"schema": str(_SCHEMA), "digest": plan.digest, "plan": to_json(plan), "begun": now, "command": command}
-        rows = [(key, value, _sum("meta", key, value)) for key, value in pairs.items()]
+        connection.executescript("BEGIN;" + TABLES)
+        pairs = {"schema": str(SCHEMA), "digest": plan.digest, "plan": to_json(plan), "begun": now, "command": command}
+        rows = [(key, value, checksum("meta", key, value)) for key, value in pairs.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
 
 
 def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan, Plan]:
     """Return the plan of the record, and ``plan`` under its key; they must have a game and the seed in common."""
-    if known.get("schema") != str(_SCHEMA):
+    if known.get("schema") != str(SCHEMA):
         raise InputError(f"--out {directory} was written by another version of labelinf; choose another directory.")
     kept = from_json(known["plan"], Plan)
     plan = plan.keyed(kept.key or plan.key)
@@ -344,49 +346,6 @@ def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan,
     else:
         return kept, plan
     raise InputError(f"--out {directory} holds another run ({why}); choose another directory.")
-
-
-def _seal(connection: sqlite3.Connection) -> str:
-    """Return a checksum of all rows there are, in whatever order: one that is gone, or called otherwise, is noticed."""
-    count = total = 0
-    for table in ("cells", "trials"):
-        for row in connection.execute(f"SELECT * FROM {table}"):
-            count, total = count + 1, (total + int(_sum(table, *row[:-1]), 16)) % 2**96
-    return f"{count} {total:x}"
-
-
-def _sum(table: str, *row: object) -> str:
-    """Return the checksum of a row: against damage, not against forgery."""
-    return hashlib.blake2b(repr((table, *row)).encode(), digest_size=12).hexdigest()
-
-
-def _meta(connection: sqlite3.Connection, path: Path) -> dict[str, str]:
-    """Return what the record says of itself; nothing when it is empty."""
-    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone() is None:
-        if connection.execute("SELECT 1 FROM sqlite_master").fetchone() is not None:
-            raise _damaged(path, "its description is gone")
-        return {}
-    rows = list(connection.execute("SELECT * FROM meta"))
-    known = {str(row[0]): str(row[1]) for row in rows}
-    lost = {"digest", "plan"} - known.keys() or any(row[2] != _sum("meta", *row[:2]) for row in rows)
-    if known.get("schema") == str(_SCHEMA) and lost:
-        raise _damaged(path, "its description does not agree with its checksum")
-    return known
-
-
-def _whole(connection: sqlite3.Connection, path: Path) -> None:
-    """Have SQLite look at every page."""
-    found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(1)")]
-    if found != ["ok"]:
-        raise _damaged(path, " ".join(found[0].split()))
-
-
-def _damaged(path: Path, how: str) -> InputError:
-    return InputError(
-        f"{path} is damaged ({how}), so nothing that it holds is shown as a result. labelinf matrix with the same "
-        f"suite and --out {path.parent} plays again what was lost in single rows; if it refuses too, choose another "
-        f"directory."
-    )
 
 
 def _reason(error: Exception) -> str:
@@ -404,10 +363,6 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
 
 def _newest_first(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*/{RECORD}"), key=lambda record: (record.stat().st_mtime_ns, record), reverse=True)
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
 
 
 def newest_run(folder: Path) -> Path:
@@ -438,9 +393,9 @@ def key_of(directory: Path) -> str:
 def find_run(folder: Path, plan: Plan) -> Path | None:
     """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
     for record in _newest_first(folder):
-        with closing(_read_only(record)) as connection, suppress(sqlite3.Error, InputError):
-            known = _meta(connection, record)
-            if known.get("schema") != str(_SCHEMA):
+        with closing(read_only(record)) as connection, suppress(sqlite3.Error, InputError):
+            known = described(connection, record)
+            if known.get("schema") != str(SCHEMA):
                 continue
             key = from_json(known["plan"], Plan).key
             if known["digest"] == (plan.keyed(key) if key else plan).digest:

@@ -13,6 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import labelinf as li
 from labelinf_core.cli import main
 from labelinf_core.cli.exits import Exit
 
@@ -152,8 +153,13 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
     assert "made up allows 51.0%" in bench.above({"cells": [cell]})[0]
 
 
-def test_private_labels_make_no_entry() -> None:
+def test_private_labels_make_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run written with ``--full`` one used to be made, with exact shares: equations on the labels."""
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")
+    monkeypatch.setattr(bench, "ENTRIES", tmp_path)
+    li.matrix([0, 1, 1, 0] * 3, attacks=["majority"], trials=1, out=tmp_path / "run")
 
     with pytest.raises(SystemExit, match="public labels"):
-        bench.condensed({"labels": [{"class_counts": None}]}, "labelinf matrix")
+        bench.main(["--add", str(tmp_path / "run")])
+
+    assert not list(tmp_path.glob("*.json"))
