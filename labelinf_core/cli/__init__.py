@@ -63,7 +63,7 @@ class _Commands(Offered):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the command of this process in a child that a plugin may take with it."""
         if not set(sys.argv[1:]) - {"-h", "--help", "--version"}:
-            return self.main(*args, **kwargs)  # no plugin is asked
+            return _status(self.main, *args, **kwargs)  # no plugin is asked
         from labelinf_core.cli.supervisor import supervised
         from labelinf_core.contracts.errors import InputError
         from labelinf_core.plugin.watch import memory_limit
@@ -91,6 +91,9 @@ class _Commands(Offered):
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
             ctx.exit(Exit.INTERRUPTED)
+        except OSError as error:
+            click.echo(_unwritten(error), err=True)
+            ctx.exit(Exit.INCOMPLETE)
         except SystemExit as error:
             click.echo(f"labelinf: a component ended the program ({type(error).__name__})", err=True)
             ctx.exit(Exit.INCOMPLETE)
@@ -101,6 +104,13 @@ def _speak_in_any_encoding() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _unwritten(error: OSError) -> str:
+    """Say why something could not be read or written: in the system's words, with a path if there is one."""
+    where = f" {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
+    reason = os.strerror(error.errno) if error.errno else type(error).__name__
+    return f"labelinf: what was asked for cannot be written or read{where} ({reason})"
 
 
 def _refused(error: Exception) -> Exit:
@@ -114,6 +124,9 @@ def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
         run(*args, **kwargs)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
+    except OSError as error:
+        click.echo(_unwritten(error), err=True)
+        return Exit.INCOMPLETE
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()

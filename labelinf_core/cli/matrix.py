@@ -107,6 +107,8 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     from labelinf_core.evaluator.engines import read_engine
     from labelinf_core.plugin.watch import watch
 
+    if chosen["dry_run"] and chosen["form"] not in ("table", "json"):
+        raise click.UsageError(f"--dry-run plays nothing that {chosen['form']} could hold; it prints text, or --json.")
     engine = read_engine(chosen["executor"], chosen["workers"])
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"], strict=chosen["strict"])
@@ -122,7 +124,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
 
         plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
     if chosen["dry_run"]:
-        _print_estimate(plan, chosen["out"])
+        _print_estimate(plan, chosen["out"], as_json=chosen["form"] == "json")
         return
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
@@ -221,13 +223,23 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
         store.close()
 
 
-def _print_estimate(plan: Plan, directory: Path | None) -> None:
+def _print_estimate(plan: Plan, directory: Path | None, *, as_json: bool) -> None:
     """Say what would be played, and how long it takes by what earlier runs recorded."""
+    from labelinf_core.contracts.documents import json_text
     from labelinf_core.evaluator.estimate import estimate
 
+    found = estimate(plan, RUNS, directory)
+    if as_json:
+        cells = [
+            {"channel": cell.channel, "labels": cell.labels, "attack": cell.attack, "defences": cell.written}
+            for cell in plan.cells
+        ]
+        told = {"cells": cells, "trials": found.trials, "seconds": found.seconds, "unknown": found.unknown}
+        click.echo(json_text(told))
+        return
     for cell in plan.cells:
         click.echo(f"{cell.shown.attack}  against  {cell.shown.pipeline}  on  {cell.shown.channel}, {cell.labels}")
-    click.echo(estimate(plan, RUNS, directory))
+    click.echo(found)
 
 
 def _print_next(results: Results, directory: Path) -> None:

@@ -16,7 +16,7 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan
-from labelinf_core.evaluator.store import RECORD, Store
+from labelinf_core.evaluator.store import RECORD, Store, key_of
 
 __all__ = ["Estimate", "estimate"]
 
@@ -82,6 +82,8 @@ def estimate(plan: Plan, folder: Path, directory: Path | None = None) -> Estimat
     done: dict[str, int] = {}
     paths = sorted(folder.glob(f"*/{RECORD}"), key=lambda path: path.stat().st_mtime_ns, reverse=True)[:_RUNS]
     own = [directory / RECORD] if directory is not None and (directory / RECORD).is_file() else []
+    with suppress(InputError):
+        plan = plan.keyed(key_of(own[0].parent) or plan.key) if own else plan
     for path in dict.fromkeys([*own, *paths]):
         with suppress(InputError, sqlite3.Error):
             _read(path.parent, known, done if path in own else {})
@@ -112,7 +114,7 @@ def _read(directory: Path, known: dict[tuple[str, ...], _Seen], done: dict[str, 
             seen = _Seen()
             for trial in store.trials(cell.id):
                 seen.add(trial.seconds, int(trial.seconds > 0))
-            done[cell.id] = seen.trials
+            done[cell.id] = sum(not store.wants(cell.id, trial) for trial in range(store.plan.trials))
             for key in _keys(cell):
                 known.setdefault(key, _Seen()).add(seen.seconds, seen.trials)
     finally:

@@ -243,6 +243,24 @@ def test_a_dry_run_plays_nothing_and_estimates_by_what_was_recorded(
     assert "of processor time by recorded trials" in known.stdout
 
 
+def test_a_dry_run_knows_what_is_left_of_a_private_run_and_tells_machines(
+    labelinf: Labelinf, suite: str, tmp_path: Path
+) -> None:
+    """All cells of a run on private labels seemed unplayed: their names are under the run's own key."""
+    (tmp_path / "y.csv").write_text("label\n" + "a\nb\nb\n" * 4)
+    private = ["matrix", suite, "--labels", "y.csv", "--workers", "0", "--only", "fake-reader"]
+    begun = json.loads(labelinf(*private, "--dry-run", "--json").stdout)
+    labelinf(*private, "-q", "--out", "run")
+
+    left = json.loads(labelinf(*private, "--dry-run", "--json", "--out", "run").stdout)
+
+    assert begun["trials"] > left["trials"] == 0
+    assert begun["cells"] == left["cells"]
+    refused = labelinf(*private, "--dry-run", "--format", "csv")
+    assert refused.exit_code == 2
+    assert "it prints text, or --json" in refused.stderr
+
+
 def test_quiet_prints_nothing_and_keeps_everything(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
     result = labelinf("matrix", suite, "-q", "--out", "run", "--workers", "0")
 

@@ -23,6 +23,19 @@ def test_any_encoding_will_do(encoding: str) -> None:
     assert "S16" in done.stdout.decode(encoding)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk here")
+@pytest.mark.parametrize("arguments", [["theorems"], ["--help"]])
+def test_a_full_disk_is_one_sentence(arguments: list[str]) -> None:
+    """It was a traceback of twenty lines."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "labelinf_core", *arguments], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+
+    assert done.stderr == "labelinf: what was asked for cannot be written or read (No space left on device)\n"
+    assert done.returncode == 4
+
+
 def test_a_reader_who_has_seen_enough_is_no_error() -> None:
     command = f"{sys.executable} -m labelinf_core theorems | head -n 1"
 
