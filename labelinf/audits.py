@@ -115,6 +115,7 @@ def audit_scorer(
     queries: int = 0,
     attacks: Sequence[Any] = (),
     seed: int = 0,
+    timeout: float = 600.0,
 ) -> ScorerAudited:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
 
@@ -129,6 +130,7 @@ def audit_scorer(
         queries: The adversary's budget; 0 is unlimited.
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
         seed: Of all that is drawn.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf.
 
     Raises:
         InputError: The scorer cannot be asked, or is no mean of a known loss.
@@ -148,7 +150,8 @@ def audit_scorer(
         data = builder.build(Kind.LABELS, stored(y, None, Path(directory)), "y").load()
     players = tuple(map(str, written(builder, Kind.ATTACK, attacks)))
     name = named_scorer(scorer) or ""
-    return ScorerAudited(report=audited(name, data, builder, attacks=players, queries=queries, seed=seed))
+    report = audited(name, data, builder, attacks=players, queries=queries, seed=seed, timeout=timeout)
+    return ScorerAudited(report=report)
 
 
 def audit_outputs(
@@ -162,6 +165,7 @@ def audit_outputs(
     mu: float = math.inf,
     attacks: Sequence[Any] = (),
     seed: int = 0,
+    timeout: float = 600.0,
 ) -> OutputsAudited:
     """Audit a trained model: does it give back the labels that were planted in its training data?
 
@@ -183,6 +187,7 @@ def audit_outputs(
         mu: Instead: Gaussian label-DP.
         attacks: Specs, or objects of your own, instead of all that are loaded.
         seed: Of the placebo's labels.
+        timeout: Seconds that one game of an attack may take that does not come with labelinf.
 
     Raises:
         InputError: Something cannot be used as it is.
@@ -204,6 +209,7 @@ def audit_outputs(
         attacks=tuple(map(str, written(builder, Kind.ATTACK, attacks))),
         claim=Claim(epsilon=epsilon, delta=delta, mu=mu),
         rng=np.random.default_rng(seed),
+        timeout=timeout,
     )
     return OutputsAudited(audit=found, view=str(known.view))
 

@@ -216,9 +216,11 @@ def matrix(
     defences: Sequence[Any] = ("none",),
     trials: int = 3,
     seed: int = 0,
+    timeout: float = 120.0,
+    workers: int = 0,
     out: str | Path | None = None,
 ) -> Played:
-    """Play attacks against defences on your own labels, in this process.
+    """Play attacks against defences on your own labels.
 
     >>> import labelinf as li
     >>> found = li.matrix([0, 1, 1, 0, 1] * 4, attacks=["prime-blocks"], trials=1)
@@ -240,6 +242,9 @@ def matrix(
             outward.
         trials: How often every cell is played.
         seed: What all randomness is derived from.
+        timeout: Seconds that one trial of a cell may take in a copy of this process; the cell is then given up.
+        workers: How many copies of this process play; 0 plays what comes with labelinf in this process, where nothing
+            ends it, and what you pass or others' plugins bring in one copy.
         out: Directory to keep the run in, as ``labelinf matrix --out`` does; nothing is kept when omitted.
 
     Raises:
@@ -255,6 +260,7 @@ def matrix(
     from labelinf_core.evaluator.suite import Matrix, Suite
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
+    from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
     builder = Builder(Host.load())
@@ -262,7 +268,7 @@ def matrix(
     lines = written(builder, Kind.DEFENCE, defences)
     settings = {"scorer": named_scorer(scorer), "queries": queries, "loss": loss, "metric": metric}
     game = channel_spec(builder.host, {"channel": channel, "defences": lines, **settings}, players)
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, watch.waiting(timeout):
         table = Matrix(
             labels=[stored(y, features, Path(directory))],
             attacks=players,
@@ -271,7 +277,8 @@ def matrix(
             settings=dict(game.params),
         )
         plan = make_plan(Suite(matrix=[table], trials=trials, seed=seed, title="matrix"), builder, "labelinf.matrix")
-        found = _played(plan, builder, Path(directory) / "run" if out is None else Path(out))
+        kept = Path(directory) / "run" if out is None else Path(out)
+        found = _played(plan, builder, kept, timeout, workers)
         return found if out is not None else _held(found)
 
 
@@ -399,17 +406,19 @@ def advise(
     return Advised(target=what, found=found, measures=measures)
 
 
-def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], beyond: float = 0.0) -> T:
+def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:
     """Ask here, or in a copy of this process, under its limits, where a stranger's code is built."""
     from labelinf_core.evaluator.survey import strange
     from labelinf_core.plugin.apart import apart
+    from labelinf_core.plugin.watch import watch
 
     played = list(map(str, chosen.get("attacks", ())))
     settings = [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]
     if not strange(host, [*settings, played]):
         return ask()
     name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
-    return apart(f"{name} against {', '.join(played)}" if played else name, ask, beyond=beyond)
+    limit = watch.patience + games
+    return apart(f"{name} against {', '.join(played)}" if played else name, ask, patience=limit)
 
 
 def _chosen(given: Mapping[str, Any]) -> tuple[Host, dict[str, Any]]:
@@ -424,15 +433,15 @@ def _chosen(given: Mapping[str, Any]) -> tuple[Host, dict[str, Any]]:
     return host, {**given, "scorer": named_scorer(given["scorer"]), "defences": defences, "features": ""}
 
 
-def _played(plan: Plan, builder: Builder, directory: Path) -> Played:
-    from labelinf_core.evaluator.executors import InProcess
-    from labelinf_core.evaluator.play import Bench
+def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:
+    from labelinf_core.evaluator.engines import copies
     from labelinf_core.evaluator.run import run
     from labelinf_core.evaluator.store import Store
 
     store = Store.open(directory, plan)
     try:
-        run(plan, store, InProcess(Bench(builder=builder), strangers_apart=True))
+        with copies(plan, builder, timeout, workers) as executor:
+            run(plan, store, executor)
     finally:
         store.close()
     return load(directory)

@@ -6,9 +6,10 @@ Importing this package imports nothing: what a plugin needs of it comes with the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing itself is dear, and until it is imported nobody can stop a command in a sentence
 if TYPE_CHECKING:
+    from typing import Any
+
     from labelinf_core.plugin.catalogue import Catalogue
     from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
     from labelinf_core.plugin.markers import CONTRACT, hookimpl

@@ -114,7 +114,8 @@ class Advisor(Asked):
                 and any part of a plugin besides.
         """
         if strange(self.builder.host, knob.template):
-            return apart(f"defence {knob.title}", lambda: self._advise(knob), beyond=self.patience)
+            limit = watch.patience + self.patience
+            return apart(f"defence {knob.title}", lambda: self._advise(knob), patience=limit)
         return self._advise(knob)
 
     def _advise(self, knob: Knob) -> Advice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -60,14 +61,17 @@ def attack(attack: str, **chosen: Any) -> None:
     from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.estimate import estimate
     from labelinf_core.evaluator.play import Bench
+    from labelinf_core.plugin.apart import apart
     from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
+    played = functools.partial(_play, Bench(builder=Builder(host)), plan)
     with waiting("playing", lambda: estimate(plan, RUNS).duration):
-        result, outcome = _play(Bench(builder=Builder(host)), plan)
+        # What is written and printed is none of a stranger's business.
+        result, outcome = apart(plan.cells[0].game[2], played, once=False) if plan.cells[0].strangers else played()
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
     if chosen["as_json"]:

@@ -73,7 +73,8 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 @click.option(
     "--workers",
     type=click.IntRange(min=0),
-    help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout.",
+    help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout, and others' "
+    "plugins in one of their own.",
 )
 @click.option(
     "--executor",

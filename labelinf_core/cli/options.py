@@ -28,6 +28,7 @@ __all__ = [
     "features_option",
     "form_options",
     "game_options",
+    "game_timeout",
     "groups_option",
     "labels_options",
     "load_host",
@@ -55,6 +56,15 @@ class Finite(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+game_timeout = click.option(
+    "--timeout",
+    type=Finite(min=0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds that a game may take that runs others' plugins.",
+)
 
 
 class NewFile(click.Path):

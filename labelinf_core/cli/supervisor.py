@@ -33,12 +33,16 @@ _HEAD = struct.Struct("=??dI")  # done, stopped, the end of its time, length of 
 _POLL = 0.05  # seconds between looks at the time
 _GRACE = 0.3  # seconds in which a signal to the whole group has reached the child too
 _DEAF = 117  # exit status of a child whose streams somebody took
+_ASKED = (signal.SIGINT, signal.SIGTERM)  # how a user stops a command
 _TRIES = 200  # parts that may be lost before the command is given up
 
 
 def supervised(command: Callable[[], int]) -> int:
     """Run ``command`` in a child, again without a part that was lost, and return its exit status."""
-    if not hasattr(os, "fork") or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
+        return command()
+    if not hasattr(os, "fork"):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         return command()
     page = _Page()
     for _ in range(_TRIES):
@@ -46,6 +50,7 @@ def supervised(command: Callable[[], int]) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
         ours, theirs = socket.socketpair()  # either end tells the other when it is gone
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ASKED)  # until both know what to do then
         child = os.fork()
         if not child:
             ours.close()
@@ -124,19 +129,14 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
 
     watch.tell, watch.stopped = tell, lambda: page.stopped
     os.register_at_fork(after_in_child=forked)  # what a plugin forks ends with the command
-    since = [0.0]
-
-    def stop(number: int, frame: object) -> None:
-        if time.monotonic() - since[0] > 3 * _GRACE:  # else the same one, to the group and from our parent
-            since[0] = time.monotonic()
-            page.stop()
-            raise KeyboardInterrupt
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, stop)
+    _heed(page)
     status = int(Exit.INCOMPLETE)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKED)
         status = command()
+    except KeyboardInterrupt:
+        print("labelinf: stopped", file=sys.stderr)
+        status = Exit.INTERRUPTED
     except BaseException as error:  # our own fault: nothing of anybody else's passes the command
         traceback.print_tb(error.__traceback__)
         print(f"{type(error).__name__}, whose text is left out: it could hold labels.", file=sys.stderr)
@@ -145,6 +145,20 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
             sys.stderr.flush()
         page.finish()
         os._exit(status)
+
+
+def _heed(page: _Page) -> None:
+    """Stop where the user says so; once for a signal that comes to the group and from our parent."""
+    since = [0.0]
+
+    def stop(number: int, frame: object) -> None:
+        if time.monotonic() - since[0] > 3 * _GRACE:
+            since[0] = time.monotonic()
+            page.stop()
+            raise KeyboardInterrupt
+
+    for number in _ASKED:
+        signal.signal(number, stop)
 
 
 def _streams() -> list[int]:
@@ -173,8 +187,9 @@ def _wait(child: int, page: _Page, line: socket.socket) -> tuple[int, bool]:
     late = False
     before = {
         number: signal.signal(number, lambda number, frame: asked.append((time.monotonic(), number)))
-        for number in (signal.SIGINT, signal.SIGTERM)
+        for number in _ASKED
     }
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKED)
     try:
         while True:
             gone = bool(select.select([line], [], [], _POLL)[0])

@@ -77,6 +77,7 @@ class Cell:
         shown: How a report names it.
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
+        strangers: Its components that do not come with labelinf: kinds and full specs.
         lost: Why it cannot be played, when planning has found out that a plugin's part of it cannot be had.
         role: Why it stands in the plan.
     """
@@ -90,6 +91,7 @@ class Cell:
     shown: Shown = attrs.field(eq=False)
     content: str = attrs.field(eq=False, default="", repr=False)
     public: bool = attrs.field(eq=False, default=False)
+    strangers: tuple[str, ...] = attrs.field(eq=False, default=())
     lost: str = attrs.field(eq=False, default="")
     role: Role = attrs.field(eq=False, default=Role.NAMED)
 

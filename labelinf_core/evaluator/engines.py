@@ -36,7 +36,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, faults, parse, strict_converter
 
-__all__ = ["Engine", "read_engine"]
+__all__ = ["Engine", "copies", "read_engine"]
 
 _NEEDS = {"dask": "distributed", "slurm": "submitit"}
 
@@ -47,7 +47,8 @@ class Engine:
 
     Attributes:
         executor: ``local``, ``dask`` or ``slurm``.
-        workers: How many workers, or jobs of an array; one per core when omitted; 0 plays in this process.
+        workers: How many workers, or jobs of an array; one per core when omitted; 0 plays what comes
+            with labelinf in this process, and strangers' in a copy of it.
         address: Of Dask's scheduler; without one, Dask's workers run on this machine.
         cluster: What submitit submits to: ``slurm``, or ``local`` to try it on this machine.
         seconds: How long a job of an array should take.
@@ -96,7 +97,8 @@ class Engine:
             ) as arrays:
                 yield arrays
         elif workers == 0:
-            yield InProcess(Bench(builder=builder))
+            with copies(plan, builder, timeout) as executor:
+                yield executor
         else:
             labels = label_sets(plan, builder)
             pool = Processes(
@@ -108,6 +110,28 @@ class Engine:
             )
             with pool:
                 yield pool
+
+
+@contextmanager
+def copies(plan: Plan, builder: Builder, timeout: float | None, workers: int = 0) -> Iterator[Executor]:
+    """Begin to perform a plan in this process and in copies of it, which know what only this process knows.
+
+    Args:
+        plan: What is performed.
+        builder: Builds the components of a host's plugins.
+        timeout: Seconds that one task may take in a copy.
+        workers: How many copies; 0 has one, which performs what runs strangers' code, and this process the rest.
+    """
+    labels = label_sets(plan, builder)
+    bench = Bench(builder=builder)
+    bench.hold(labels)
+    if not hasattr(os, "fork"):
+        yield InProcess(bench)
+        return
+    with Processes(
+        workers=max(workers, 1), host=builder.host, timeout=timeout, labels=labels, copies=True
+    ) as processes:
+        yield processes if workers else InProcess(bench, strangers=processes)
 
 
 def _modules(plan: Plan, host: Host) -> tuple[str, ...]:

@@ -5,14 +5,13 @@ themselves where processes cannot be forked. They build every component from its
 import of a plugin only what a cell needs; what they answer is read as plain data. Each leads a process group of its
 own and has a limit of memory where the system knows one. A worker that hangs past the time limit is killed with its
 children, one that dies is noticed at once, and either is replaced: the task at which it was says what happened, the
-rest of its batch goes to another worker. A worker that ran a distribution's code plays no cell that does not need that
-distribution, so that what a component does to its process cannot touch its neighbours.
+rest of its batch goes to another worker. A worker that ran a stranger's component plays no cell without that component,
+so that what a component does to its process cannot touch its neighbours, were they of the same plugin.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import itertools
 import multiprocessing
@@ -33,12 +32,11 @@ from typing import Any, Protocol
 import attrs
 
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import PluginError
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.tasks import Imply, Play, Task, groups, needs
 from labelinf_core.evaluator.turns import Turns
-from labelinf_core.plugin.apart import apart, death, packed, plain_data
+from labelinf_core.plugin.apart import death, packed, plain_data
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.watch import limit_memory, watch
@@ -48,7 +46,6 @@ __all__ = ["Executor", "InProcess", "Processes"]
 
 _BATCH = 32  # tasks that travel together, unless more belong together, and
 _SECONDS = 0.05  # how long a batch should take
-_SERIES = 2.0  # seconds after which a copy of this process begins no other task
 _SLOWEST = "sklearn.metrics"  # of what is imported by games
 _START = 120.0  # seconds that a worker may take to start
 
@@ -66,51 +63,19 @@ class InProcess:
 
     Attributes:
         bench: Where they are played.
-        strangers_apart: Whether those that run strangers' code are each performed in a copy of this process.
+        strangers: Who performs those that run strangers' code; None where no other process can be had.
     """
 
     bench: Bench
-    strangers_apart: bool = False
+    strangers: Executor | None = None
 
     def perform(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
-        """Perform ``tasks`` in order."""
-        for code, group in itertools.groupby(tasks, needs):
-            if self.strangers_apart and code - {PROJECT}:
-                yield from self._apart(group)
+        """Perform ``tasks`` in order, or nearly so where strangers' follow one another."""
+        for strange, group in itertools.groupby(tasks, lambda task: bool(needs(task) - {PROJECT})):
+            if strange and self.strangers is not None:
+                yield from self.strangers.perform(group)
             else:
                 yield from ((task, task.perform(self.bench)) for task in group)
-
-    def _apart(self, tasks: Iterator[Task]) -> Iterator[tuple[Task, Implied | Trial]]:
-        """Perform tasks that need the same code, many in one copy: what they all import and ask is had once."""
-        importlib.import_module(_SLOWEST)  # here, once: not in every copy
-        waiting, alone = deque[Task](), 0
-        while waiting or (waiting := deque(itertools.islice(tasks, _BATCH))):
-            batch = list(waiting) if not alone else [waiting[0]]
-            try:
-                found = apart(_named(batch), functools.partial(self._series, batch), once=False)
-            except PluginError as error:
-                if len(batch) > 1:  # somebody among them took the copy along: each gets its own
-                    alone = len(batch)
-                    continue
-                found = [batch[0].failed(Status.CRASHED, str(error))]
-            alone = max(0, alone - 1)
-            for result in found:
-                task = waiting.popleft()
-                if isinstance(task, Play) and result.status is Status.CRASHED:  # its cell is given up
-                    waiting = deque(other for other in waiting if other.cell.id != task.cell.id)
-                yield task, result
-
-    def _series(self, batch: list[Task]) -> list[Implied | Trial]:
-        """Perform one task after another, as long as a series may take and nobody leaves anything running."""
-        if not all(task.cell.public for task in batch):
-            _hush()
-        end, threads = time.monotonic() + _SERIES, threading.active_count()
-        found: list[Implied | Trial] = []
-        for task in batch:
-            found.append(task.perform(self.bench))
-            if time.monotonic() > end or threading.active_count() > threads or _has_children():
-                break
-        return found
 
 
 @attrs.define
@@ -161,6 +126,7 @@ class Processes:
         timeout: Seconds that one task may take; None for no limit.
         labels: Label sets by their content, sent to every worker that plays on them, once.
         modules: What is imported once for all workers, where they are copies of one process; none of a stranger's.
+        copies: Whether they are copies of this very process, which know what no module holds: classes of a notebook.
     """
 
     workers: int
@@ -168,6 +134,7 @@ class Processes:
     timeout: float | None = None
     labels: Mapping[str, LabelSet] = attrs.field(factory=dict, repr=False)
     modules: tuple[str, ...] = ()
+    copies: bool = False
     _pool: list[_Worker] = attrs.field(factory=list, init=False, repr=False)
     _mean: float = attrs.field(default=1.0, init=False, repr=False)
     _took: dict[tuple[type[Task], str], float] = attrs.field(factory=dict, init=False, repr=False)
@@ -208,12 +175,16 @@ class Processes:
             return worker
         if worker is not None:
             self._drop(worker)
-        context = _context(self.modules)
+        context = _copies() if self.copies else _context(self.modules)
         ours, theirs = context.Pipe()
         silent = any(data.public is not True for data in self.labels.values())
         started = theirs, self.host.listed(), self.workers, silent, dict(os.environ)
         process = context.Process(target=_serve, args=started)
-        process.start()
+        # This process may be a daemon of somebody's, which may have no children; ours end with it anyway.
+        multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of threads: none of ours holds a lock
+            process.start()
         theirs.close()
         self._pool.append(_Worker(process=process, pipe=ours, deadline=time.monotonic() + _START))
         return self._pool[-1]
@@ -303,13 +274,6 @@ class Processes:
         return task, task.failed(status, told, worker.doing)
 
 
-def _named(tasks: list[Task]) -> str:
-    """Name what a copy is about to run."""
-    first = tasks[0]
-    asking = f"bounds of {first.asking} on " if isinstance(first, Imply) and first.asking else ""
-    return asking + ", ".join(dict.fromkeys(task.cell.shown.attack for task in tasks))
-
-
 def _game(task: Task) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return what a worker knows once it has performed a task: what attacks meet there, and whose code that runs."""
     return needs(task), task.cell.curator
@@ -322,6 +286,12 @@ def _alike(one: tuple[frozenset[str], object], other: tuple[frozenset[str], obje
 
 def _deadline(limit: float | None) -> float:
     return time.monotonic() + (limit or float("inf"))
+
+
+def _copies() -> Any:
+    """Return how copies of this process are started, which need not import everything again."""
+    importlib.import_module(_SLOWEST)
+    return multiprocessing.get_context("fork")
 
 
 def _context(modules: tuple[str, ...]) -> Any:
@@ -399,12 +369,15 @@ def _hush() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
+    sys.stdout = sys.stderr = os.fdopen(nowhere, "w")  # a notebook's are other ones
 
 
 def _start(workers: int) -> None:
     """Prepare: a group of its own, no word on the report's standard output, no life after its parent."""
     if hasattr(os, "setsid"):
         os.setsid()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -218,6 +218,7 @@ def _cell(
     builder: Builder,
 ) -> Cell:
     parts = (channel, attack, *pipeline)
+    kinds = (Kind.CHANNEL, Kind.ATTACK, *(Kind.DEFENCE for _ in pipeline))
     return Cell(
         channel=channel.full,
         attack=attack.full,
@@ -227,6 +228,11 @@ def _cell(
         content=facts.content,
         public=facts.public,
         versions={plugin.distribution: plugin.version for point in parts for plugin in point.plugins},
+        strangers=tuple(
+            f"{kind.value} {point.full}"
+            for kind, point in zip(kinds, parts, strict=True)
+            if any(plugin.stranger for plugin in point.plugins)
+        ),
         labels=source,
         shown=Shown(
             channel=str(channel.spec),

@@ -8,7 +8,6 @@ or dies costs what it costs at home, and the engine (Dask, Slurm) never sees it.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -130,8 +129,6 @@ def size_of_batch(seconds: float, mean: float, largest: int) -> int:
 
 def _pool(parcel: Parcel) -> Processes:
     """Return the worker process of this thread, with which no other thread meddles."""
-    # An engine's own worker may be a daemon, which multiprocessing forbids to have children. Ours end with it anyway.
-    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
     key = parcel.token, threading.get_ident()
     if key not in _POOLS:
         if parcel.memory:

@@ -120,8 +120,8 @@ def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
 
 
 def _plugins(cell: Cell) -> list[str]:
-    """Return what to sort cells by so that one plugin's are together: a worker that ran its code plays no others."""
-    return sorted(cell.versions)
+    """Return what to sort cells by so that a stranger's are together: a worker that ran its code plays no others."""
+    return [*sorted(cell.versions), *cell.strangers]
 
 
 def _bystanders(plan: Plan, cell: Cell) -> tuple[str, ...]:

@@ -113,6 +113,9 @@ def draw(source: Iterator[Group], size: int) -> list[Group]:
 
 
 def needs(task: Task) -> frozenset[str]:
-    """Return the distributions whose code a task runs."""
-    asked = {task.asking} - {""} if isinstance(task, Imply) else frozenset()
-    return frozenset(task.cell.versions) | asked
+    """Return whose code a task runs: distributions, and each component in it that is a stranger's.
+
+    A process that has performed it may perform what needs at least as much, and nothing else.
+    """
+    asked = {f"bounds of {task.asking}"} if isinstance(task, Imply) and task.asking else set[str]()
+    return frozenset({*task.cell.versions, *task.cell.strangers, *asked})

@@ -49,13 +49,13 @@ _LOOK = 3600.0  # seconds that one wait may take at most
 _GRACE = 1.0  # seconds that a child has to end after its last word
 
 
-def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0, once: bool = True) -> T:
+def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, once: bool = True) -> T:
     """Return what ``ask`` answers in a child of this process.
 
     Args:
         name: Whose code it runs, as a message names it.
         ask: What to run; its answer is made of plain data and labelinf's own types.
-        beyond: Seconds that it may take beyond those of any part of a plugin (``watch.patience``).
+        patience: Seconds that it may take; as many as any part of a plugin (``watch.patience``) when omitted.
         once: Whether the name is never asked again once it was lost; not where it names more than one question.
 
     Raises:
@@ -64,10 +64,11 @@ def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0, once: bool = 
             is no plain data.
     """
     if watch.worker or not hasattr(os, "fork"):
-        with watch.over(name, endless=beyond > 0):
+        with watch.over(name, endless=patience is not None):
             return ask()
     if once and name in watch.lost:
         raise errors.ComponentError(f"{name}: {watch.lost[name]}")
+    patience = watch.patience if patience is None else patience
     sys.stdout.flush()
     sys.stderr.flush()
     ours, theirs = os.pipe()
@@ -81,7 +82,7 @@ def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0, once: bool = 
     with contextlib.suppress(OSError):  # it may have ended
         os.setpgid(child, child)  # what it leaves behind ends with it
     try:
-        written, late = _heard(ours, watch.patience + beyond)
+        written, late = _heard(ours, patience)
         status = _end(child, 0.0 if late else _GRACE)
     except BaseException:
         _end(child, 0.0)
@@ -89,7 +90,7 @@ def apart(name: str, ask: Callable[[], T], *, beyond: float = 0.0, once: bool = 
     finally:
         os.close(ours)
     if late or not written:
-        told = f"no answer within {watch.patience + beyond:g} s" if late else f"its process {death(status)}"
+        told = f"no answer within {patience:g} s" if late else f"its process {death(status)}"
         if once:  # nobody waits for it twice
             watch.lost[name] = told
         raise errors.ComponentError(f"{name}: {told}")

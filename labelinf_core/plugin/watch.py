@@ -77,6 +77,15 @@ class Watch:
             self._running.pop()
             self.tell(*self._running[-1])
 
+    @contextmanager
+    def waiting(self, seconds: float) -> Iterator[None]:
+        """Give parts of plugins ``seconds`` in the block."""
+        before, self.patience = self.patience, seconds
+        try:
+            yield
+        finally:
+            self.patience = before
+
 
 watch = Watch()  #: of this process
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, NewFile, block_option, load_host
+from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, load_host
 from labelinf_core.cli.progress import quiet_option, steps
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 )
 @click.option("--gate", is_flag=True, help="Exit with status 1 for a leak within the claim too.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
+@game_timeout
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on.")
 @click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you.")
@@ -109,6 +110,7 @@ def outputs(
     attacks: tuple[str, ...],
     gate: bool,
     seed: int,
+    timeout: float,
     as_json: bool,
     html: Path | None,
     owner: Path | None,
@@ -133,7 +135,9 @@ def outputs(
     planted = _read(given)
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
     with steps("auditing") as progress:
-        found = audit_outputs(planted, builder, attacks=attacks, claim=claim, rng=rng, progress=progress)
+        found = audit_outputs(
+            planted, builder, attacks=attacks, claim=claim, rng=rng, timeout=timeout, progress=progress
+        )
     if html is not None or owner is not None:
         _write_pages(found, planted, context, html, owner)
     click.echo(words.as_json(found) if as_json else "\n".join(words.lines(found, str(planted.view))))

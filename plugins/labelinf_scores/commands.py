@@ -8,7 +8,7 @@ import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.cli.options import Finite, block_option, game_timeout, labels_options, load_host
 from labelinf_core.cli.progress import quiet_option, steps
 from labelinf_core.contracts.errors import InputError
 
@@ -30,6 +30,7 @@ __all__ = ["scorer"]
 @click.option("--teams", type=click.IntRange(min=1), default=1, help="Teams that put their answers together.")
 @list_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@game_timeout
 @click.option(
     "--max-labels-per-query",
     type=Finite(min=0),
@@ -53,6 +54,7 @@ def scorer(
     attacks: tuple[str, ...],
     also: tuple[str, ...],
     seed: int,
+    timeout: float,
     max_labels_per_query: float,
     as_json: bool,
     blocks: tuple[str, ...],
@@ -69,7 +71,7 @@ def scorer(
     could be played or the probe must have been wrong and none leaked, and with 4 when one failed and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
-    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import audited
     from labelinf_scores.audit.strongest import shipped
@@ -83,10 +85,12 @@ def scorer(
             err=True,
         )
     builder = Builder(load_host(blocks))
-    data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "breast-cancer", column), "--labels").load()
+    data = load_labels(builder, labels_spec(builder.host, labels or "breast-cancer", column), "--labels")
     players = attack_list((), attacks, also) if attacks else also and attack_list(shipped()["attacks"], (), also)
     with steps("auditing") as progress:
-        report = audited(scorer, data, builder, attacks=players, queries=queries, seed=seed, progress=progress)
+        report = audited(
+            scorer, data, builder, attacks=players, queries=queries, seed=seed, timeout=timeout, progress=progress
+        )
     click.echo(_as_json(report) if as_json else "\n".join(_lines(report)))
     context.exit(_status(report, max_labels_per_query))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ HEAVY = ("numpy", "scipy", "sklearn", "diffprivlib", "gmpy2", "torch", "rich")
 
 PROBE = """
 import sys
+from pathlib import Path
 from labelinf_core.cli import main
 try:
     main({arguments!r}, prog_name="labelinf")
@@ -44,3 +48,22 @@ def test_the_module_is_the_command() -> None:
     )
 
     assert done.stdout.startswith("labelinf, version ")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGTERM") or os.name == "nt", reason="no such signals here")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_stopped_while_it_is_imported_it_says_so(tmp_path: Path, name: str) -> None:
+    """It gave a traceback of whatever was being imported, and 143 for a SIGTERM."""
+    (tmp_path / "click.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(60)\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, "-m", "labelinf_core", "theorems"],
+        env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "here\n"
+
+    process.send_signal(getattr(signal, name))
+
+    assert process.communicate(timeout=30) == ("", "labelinf: stopped\n")
+    assert process.returncode == 130

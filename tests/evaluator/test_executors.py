@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Any
 import attrs
 import pytest
 
-from labelinf_core.evaluator import executors, play
+from labelinf_core.evaluator import play
 from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.engines import copies
 from labelinf_core.evaluator.executors import InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
@@ -21,7 +23,6 @@ from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
 from labelinf_core.evaluator.turns import Turns
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.host import Host
 
 PlanOf = Callable[..., Plan]
@@ -104,7 +105,7 @@ def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_as
     whole = play.theory
     monkeypatch.setattr(play, "theory", theory)
     views = {"scorer": ["float64", "float32"]}
-    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise"], trials=3, settings=views)
+    plan = plan_of(["majority", "prime-blocks"], ["none", "round(decimals=3)"], trials=3, settings=views)
     pool = Listening(bench)
 
     store = Store.open(tmp_path, plan)
@@ -121,7 +122,7 @@ def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_as
 
 def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
     """However long its tasks take."""
-    plan = plan_of(["fake-coin", "fake-reader"], ["none", "fake-noise"], trials=1)
+    plan = plan_of(["majority", "prime-blocks"], ["none", "round(decimals=3)"], trials=1)
     source = groups(Play(cell=cell, seed=0, trial=0) for cell in plan.cells)
     turns = Turns(source=source, key=lambda task: (frozenset(), task.cell.curator))
     pool = Processes(workers=2, host=Host())
@@ -130,32 +131,49 @@ def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_copies_of_this_process_are_few_and_who_ends_one_costs_itself(
-    plan_of: PlanOf, bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.timeout(60)
+def test_in_process_play_leaves_strangers_to_a_copy_where_who_hangs_or_dies_costs_itself(
+    plan_of: PlanOf, bench: Bench
 ) -> None:
-    """A copy each took half a second of processor time a trial: it imported and asked everything anew."""
-    copies: list[str] = []
-    monkeypatch.setattr(
-        executors, "apart", lambda name, ask, once: (copies.append(name), apart(name, ask, once=once))[1]
-    )
-    monkeypatch.setattr(executors.watch, "lost", {})
-    plan = plan_of(["fake-coin", "fake-dies", "fake-reader"], ["none"], trials=2)
+    """A hang was said to be a crash and was waited for twice; ``--workers 0`` played strangers in the run's process."""
+    plan = plan_of(["fake-coin", "fake-dies", "fake-hangs", "fake-reader", "majority"], ["none"], trials=2)
     tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
+    began = time.monotonic()
 
-    found = list(InProcess(bench, strangers_apart=True).perform(tasks))
+    with copies(plan, bench.builder, 3.0) as executor:
+        assert isinstance(executor, InProcess)
+        found = [(task, result) for task, result in executor.perform(tasks) if task.trial == 0]
+    assert time.monotonic() - began < 12  # each round is drawn anew by a run, and given up once there
 
-    died = [task for task in tasks if task.cell.shown.attack == "fake-dies"]
-    assert [task for task, _ in found] == [task for task in tasks if task not in died[1:]]  # its cell is given up
-    assert 1 < len(copies) <= 1 + len(tasks)
     for task, result in found:
         assert isinstance(result, Trial)
-        if task.cell.shown.attack == "fake-dies":
-            assert result.status is Status.CRASHED
-            assert result.message == "fake-dies: its process was killed by SIGKILL"
+        name = task.cell.shown.attack
+        if name == "fake-dies":
+            assert (result.status, result.message) == (Status.CRASHED, "its process was killed by SIGKILL")
+        elif name == "fake-hangs":
+            assert (result.status, result.message) == (Status.TIMEOUT, "no result within 3 s")
         else:
             here = bench.play(task.cell, 0, task.trial)
             assert (result.status, result.n_correct, result.evidence) == (Status.OK, here.n_correct, here.evidence)
-    healthy = [task for task in tasks if task.cell.shown.attack != "fake-dies"]
-    copies.clear()
-    assert len(list(InProcess(bench, strangers_apart=True).perform(healthy))) == len(healthy)
-    assert copies == ["fake-coin, fake-reader"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_process_plays_one_strangers_component_and_no_other(plan_of: PlanOf, bench: Bench) -> None:
+    """Two attacks of one plugin shared a process: what the first did to it reached the second's cells."""
+    plan = plan_of(["fake-coin", "fake-reader", "majority"], ["none", "round(decimals=3)"], trials=4)
+    tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
+    started: list[frozenset[str]] = []
+
+    @attrs.define
+    class Watched(Processes):
+        def _fit(self, worker: Any, needs: frozenset[str]) -> Any:
+            fitting = super()._fit(worker, needs)
+            if fitting is not worker:
+                started.append(needs)
+            return fitting
+
+    with Watched(workers=1, host=bench.builder.host, labels=label_sets(plan, bench.builder)) as pool:
+        found = list(pool.perform(tasks))
+
+    assert len(found) == len(tasks)
+    assert Counter(map(len, started)) == {1: 1, 3: 2}  # labelinf's own, and each of two attacks of one distribution

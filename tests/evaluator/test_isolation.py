@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -332,8 +333,61 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
 
     for result in found.cells:
         if "moody" in result.cell.attack and result.cell.defences:
-            assert result.failure == (Status.CRASHED, "moody: its process ended with exit code 3")
+            assert result.failure == (Status.CRASHED, "its process ended with exit code 3")
         else:
             assert (result.failure, result.tally.played) == (None, 2)
     li.advise(gain="5%", records=12, queries=4, scorer="float64", attacks=["moody"], only=["clip"], patience=0.1)
     assert "moody_plugin" not in sys.modules
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None]) -> None:
+    """It read "crashed", was waited for twice, and nobody could say how long; the audits waited ten minutes."""
+    zoo(ATTACKS)
+    began, labels = time.monotonic(), [0, 1, 1, 0] * 3
+
+    found = li.matrix(labels, attacks=["zoo(how=hangs)", "majority"], trials=2, timeout=2.0)
+    audited = li.audit_scorer("float64", labels, attacks=["zoo(how=hangs)"], timeout=2.0)
+
+    hung, healthy = found.cells
+    assert hung.failure == (Status.TIMEOUT, "no result within 2 s")
+    assert (healthy.failure, healthy.tally.played) == (None, 2)
+    assert [row["trouble"] for row in audited.rows()] == ["attack zoo(how=hangs): no answer within 2 s"]
+    assert time.monotonic() - began < 2 * 2.0 + 20
+    assert "zoo_plugin" not in sys.modules
+
+
+PATCHES_ITS_NEIGHBOUR = '''
+@attrs.frozen(kw_only=True)
+class Patches(ScoreAttack):
+    """Leaves NumPy other than it was."""
+    def run(self, oracle, rng):
+        import labelinf_core.evaluator.play as play
+        np.zeros = lambda *a, **k: np.ones(*a, **k)
+        play.curator_rng = lambda *a: np.random.default_rng(0)
+        return Guess(labels=np.ones(oracle.threat.n_records, dtype=np.intp))
+
+@attrs.frozen(kw_only=True)
+class Honest(ScoreAttack):
+    """Guesses the first class."""
+    def run(self, oracle, rng):
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+@hookimpl
+def labelinf_attacks():
+    yield described(Kind.ATTACK, "a-patches", "Patches")
+    yield described(Kind.ATTACK, "b-honest", "Honest")
+'''
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("workers", [0, 1])
+def test_two_components_of_one_plugin_share_no_process(zoo: Callable[[str], None], workers: int) -> None:
+    """They shared one for up to two seconds: what the first did to NumPy reached the second's cells."""
+    zoo(PATCHES_ITS_NEIGHBOUR)
+
+    found = li.matrix([0, 0, 0, 1] * 3, attacks=["a-patches", "b-honest"], trials=5, workers=workers)
+
+    assert [row["accuracy"] for row in found.rows()] == [0.25, 0.75]

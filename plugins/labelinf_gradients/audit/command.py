@@ -66,7 +66,7 @@ def client(
 
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.contracts.errors import InputError
-    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_core.specs.own_code import own_function
     from labelinf_gradients.audit.client import audit_client, audit_saved
@@ -76,7 +76,7 @@ def client(
     from labelinf_gradients.recovery.tensors import FORMATS
 
     builder = Builder(load_host(blocks))
-    data = builder.build(Kind.LABELS, labels_spec(builder.host, labels or "digits", column), "--labels").load()
+    data = load_labels(builder, labels_spec(builder.host, labels or "digits", column), "--labels")
     network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
     if client.endswith((".npz", ".safetensors")):
         if batch * clients > 1:

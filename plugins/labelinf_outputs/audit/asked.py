@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import attrs
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
@@ -18,8 +18,6 @@ __all__ = ["Asked"]
 
 T = TypeVar("T")
 
-_LONGER = 480.0  # seconds that a game may take beyond those of any part of a plugin
-
 
 @attrs.frozen(kw_only=True)
 class Asked:
@@ -28,20 +26,28 @@ class Asked:
     Attributes:
         make: Builds it.
         apart: What it is called where it is built and asked in a copy of this process; empty: here.
+        timeout: Seconds that one question may take there.
     """
 
     make: Callable[[], OutputAttack]
     apart: str = ""
+    timeout: float = 600.0
+    _lost: list[PluginError] = attrs.field(factory=list, init=False, eq=False)
 
     @classmethod
-    def of(cls, builder: Builder, spec: str) -> Asked:
+    def of(cls, builder: Builder, spec: str, timeout: float) -> Asked:
         """Look it up.
+
+        Args:
+            builder: Builds it.
+            spec: As it is written.
+            timeout: Seconds that one question may take, where it does not come with labelinf.
 
         Raises:
             InputError: There is no such attack of this channel.
         """
         if strange(builder.host, spec):
-            return cls(make=lambda: _built(builder, spec), apart=f"attack {spec}")
+            return cls(make=lambda: _built(builder, spec), apart=f"attack {spec}", timeout=timeout)
         return cls.here(_built(builder, spec))
 
     @classmethod
@@ -57,7 +63,13 @@ class Asked:
         """
         if not self.apart:
             return question(self.make())
-        return apart(self.apart, lambda: question(self.make()), beyond=_LONGER, once=False)
+        if self._lost:  # nobody waits for it twice
+            raise self._lost[0]
+        try:
+            return apart(self.apart, lambda: question(self.make()), patience=self.timeout, once=False)
+        except PluginError as error:
+            self._lost.append(error)
+            raise
 
 
 def _built(builder: Builder, spec: str) -> OutputAttack:

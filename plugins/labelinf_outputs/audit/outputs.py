@@ -50,6 +50,7 @@ def audit_outputs(
     attacks: Sequence[str] = (),
     claim: Claim = Claim(),  # noqa: B008
     rng: np.random.Generator,
+    timeout: float = 600.0,
     progress: Callable[[str, int], None] = lambda attack, of: None,
 ) -> Audit:
     """Play attacks against predictions and say what they prove.
@@ -60,6 +61,7 @@ def audit_outputs(
         attacks: Their specs; all of this channel when empty.
         claim: The label-DP that is to be tested.
         rng: For the redrawn labels, and for the attacks.
+        timeout: Seconds that one game of an attack may take that does not come with labelinf.
         progress: Called before every attack with its spec and how many there are.
 
     Raises:
@@ -72,7 +74,7 @@ def audit_outputs(
         prior=(1 / n_classes,) * n_classes,
         declared=planted.view,
     )
-    built = {spec: Asked.of(builder, spec) for spec in attacks or output_attacks(builder)}
+    built = {spec: Asked.of(builder, spec, timeout) for spec in attacks or output_attacks(builder)}
     refused = {spec: _refused(spec, attack, threat) for spec, attack in built.items()}
     playable = {spec: attack for spec, attack in built.items() if refused[spec] is None}
     if not playable:

@@ -65,6 +65,7 @@ def audited(
     attacks: Sequence[str] = (),
     queries: int = 0,
     seed: int = 0,
+    timeout: float = 600.0,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
     """Probe, play and advise.
@@ -76,6 +77,7 @@ def audited(
         attacks: Their specs; the shipped list when empty.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf.
         progress: Called before every step with its name and how many there are.
 
     Raises:
@@ -104,6 +106,7 @@ def audited(
         queries=queries,
         rng=rng,
         understood=understood,
+        timeout=timeout,
         progress=lambda attack: progress(attack, steps),
     )
     learnt = understood.found if understood is not None else findings
@@ -127,6 +130,7 @@ def audited(
                 loss=losses[learnt.loss],
                 queries=queries,
                 rng=np.random.default_rng(seed),
+                timeout=timeout,
                 defences=builder.pipeline((change.setting,), "audit"),
             )
         except InputError:  # it does not fit in front of this scorer

@@ -44,8 +44,6 @@ from labelinf_scores.metrics.readings.sums import MeanLoss
 
 __all__ = ["Extraction", "audit_scorer", "findings_of", "understood_of"]
 
-_LONGER = 480.0  # seconds that a stranger's game may take beyond those of any part of a plugin
-
 
 @attrs.frozen(kw_only=True)
 class Extraction:
@@ -111,6 +109,7 @@ def audit_scorer(
     rng: np.random.Generator,
     understood: Understood | None = None,
     defences: Sequence[ScoreDefence] = (),
+    timeout: float = 600.0,
     progress: Callable[[str], None] = lambda attack: None,
 ) -> Iterator[Extraction]:
     """Play every attack against ``scorer`` and yield what it got.
@@ -126,6 +125,7 @@ def audit_scorer(
         rng: For the order, and for each attack.
         understood: The scorer as a metric that explains it, where that is no plain mean of a loss.
         defences: What is tried in front of it, from the scorer outward.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf.
         progress: Called with each attack's spec before it plays.
 
     Raises:
@@ -148,16 +148,14 @@ def audit_scorer(
         if spec in built:
             yield _play(spec, built[spec], oracle, labels, attack_rng)
         else:
-            yield _apart(spec, builder, oracle, labels, attack_rng)
+            played = functools.partial(_play, spec, labels=labels, oracle=oracle, rng=attack_rng)
+            yield _apart(spec, builder, played, timeout)
 
 
-def _apart(
-    spec: str, builder: Builder, oracle: ScoreOracle, labels: NDArray[np.intp], rng: np.random.Generator
-) -> Extraction:
+def _apart(spec: str, builder: Builder, played: Callable[[ScoreAttack], Extraction], timeout: float) -> Extraction:
     """Build and play a stranger's attack in a copy of this process, so that it has no hand in anybody's figures."""
     try:
-        played = functools.partial(_play, spec, labels=labels, oracle=oracle, rng=rng)
-        return apart(f"attack {spec}", lambda: played(_built(builder, spec)), beyond=_LONGER, once=False)
+        return apart(f"attack {spec}", lambda: played(_built(builder, spec)), patience=timeout, once=False)
     except PluginError as error:
         return Extraction(attack=spec, failure=unquoted(error))
 
