@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.evaluator.statistics import p_value
-from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
+from labelinf_core.plugin.reproductions import Compared, Remark, Reproduced, Table
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
 from labelinf_outputs.attacks.learned import Learned
@@ -38,6 +39,8 @@ from labelinf_outputs.game.training import TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
+from labelinf_outputs.published.blia import entries
+from labelinf_outputs.published.blia_report import ABSENT
 from labelinf_privacy import epsilon_bounds
 
 __all__ = ["BUDGETS", "Scale", "blia_in_kind", "group_share"]
@@ -98,7 +101,43 @@ def blia_in_kind(scale: Scale = Scale()) -> Reproduced:
         title="Tables 2 to 8 of Khan et al., BLIA, 2025, in kind: models trained anew on real data",
         tables=(_rates(rows), _memory(rows), _correlated(groups)),
         remarks=tuple(_remarks(rows, groups)),
+        pictures=tuple(_drawn(rows)),
+        compared=tuple(_compared(rows)),
+        absent=ABSENT,
     )
+
+
+def _drawn(rows: list[_Row]) -> Iterator[Picture]:
+    """Yield one picture a data set; nothing is drawn of models without a budget."""
+    for data in dict.fromkeys(row.data for row in rows):
+        these = [row for row in rows if row.data == data and math.isfinite(row.epsilon)]
+        drawn = [
+            Series(name=name, points=tuple((row.epsilon, row.right[name] / row.canaries) for row in these))
+            for name in ("threshold", "learned", "delta-margin")
+        ]
+        placebo = Series(name="its placebo", points=tuple((row.epsilon, row.sham / row.canaries) for row in these))
+        ceiling = Series(name="ceiling", points=tuple((row.epsilon, row.ceiling) for row in these), bound=True)
+        if these:
+            title = f"{data}: labels given back, and what label-DP allows"
+            yield Picture(title=title, x="epsilon", y="success rate", log=True, series=(*drawn, placebo, ceiling))
+
+
+def _compared(rows: list[_Row]) -> Iterator[Compared]:
+    """Yield the ranges of the paper's six benchmarks beside ours, by attack and budget."""
+    for epsilon in dict.fromkeys(row.epsilon for row in rows):
+        for attack in ("threshold", "delta-margin"):
+            printed = [item.rate for item in entries() if (item.row.epsilon, item.attack) == (epsilon, attack)]
+            found = [row for row in rows if row.epsilon == epsilon]
+            rates = ", ".join(f"{row.data} {row.right[attack] / row.canaries:.1%}" for row in found)
+            sham = ", ".join(f"{row.sham / row.canaries:.1%}" for row in found)
+            yield Compared(
+                item=f"{attack}, epsilon {'∞' if math.isinf(epsilon) else f'{epsilon:g}'}",
+                paper=f"{min(printed):.1%} to {max(printed):.1%}" if printed else "not there",
+                measured=rates,
+                why="other data and networks"
+                if attack == "threshold"
+                else f"it is given the label's loss: {sham} of labels that nobody trained on",
+            )
 
 
 def _row(data: LabelSet, epochs: int, epsilon: float, scale: Scale) -> _Row:

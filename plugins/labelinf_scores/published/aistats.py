@@ -11,7 +11,7 @@ import functools
 import math
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.reproductions import Compared, Reproduced, Table
+from labelinf_core.plugin.reproductions import Absent, Compared, Reproduced, Table
 from labelinf_scores.published.games import Games, line, longest, play
 
 __all__ = ["figure_1", "figure_2", "figure_3", "figure_4"]
@@ -125,7 +125,11 @@ def figure_4() -> Reproduced:
     )  # fmt: skip
     table = Table(title="(a) one query, in half of the games", columns=("noise", "N"), rows=tuple(points))
     return Reproduced(
-        title=many.title, tables=(table, *many.tables), pictures=(left, *many.pictures), compared=many.compared
+        title=many.title,
+        tables=(table, *many.tables),
+        pictures=(left, *many.pictures),
+        compared=many.compared,
+        absent=many.absent,
     )
 
 
@@ -166,6 +170,12 @@ def _many(title: str, shown: dict[str, Blocks], compared: tuple[Compared, ...]) 
             ),
         ),
         compared=compared,
+        absent=(
+            Absent(
+                item="the records of Titanic and of the other data sets: labels in a random order are played",
+                loader="csv(path=..., column=...), or labelinf matrix --labels FILE.csv,",
+            ),
+        ),
     )
 
 
