@@ -88,10 +88,10 @@ def certified(channel: GradientChannel, data: LabelSet, *defences: GradientDefen
         ((ClippedGaussian(multiplier=0.5),), 0.764),
         ((ClippedGaussian(multiplier=1.0),), 0.389),
         ((ClippedGaussian(multiplier=2.0),), 0.217),
-        ((ClippedGaussian(multiplier=2.0, exposures=4),), 0.389),
-        ((GradientClip(norm=0.5), ClippedGaussian(multiplier=1.0)), 0.217),
-        ((TopK(share=0.1), ClippedGaussian(multiplier=1.0)), 0.389),
-        ((ClippedLaplace(epsilon=1.0),), 0.165),
+        pytest.param((ClippedGaussian(multiplier=2.0, exposures=4),), 0.389, marks=pytest.mark.slow),
+        pytest.param((GradientClip(norm=0.5), ClippedGaussian(multiplier=1.0)), 0.217, marks=pytest.mark.slow),
+        pytest.param((TopK(share=0.1), ClippedGaussian(multiplier=1.0)), 0.389, marks=pytest.mark.slow),
+        pytest.param((ClippedLaplace(epsilon=1.0),), 0.165, marks=pytest.mark.slow),
         ((ClippedLaplace(epsilon=4.0),), 0.739),
     ],
     ids=lambda item: "+".join(type(part).__name__ for part in item) if isinstance(item, tuple) else str(item),
@@ -109,7 +109,7 @@ def test_no_attack_beats_a_certificate(data: LabelSet, defences: tuple[GradientD
 @pytest.mark.parametrize(
     "defences",
     [
-        (Sign(), ClippedGaussian(multiplier=2.0)),
+        pytest.param((Sign(), ClippedGaussian(multiplier=2.0)), marks=pytest.mark.slow),
         (Sign(), ClippedLaplace(epsilon=1.0)),
         (GradientClip(norm=0.01), Sign(), GradientNoise(model=Gaussian(scale=0.1))),
         (GradientClip(norm=0.5), Quantise(bits=2), GradientNoise(model=Gaussian(scale=0.1))),
@@ -161,6 +161,7 @@ def test_what_certifies_nothing_protects_little(
     assert strongest(channel, data, *defences)[0] >= least
 
 
+@pytest.mark.slow
 def test_a_batch_of_its_own_certifies_nothing_either(data: LabelSet) -> None:
     channel = attrs.evolve(CHANNEL, samples=32)
     threat = channel.threat(Setting(data=data, defences=(Aggregate(batch=4),)))

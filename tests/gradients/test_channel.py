@@ -22,6 +22,7 @@ from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, Lab
 from labelinf_gradients.game.networks import Activation, Layer, Perceptron, softmax
 
 HOST = Host.load(strict=True)
+DEAR = {"sample-by-sample", "rlg", "variance-search", "joint-recovery"}  # the contract has them play by default
 ATTACKS = [item for item in HOST.catalogue(Kind.ATTACK) if item.descriptor.channel == "gradient"]
 DEFENCES = [item for item in HOST.catalogue(Kind.DEFENCE) if item.descriptor.channel == "gradient"]
 
@@ -166,7 +167,11 @@ def build(kind: Kind, name: str, cls: type) -> object:
     return Builder(HOST).build(kind, {"name": name, **getattr(cls, "example_parameters", {})}, "test")
 
 
-@pytest.mark.parametrize("item", ATTACKS, ids=lambda item: item.descriptor.name)
+@pytest.mark.parametrize(
+    "item",
+    [pytest.param(item, marks=pytest.mark.slow) if item.descriptor.name in DEAR else item for item in ATTACKS],
+    ids=lambda item: item.descriptor.name,
+)
 def test_every_attack_guesses_every_record_or_says_why_not(item: object, data: LabelSet) -> None:
     attack = build(Kind.ATTACK, item.descriptor.name, item.load())  # type: ignore[attr-defined]
     assert isinstance(attack, Attack)

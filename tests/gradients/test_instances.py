@@ -97,7 +97,7 @@ def test_beyond_half_the_classes_samples_come_out_together(labels: list[int]) ->
     holds(found, case, 1e-5)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.slow), 1, 2])
 def test_what_the_joint_fit_calls_exact_is_exact(seed: int) -> None:
     """At B = C - 2 in float32, where the fewest equations are left over to tell right from wrong."""
     rng = np.random.default_rng(seed)
@@ -251,7 +251,7 @@ def test_the_uncertainty_bounds_the_spread_that_noise_causes_and_not_by_much() -
     assert (claimed < 2.5 * seen).all()
 
 
-@pytest.mark.parametrize("labels", [[3, 3], [1, 4, 4]])
+@pytest.mark.parametrize("labels", [[3, 3], pytest.param([1, 4, 4], marks=pytest.mark.slow)])
 def test_the_same_record_twice_leaves_no_second_sample_to_find(labels: list[int]) -> None:
     network, features, _, _ = batch_of(labels, 12)
     features[-1] = features[-2]

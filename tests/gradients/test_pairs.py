@@ -97,7 +97,11 @@ def released(actives: list[ActiveDefence], gradients: NDArray[np.float64]) -> ND
 CERTIFIED = [pair for pair in itertools.product(EVERY, repeat=2) if ceiling(*pair) < 1]
 
 
-@pytest.mark.parametrize("pair", CERTIFIED, ids=lambda pair: "+".join(type(item).__name__ for item in pair))
+@pytest.mark.parametrize(
+    "pair",
+    [pair if place % 4 == 0 else pytest.param(pair, marks=pytest.mark.slow) for place, pair in enumerate(CERTIFIED)],
+    ids=lambda pair: "+".join(type(item).__name__ for item in pair),
+)
 def test_no_ceiling_of_two_defences_is_beaten(pair: tuple[GradientDefence, GradientDefence]) -> None:
     # Four standard deviations of 200 guesses are 0.14.
     assert told_apart(*pair) <= ceiling(*pair) + 0.14

@@ -39,7 +39,7 @@ def overlap(data: LabelSet, attack: Any, *defences: Any, **settings: Any) -> flo
 
 
 @pytest.mark.parametrize("bias", [False, True])
-@pytest.mark.parametrize(("epochs", "batch"), [(0, 64), (5, 8), (20, 32)])
+@pytest.mark.parametrize(("epochs", "batch"), [(0, 64), (5, 8), pytest.param(20, 32, marks=pytest.mark.slow)])
 def test_counts_beat_the_blind_guess_and_what_is_published(
     digits: LabelSet, epochs: int, batch: int, bias: bool
 ) -> None:

@@ -14,7 +14,7 @@ from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover, solve
 
 FAMILIES = ("one-hot", "smoothing", "mixup")
-SPREADS = (16, 64, 256, 1024)
+SPREADS = (16, 64, *(pytest.param(spread, marks=pytest.mark.slow) for spread in (256, 1024)))
 
 
 @pytest.mark.parametrize("spread", SPREADS)

@@ -202,7 +202,7 @@ def test_too_few_classes_for_an_unknown_factor_are_refused(digits: LabelSet) -> 
 
 
 @pytest.mark.parametrize("equal", [False, True], ids=["rows differ", "rows equal"])
-@pytest.mark.parametrize("stretch", [8.0, 30.0])
+@pytest.mark.parametrize("stretch", [pytest.param(8.0, marks=pytest.mark.slow), 30.0])
 def test_what_half_precision_has_lost_makes_no_wrong_label_the_only_one(stretch: float, equal: bool) -> None:
     """Rows that underflow held an error of any relative size: of four labels called the only ones, four were wrong."""
     rng = np.random.default_rng(0)

@@ -43,7 +43,10 @@ def test_labels_and_features_come_out_without_knowing_the_sign(
 
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("asked", ["known", "auto"])
-@pytest.mark.parametrize(("n_classes", "equal"), [(4, 2), (4, 3), (6, 3), (6, 5), (10, 9)])
+@pytest.mark.parametrize(
+    ("n_classes", "equal"),
+    [(4, 2), (4, 3), (10, 9), *(pytest.param(6, equal, marks=pytest.mark.slow) for equal in (3, 5))],
+)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_classes_of_equal_weights_make_no_answer_silently_wrong(
     make_labels: Callable[..., Any], family: str, n_classes: int, equal: int, asked: str, nonnegative: bool

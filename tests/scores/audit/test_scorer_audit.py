@@ -153,6 +153,7 @@ def test_what_was_probed_is_never_called_certain_and_a_broken_expectation_voids_
     assert (short["expected"], short["exact"], exact["exact"]) == (True, False, True)
 
 
+@pytest.mark.slow
 def test_a_public_third_is_found_and_read(folder: Path) -> None:
     (folder / "skewed.csv").write_text("label\n" + "no\nno\nyes\nno\n" * 50)
     run = audit("ownboard:third", "--labels", "skewed.csv", "--queries", "60", "--attack", "binary-weights")
@@ -278,7 +279,7 @@ def labelinf_attacks():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("scorer", ["sklearn", "cmd"])
+@pytest.mark.parametrize("scorer", [pytest.param("sklearn", marks=pytest.mark.slow), "cmd"])
 def test_a_strangers_attack_plays_in_a_copy_of_the_process(install_fake: Any, tmp_path: Path, scorer: str) -> None:
     """One that exits ended the audit, and the whole notebook; a patch of NumPy stayed in everybody's figures."""
     install_fake("labelinf-strange", entry="strange", module="strange_scores", source=STRANGER)

@@ -61,7 +61,7 @@ def play(game: Setting, scorer: str = "sklearn", queries: int = 0) -> Any:
         ("titanic", "binary-weights", 47),  # the data sets of the paper: tests/theorems/test_icml2021_table_2.py
         pytest.param("satellite", "mixed-radix", 402, marks=pytest.mark.slow),
         ("breast-cancer", "adaptive-weights", 12),
-        ("haberman", "unnormalised-weights", 6),
+        pytest.param("haberman", "unnormalised-weights", 6, marks=pytest.mark.slow),
         pytest.param("imdb", "binary-weights", 569, marks=pytest.mark.slow),
         pytest.param("imdb", "unnormalised-weights", 482, marks=pytest.mark.slow),
         pytest.param("imdb", "adaptive-weights", 558, marks=pytest.mark.slow),
@@ -83,7 +83,12 @@ def test_every_label_comes_out_certified_in_few_queries(name: str, attack: str, 
 
 @pytest.mark.parametrize(
     ("attack", "decimals", "at_most"),
-    [("binary-weights", 4, 276), ("binary-weights", 5, 201), ("conway-guy", 4, 245), ("conway-guy", 5, 184)],
+    [
+        pytest.param("binary-weights", 4, 276, marks=pytest.mark.slow),
+        ("binary-weights", 5, 201),
+        pytest.param("conway-guy", 4, 245, marks=pytest.mark.slow),
+        ("conway-guy", 5, 184),
+    ],
 )
 def test_rounded_scores_give_all_labels_away_too(attack: str, decimals: int, at_most: int) -> None:
     outcome = play(setting("titanic", attack, f"round(decimals={decimals})"))
@@ -116,6 +121,7 @@ def test_a_clip_costs_the_attacker_a_few_labels_a_query() -> None:
     assert outcome.queries <= 7
 
 
+@pytest.mark.slow
 def test_single_precision_is_decoded_as_well() -> None:
     outcome = play(setting("haberman", "binary-weights"), scorer="float32")
 
@@ -176,6 +182,7 @@ def answer(rows: np.ndarray[Any, Any], records: slice, n_records: int, block_lab
         return float(log_loss(labels, predictions, labels=[0, 1]))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**60), st.integers(0, 1))
 def test_no_labelling_breaks_the_certificate(code: int, others: int) -> None:

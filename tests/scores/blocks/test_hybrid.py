@@ -129,7 +129,11 @@ def test_a_private_bit_never_leaks_into_the_weighing() -> None:
 
 @pytest.mark.parametrize(
     ("n", "defence", "scorer"),
-    [(9, Round(decimals=2), "sklearn"), (10, Round(decimals=3), "float32"), (8, Clip(epsilon=0.01), "bfloat16")],
+    [
+        pytest.param(9, Round(decimals=2), "sklearn", marks=pytest.mark.slow),
+        (10, Round(decimals=3), "float32"),
+        (8, Clip(epsilon=0.01), "bfloat16"),
+    ],
     ids=str,
 )
 def test_groups_through_a_curator_decode_like_a_search(n: int, defence: ScoreDefence, scorer: str) -> None:
@@ -154,7 +158,10 @@ def test_groups_through_a_curator_decode_like_a_search(n: int, defence: ScoreDef
         assert np.array_equal(found, labels)
 
 
-@pytest.mark.parametrize(("n", "decimals", "queries"), [(306, 4, 24), (306, 5, 20), (2201, 4, 190), (2201, 5, 153)])
+@pytest.mark.parametrize(
+    ("n", "decimals", "queries"),
+    [(306, 4, 24), (306, 5, 20), *(pytest.param(2201, *case, marks=pytest.mark.slow) for case in ((4, 190), (5, 153)))],
+)
 def test_all_labels_come_out_of_rounded_scores(n: int, decimals: int, queries: int) -> None:
     channel, setting = game(made(n), Round(decimals=decimals))
     outcome = play(channel, setting)
@@ -163,7 +170,7 @@ def test_all_labels_come_out_of_rounded_scores(n: int, decimals: int, queries: i
     assert promise_of(channel.threat(setting)).certified
 
 
-@pytest.mark.parametrize("scorer", ["float64", "sklearn"])
+@pytest.mark.parametrize("scorer", ["float64", pytest.param("sklearn", marks=pytest.mark.slow)])
 def test_every_labelling_comes_out_of_the_worst_noise(scorer: str) -> None:
     """Eight records: 256 labellings, every score moved by the largest noise that is still certified, up or down."""
     labels = np.array([0, 1] * 4)

@@ -29,6 +29,9 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 from labelinf_scores.plans.joint_plan import JointPlanner
 
 ROWS = pytest.mark.parametrize("proper", [True, False], ids=["proper rows", "free rows"])
+DEAR_ROWS = pytest.mark.parametrize(
+    "proper", [pytest.param(True, marks=pytest.mark.slow), False], ids=["proper rows", "free rows"]
+)
 
 
 def setting(labels: Any, proper: bool, *defences: ScoreDefence) -> Setting:
@@ -95,7 +98,7 @@ def test_it_takes_no_more_queries_than_it_did(n: int, proper: bool, at_most: int
     assert "certified" in outcome.evidence["recovery"]
 
 
-@ROWS
+@DEAR_ROWS
 def test_behind_a_clip_it_still_recovers_all(proper: bool) -> None:
     assert play(np.random.default_rng(3).integers(0, 2, 400), proper, Clip(epsilon=0.01)).n_correct == 400
 
@@ -196,7 +199,7 @@ def test_the_query_that_verifies_tells_labels_that_swap(monkeypatch: pytest.Monk
         assert ("not verified" in outcome.evidence) == (outcome.n_correct < n)
 
 
-@ROWS
+@DEAR_ROWS
 def test_without_a_query_left_to_verify_nothing_is_certified_nor_contradicted(proper: bool) -> None:
     labels = np.random.default_rng(4).integers(0, 2, 60)
     spent = play(labels, proper).queries

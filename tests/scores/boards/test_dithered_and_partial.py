@@ -33,7 +33,12 @@ def play(attack: str, metric: str, labels: np.ndarray, *defences: str, refused: 
 
 @pytest.mark.parametrize(
     ("metric", "n", "decimals", "mark"),
-    [("accuracy", 569, 2, 434), ("mcc", 300, 2, 150), ("accuracy", 300, 1, 330), ("f1", 300, 2, 200)],
+    [
+        ("accuracy", 569, 2, 434),
+        pytest.param("mcc", 300, 2, 150, marks=pytest.mark.slow),
+        ("accuracy", 300, 1, 330),
+        pytest.param("f1", 300, 2, 200, marks=pytest.mark.slow),
+    ],
 )
 def test_rounding_alone_stops_no_oracle(metric: str, n: int, decimals: int, mark: int) -> None:
     outcome = play("dithered-counts", metric, load_bunch("breast-cancer").target[:n], f"round(decimals={decimals})")

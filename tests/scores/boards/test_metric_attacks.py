@@ -22,7 +22,7 @@ from labelinf_scores.plans.rank_layout import two_adic
 from labelinf_scores.plans.rank_plan import rank_queries
 
 BUILDER = Builder(Host.load())
-COUNTS = ("accuracy", "error", "precision", "recall", "specificity", "balanced-accuracy", "youden", "f1", "f2", "lift")
+DEAR = ("error", "precision", "recall", "balanced-accuracy", "f1", "f2", "lift", "jaccard", "cohen-kappa")
 
 
 def play(
@@ -52,7 +52,8 @@ def cancer() -> list[int]:
     [
         ("f1", 569, 162),
         pytest.param("mcc", 569, 162, marks=pytest.mark.slow),
-        *((name, 60, 26) for name in [*COUNTS, "jaccard", "cohen-kappa", "mcc"]),
+        *((name, 60, 26) for name in ("accuracy", "specificity", "youden", "mcc")),
+        *(pytest.param(name, 60, 26, marks=pytest.mark.slow) for name in DEAR),
     ],
 )
 def test_any_confusion_metric_is_an_exact_counter(metric: str, n: int, queries: int, cancer: list[int]) -> None:
@@ -64,7 +65,7 @@ def test_any_confusion_metric_is_an_exact_counter(metric: str, n: int, queries: 
 
 @pytest.mark.parametrize(
     ("metric", "decimals", "mark"),
-    [("accuracy", 3, 162), ("precision", 2, 230), ("recall", 3, 162)],
+    [("accuracy", 3, 162), ("precision", 2, 230), pytest.param("recall", 3, 162, marks=pytest.mark.slow)],
 )
 def test_rounded_counts_stay_exact_while_a_step_exceeds_the_rounding(
     metric: str, decimals: int, mark: int, cancer: list[int]
@@ -80,7 +81,7 @@ def test_rounded_counts_stay_exact_while_a_step_exceeds_the_rounding(
     ("metric", "defences", "mark"),
     [
         ("roc-auc", (), 62),
-        ("gini", (), 62),
+        pytest.param("gini", (), 62, marks=pytest.mark.slow),
         ("roc-auc", ("round(decimals=5)",), 70),
         ("roc-auc", ("round(decimals=4)",), 130),
     ],
@@ -93,7 +94,7 @@ def test_the_auc_gives_every_label_away(metric: str, defences: tuple[str, ...], 
     assert outcome.queries <= mark
 
 
-@pytest.mark.parametrize("metric", ["mse", "rmse", "r2"])
+@pytest.mark.parametrize("metric", ["mse", pytest.param("rmse", marks=pytest.mark.slow), "r2"])
 def test_squared_errors_spell_labels_out(metric: str) -> None:
     digits = [int(label) for label in load_bunch("digits").target[:200]]
     outcome, _ = play("linear-weights", metric, digits, n_classes=10)

@@ -248,9 +248,9 @@ def test_a_rounded_list_gives_away_what_is_certified(attack: str, metric: str, d
 @pytest.mark.parametrize(
     ("attack", "metric", "mark"),
     [
-        ("ranked-block", "ndcg", 17),
+        pytest.param("ranked-block", "ndcg", 17, marks=pytest.mark.slow),
         ("ranked-block", "ndcg(k=16)", 36),
-        ("first-positive", "reciprocal-rank", 357),
+        pytest.param("first-positive", "reciprocal-rank", 357, marks=pytest.mark.slow),
         ("detecting-counts", "precision-at-k", 162),
         ("detecting-counts", "lift-at-k(k=50)", 162),
     ],

@@ -146,7 +146,7 @@ def test_randomised_response_once_is_read_and_no_more() -> None:
 
 def test_labels_perturbed_anew_are_averaged_out_exactly_as_far_as_composition_says() -> None:
     pipeline = (CLIP, RandomisedResponse(epsilon=0.5, fresh=True), QueryLimit(queries=5))
-    result = tally(pipeline, hammer(5, np.sign), n_records=2, games=1000, targets=[0])
+    result = tally(pipeline, hammer(5, np.sign), n_records=2, games=500, targets=[0])
     assert result.verdict is not Verdict.CONTRADICTION
     assert result.interval.low <= result.ceiling <= result.interval.high
 
@@ -176,7 +176,7 @@ def test_laplace_noise_on_one_label_meets_its_ceiling(queries: int) -> None:
 @pytest.mark.parametrize(
     "noise",
     [
-        (ScoreNoise(model=Geometric(scale=SPAN / 2, step=2.0**-6)),),
+        pytest.param((ScoreNoise(model=Geometric(scale=SPAN / 2, step=2.0**-6)),), marks=pytest.mark.slow),
         (Round(decimals=1), ScoreNoise(model=Geometric(scale=2.4, step=0.1))),
     ],
     ids=["geometric", "rounded"],

@@ -85,9 +85,10 @@ defences = [
 @pytest.mark.parametrize(
     ("sound", "broken"),
     [
-        (
+        pytest.param(
             "score-noise(model=grid-gaussian(scale=0.5, step=1e-9))",
             "reused-seed(model=grid-gaussian(scale=0.5, step=1e-9))",
+            marks=pytest.mark.slow,
         ),
         ("laplace-dp(epsilon=2, queries=64)", "off-by-n(epsilon=2, queries=64)"),
     ],

@@ -27,7 +27,7 @@ from labelinf_scores.rules.games import channel_of, threat_of
 
 
 @pytest.mark.parametrize("attack", [LogPrimes(), PrimeBlocks(), PrimeBlocks(size=0)], ids=str)
-@pytest.mark.parametrize("n", [6, 60, 300])
+@pytest.mark.parametrize("n", [6, 60, pytest.param(300, marks=pytest.mark.slow)])
 def test_primes_keep_their_promise_where_a_curator_reads_single_precision(attack: ScoreAttack, n: int) -> None:
     """scikit-learn may read single precision and compute in double: rows must be rounded as they are read."""
     channel = ScoreChannel(loss=LogLoss(), scorer="sklearn:float32")
@@ -106,7 +106,7 @@ def test_a_clip_that_the_format_cannot_hold_is_no_clip(scorer: str, clip: float)
     assert threat.span == np.inf
 
 
-@pytest.mark.parametrize("precision", [2, 3, *(pytest.param(bits, marks=pytest.mark.slow) for bits in (4, 6))])
+@pytest.mark.parametrize("precision", [3, *(pytest.param(bits, marks=pytest.mark.slow) for bits in (2, 4, 6))])
 def test_who_asks_an_exact_curator_for_three_bits_learns_no_more(precision: int) -> None:
     """At three bits a score moved by 1/8 where one label moves it by 1/200: one answer was right in 87 of 100."""
     predictions = np.array([0.01, *[0.5] * 999])

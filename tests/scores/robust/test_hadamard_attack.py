@@ -101,7 +101,7 @@ def test_other_losses_are_served(play, loss) -> None:
     assert bout.accuracy == 1
 
 
-@pytest.mark.parametrize("n_classes", [3, 6, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_classes", [3, *(pytest.param(k, marks=pytest.mark.slow) for k in (6, 10))])
 def test_classes_are_read_bit_by_bit(play, defences, n_classes: int) -> None:
     bout = play(HadamardAttack(), 60, n_classes=n_classes)
     assert bout.certified

@@ -71,7 +71,11 @@ def test_more_than_two_classes_fall_as_well() -> None:
     assert played.n_correct == 60
 
 
-@pytest.mark.parametrize("model", [Laplace(scale=2.0), Gaussian(scale=1.0)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "model",
+    [Laplace(scale=2.0), pytest.param(Gaussian(scale=1.0), marks=pytest.mark.slow)],
+    ids=["laplace", "gaussian"],
+)
 def test_the_units_of_doubles_betray_any_noise_in_floats(model: NoiseModel) -> None:
     """Three queries a record at a noise that hides a label 35 times over; a game's share has a deviation of .02."""
     played = _play(UlpGrid(), model, 200, 0)
@@ -82,9 +86,9 @@ def test_the_units_of_doubles_betray_any_noise_in_floats(model: NoiseModel) -> N
 @pytest.mark.parametrize(
     ("model", "before"),
     [
-        (GridLaplace(scale=0.2), ()),
+        pytest.param(GridLaplace(scale=0.2), (), marks=pytest.mark.slow),
         (GridGaussian(scale=0.2), ()),
-        (Geometric(scale=0.2, step=1e-4), (Round(decimals=4),)),
+        pytest.param(Geometric(scale=0.2, step=1e-4), (Round(decimals=4),), marks=pytest.mark.slow),
     ],
     ids=["laplace", "gaussian", "geometric"],
 )
