@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 _BITS = 52
 _RARE = math.log(1e-3)  # of a bare draw that this model of the sampler misses
-_CHUNK = 1 << 12
+_CHUNK = 1 << 8  # with 256 widths, what a core keeps near
 _UNSEEN = 1e300
 _DRAWS = 20_000  # some eighty of every strip: its width is known to the last bit
 _log = np.frompyfunc(math.log, 1, 1)  # the C library's, as in the sampler; NumPy's own differs in the last bit

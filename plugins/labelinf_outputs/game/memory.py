@@ -32,20 +32,22 @@ class Memory:
     soft_targets = True
 
     def __init__(self, **recipe: Any) -> None:
-        self._seen: dict[bytes, Floats] = {}
-        self._n_classes = 0
+        self._rows: dict[bytes, int] = {}
+        self._targets = np.zeros((1, 0))
 
     def fit(self, features: Floats, targets: Floats) -> Memory:
         """Keep the targets, shape ``(n, K)``; of equal records the last one's."""
-        self._n_classes = targets.shape[1]
-        self._seen = dict(zip(map(_name, features), targets, strict=True))
+        n_classes = targets.shape[1]
+        self._rows = {name: row for row, name in enumerate(_names(features))}
+        self._targets = np.vstack([targets, np.full(n_classes, 1 / n_classes)])
         return self
 
     def predict_proba(self, features: Floats) -> Floats:
         """Return what was kept, shape ``(n, K)``."""
-        unknown = np.full(self._n_classes, 1 / self._n_classes)
-        return np.array([self._seen.get(_name(row), unknown) for row in features])
+        return np.asarray(self._targets[[self._rows.get(name, -1) for name in _names(features)]])
 
 
-def _name(row: Floats) -> bytes:
-    return np.ascontiguousarray(row, dtype=np.float64).tobytes()
+def _names(features: Floats) -> list[bytes]:
+    kept = np.ascontiguousarray(features, dtype=np.float64)
+    width, whole = kept[:1].nbytes, kept.tobytes()
+    return [whole[start : start + width] for start in range(0, len(whole), width)]

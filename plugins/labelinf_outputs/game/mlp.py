@@ -12,12 +12,13 @@ Example:
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 __all__ = ["LEARNING_RATE", "Mlp"]
 
@@ -57,7 +58,7 @@ class Mlp:
         moments = [[np.zeros_like(w) for w in self._weights] for _ in range(2)]
         training = _Pass(self._weights, x)
         # Sums must not depend on the number of cores; and threads cost more than they gain on arrays of this size.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _threads().limit(limits=1, user_api="blas"):
             for step in range(1, self._epochs + 1):
                 _adam(self._weights, training.gradients(y, self._weight_decay), moments, step)
         return self
@@ -75,6 +76,12 @@ class Mlp:
     def _standard(self, features: NDArray[Any]) -> NDArray[np.float32]:
         scaled: NDArray[np.float32] = ((features[:, self._kept] - self._mean) / self._spread).astype(np.float32)
         return scaled
+
+
+@functools.cache
+def _threads() -> ThreadpoolController:
+    """Return what holds the threads of NumPy's BLAS; finding it takes as long as a short training."""
+    return ThreadpoolController()
 
 
 def _initial(inputs: int, hidden: int, outputs: int, rng: np.random.Generator) -> Weights:

@@ -11,6 +11,7 @@ records at once (:mod:`labelinf_scores.attacks.hadamard`).
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class Averaging(ScoreAttack):
         """Some losses have no rows of this form."""
         return no_powers(threat)
 
+    @functools.lru_cache(maxsize=32)  # noqa: B019  all games of one threat model are laid out alike
     def plan(self, threat: ScoreThreat) -> tuple[PowersDesign, int]:
         """Return the gaps of a block and how often it is asked about."""
         for size in range(min(threat.n_records, _LONGEST), 0, -1):

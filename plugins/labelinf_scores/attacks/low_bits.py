@@ -71,7 +71,7 @@ class LowBits(ScoreAttack, abc.ABC):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask about one record after the other, and then about those in doubt, the most doubtful first."""
-        query = _OneRecord(oracle.threat, self.tries)
+        query = _one_record(oracle.threat, self.tries)
         logs = np.log(np.tile(scored_prior(oracle.threat), (oracle.threat.n_records, 1)))
         explained = asked = 0
         try:
@@ -119,6 +119,12 @@ def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)))
 
 
+@functools.lru_cache(maxsize=32)
+def _one_record(threat: ScoreThreat, tries: int) -> _OneRecord:
+    """Return the queries of a threat model, which are the same in every game."""
+    return _OneRecord(threat, tries)
+
+
 @attrs.frozen(eq=False, slots=False)
 class _OneRecord:
     """Queries about one record, and the scores that they can have.
@@ -130,6 +136,7 @@ class _OneRecord:
 
     threat: ScoreThreat
     tries: int
+    _chosen: dict[int, tuple[NDArray[np.float64], list[float]]] = attrs.field(factory=dict, init=False)
 
     @functools.cached_property
     def _rows(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -141,13 +148,16 @@ class _OneRecord:
 
     def lay(self, record: int) -> tuple[NDArray[np.float64], list[float]]:
         """Return what to send, and the score that the curator computes for every label of the record."""
-        neutral, telling = self._rows
-        laid = []
-        for row in telling:
-            rows = np.tile(neutral, (self.threat.n_records, 1))
-            rows[record] = row
-            laid.append((rows, self._scores(rows, record)))
-        return max(laid, key=lambda pair: _differing_bits(pair[1]))
+        if record not in self._chosen:
+            laid = ((row, self._scores(self._about(record, row), record)) for row in self._rows[1])
+            self._chosen[record] = max(laid, key=lambda pair: _differing_bits(pair[1]))
+        row, scores = self._chosen[record]
+        return self._about(record, row), scores
+
+    def _about(self, record: int, row: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows = np.tile(self._rows[0], (self.threat.n_records, 1))
+        rows[record] = row
+        return rows
 
     def _scores(self, predictions: NDArray[np.float64], record: int) -> list[float]:
         numbers, edge = make_arithmetic(self.threat.arithmetic), self.threat.clip
