@@ -1,0 +1,166 @@
+"""Is the strongest attack among those that are chosen? Every target of the shipped suites meets all that fit.
+
+    python benchmarks/strongest.py --minutes 10         # some targets of every suite
+    python benchmarks/strongest.py --suites gradients
+
+``attacks = "strongest"`` settles who plays before anything is played (:mod:`labelinf_core.evaluator.choice`). Here all
+attacks that fit play the same few games against every line of defences. Where one that was not chosen has a better mean
+than each that was, by more than three standard errors of the paired differences and two points, both play as many
+games again and more, of another seed. What is better there as well is printed: the choice missed it. Status 1 then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics as plain
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from labelinf_core.contracts.components import Setting
+from labelinf_core.contracts.errors import LabelinfError
+from labelinf_core.evaluator.cells import Cell
+from labelinf_core.evaluator.choice import installed, place
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.play import attack_rng, curator_rng
+from labelinf_core.evaluator.suite import read_suite
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder, parse
+
+SUITES = ("quick", "defences", "gradients", "outputs", "metrics", "certified")
+GAMES, AGAIN = 4, 24
+ERRORS, POINTS = 3.0, 0.02
+SLOW = 20.0  #: seconds of processor time after which an attack plays no further game against a target
+
+
+@attrs.frozen(kw_only=True)
+class Target:
+    """A line of defences in a game.
+
+    Attributes:
+        cell: One of its cells.
+        channel: The game.
+        setting: Labels and defences, without an attack.
+        chosen: Attacks that are chosen, by their specs.
+        others: Those that fit besides.
+    """
+
+    cell: Cell
+    channel: Any
+    setting: Setting
+    chosen: dict[str, Any]
+    others: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        """What is attacked."""
+        return f"{' + '.join(self.cell.defences) or 'nothing'} / {self.cell.channel} / {self.cell.labels}"
+
+    def shares(self, spec: str, attack: Any, games: int, seed: int) -> list[float]:
+        """Return the share of labels that came out, by game; every attack meets the same ones."""
+        found, start = [], time.process_time()
+        cell = attrs.evolve(self.cell, attack=spec)
+        for trial in range(games):
+            if time.process_time() - start > SLOW:
+                break
+            setting = attrs.evolve(self.setting, attack=attack)
+            rngs = curator_rng(cell.digest, seed, trial), attack_rng(cell, seed, trial)
+            outcome = self.channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+            found.append(outcome.n_correct / outcome.n_records)
+        return found
+
+    def missed(self) -> tuple[str, str, float, float] | None:
+        """Return the best of the others where it is better than all that are chosen: who, than whom, and both means."""
+        played = {spec: self.shares(spec, one, GAMES, 0) for spec, one in {**self.chosen, **self.others}.items()}
+        means = {spec: plain.fmean(shares) for spec, shares in played.items() if shares}
+        if not self.others or not self.chosen:
+            return None
+        best, rival = (max(some, key=lambda spec: means.get(spec, 0.0)) for some in (self.chosen, self.others))
+        if not _better(played[rival], played[best]):
+            return None
+        again = {
+            spec: self.shares(spec, {**self.chosen, **self.others}[spec], AGAIN, 1) for spec in (*self.chosen, rival)
+        }
+        best = max(self.chosen, key=lambda spec: plain.fmean(again[spec]))
+        if not _better(again[rival], again[best]):
+            return None
+        return rival, best, plain.fmean(again[rival]), plain.fmean(again[best])
+
+
+def _better(one: Sequence[float], other: Sequence[float]) -> bool:
+    gaps = [a - b for a, b in zip(one, other, strict=False)]
+    error = plain.stdev(gaps) / math.sqrt(len(gaps)) if len(gaps) > 1 else 0.0
+    return plain.fmean(gaps) > max(POINTS, ERRORS * error)
+
+
+def targets(suite: str, builder: Builder) -> Iterator[Target]:
+    """Yield every line of defences of a suite that an attack fits, with all attacks that do."""
+    lines: dict[tuple[str, ...], Cell] = {}
+    for cell in make_plan(read_suite(suite, builder.host), builder, suite).cells:
+        lines.setdefault(cell.target, cell)
+    for cell in lines.values():
+        channel = builder.build(Kind.CHANNEL, cell.channel, "line")
+        name = parse(cell.channel, "line").name
+        data = builder.build(Kind.LABELS, cell.labels, "line").load()
+        setting = Setting(data=data, defences=builder.pipeline(list(cell.defences), "line"))
+        threat = channel.threat(setting)
+        built = {point.full: builder.build(Kind.ATTACK, point.full, "line") for point in installed(builder, name)}
+        fitting = {spec: one for spec, one in built.items() if not one.refusal(threat)}
+        chosen = {spec: one for spec, one in fitting.items() if place(builder, name, spec, threat) is not None}
+        certain = [spec for spec, one in chosen.items() if (said := one.promise(threat)) and said.certified]
+        chosen = {spec: chosen[spec] for spec in certain[:1]} or chosen
+        yield Target(
+            cell=cell,
+            channel=channel,
+            setting=setting,
+            chosen=chosen,
+            others={spec: one for spec, one in fitting.items() if spec not in chosen},
+        )
+
+
+def in_turns(suites: Iterable[str], builder: Builder) -> Iterator[tuple[str, Target]]:
+    """Yield a target of every suite in turn, spread over each."""
+    waiting = {suite: _spread(list(targets(suite, builder))) for suite in suites}
+    while waiting:
+        for suite in list(waiting):
+            if waiting[suite]:
+                yield suite, waiting[suite].pop()
+            else:
+                del waiting[suite]
+
+
+def _spread(found: list[Target]) -> list[Target]:
+    """Return them so that those that come first stand for all: every eighth, then what lies between."""
+    return [item for first in (4, 2, 6, 1, 5, 3, 7, 0) for item in found[first::8]][::-1]
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play, print, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suites", nargs="+", default=SUITES)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so much processor time")
+    options = parser.parse_args(arguments)
+    start, seen, lost = time.process_time(), dict.fromkeys(options.suites, 0), 0
+    for suite, target in in_turns(options.suites, Builder(Host.load())):
+        if time.process_time() - start > 60 * options.minutes:
+            break
+        try:
+            missed = target.missed()
+        except LabelinfError as error:
+            print(f"{suite}: {target.name}: {error}", flush=True)
+            continue
+        seen[suite] += 1
+        if missed:
+            lost += 1
+            print(f"{suite}: {missed[0]} has {missed[2]:.1%}, {missed[1]} {missed[3]:.1%}: {target.name}", flush=True)
+    print(f"targets played: {seen}; missed by the choice: {lost}")
+    return int(bool(lost))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
