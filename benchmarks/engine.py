@@ -3,8 +3,10 @@
     python benchmarks/engine.py                     # 100 cells, 20 trials
     python benchmarks/engine.py --cells 10000 --trials 1 --workers 2
     python benchmarks/engine.py --cells 10 --trials 2000 --workers 0      # memory does not grow with trials
+    python benchmarks/engine.py --attack prime-blocks --records 2000 --workers 1 2      # work that can be shared
 
-The attack does nothing (the majority guess on 64 made labels), so that all that is measured is ours. *plain* plays
+The attack does nothing (the majority guess on 64 made labels) unless another is named, so that all that is measured is
+ours. *plain* plays
 the same games in a loop, with components that are built once. Processor time is that of all processes together; what a
 trial takes is the difference between a run of one trial a cell and one of them all.
 """
@@ -37,15 +39,15 @@ from labelinf_core.report.formats import write_all
 from labelinf_core.specs import Builder
 
 
-def planned(builder: Builder, cells: int, trials: int) -> Plan:
+def planned(builder: Builder, cells: int, trials: int, attack: str = "majority", records: int = 64) -> Plan:
     """Return a plan of ``cells`` lines of defences, ten roundings each."""
     lines: list[Any] = [
         [f"query-limit(queries={limit})", f"round(decimals={list(range(1, 11))})"]
         for limit in range(1, max(1, cells // 10) + 1)
     ]
     table = Matrix(
-        labels=["made(n_records=64)"],
-        attacks=["majority"],
+        labels=[f"made(n_records={records})"],
+        attacks=[attack],
         defences=lines,
         settings={"loss": "log-loss", "scorer": "float64"},
     )
@@ -101,10 +103,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cells", type=int, default=100)
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--workers", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--attack", default="majority")
+    parser.add_argument("--records", type=int, default=64)
     asked = parser.parse_args(arguments)
     builder = Builder(Host.load())
     start = time.process_time()
-    plan = planned(builder, asked.cells, asked.trials)
+    plan = planned(builder, asked.cells, asked.trials, asked.attack, asked.records)
+    spans: dict[int, tuple[float, float]] = {}
     print(f"plan        {time.process_time() - start:8.1f} s for {len(plan.cells)} cells")
     alone = plain(plan, Bench(builder=builder))
     print(f"plain loop  {1e3 * alone:8.3f} ms of processor time a trial")
@@ -116,8 +121,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cost, wall, report = measured(plan, builder, workers)
             each = 1e3 * (cost - once) / (len(plan.cells) * (plan.trials - 1))
             told += f", {each:6.3f} ms a trial, {each - 1e3 * alone:+.3f} ms beside the plain loop"
+            spans[workers] = cost, wall
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"{workers} workers   {told}; report {report:.1f} s, {memory:.0f} MB so far")
+    if {1, 2} <= spans.keys():
+        (cost, wall), (costs, walls) = spans[1], spans[2]
+        faster, dearer = wall / walls, costs / cost
+        print(f"scaling     two workers are {faster:.2f} times as fast as one, at {dearer:.2f} times the cost")
 
 
 if __name__ == "__main__":
