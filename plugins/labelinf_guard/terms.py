@@ -25,6 +25,7 @@ from labelinf_guard.shipped import shipped, written
 from labelinf_guard.values import Deviation
 
 __all__ = [
+    "DEVIATIONS",
     "Sizes",
     "budget_of",
     "certificate_of",
@@ -38,7 +39,7 @@ __all__ = [
     "values_of",
 ]
 
-_DEVIATIONS = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  # power, and whether the root is told
+DEVIATIONS = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  #: power, and whether the root is told
 _MOST_VALUE = 10**12
 _MOST_ANSWERS = 5_000_000
 _MOST_RANKS = 200_000
@@ -88,8 +89,8 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
     part, values = policy.board, values_of(policy)
     if part.metric in METRICS:
         return metric_named(part.metric, part.parameters)
-    if part.metric in _DEVIATIONS and not part.parameters:
-        power, root = _DEVIATIONS[part.metric]
+    if part.metric in DEVIATIONS and not part.parameters:
+        power, root = DEVIATIONS[part.metric]
         return Deviation(values=values, power=power, root=root)
     function, classes_predicted, minimise = part.ours, part.predicts == "classes", part.minimise
     if part.metric:

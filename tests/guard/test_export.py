@@ -22,7 +22,9 @@ from labelinf_guard.export.stateless import LabelsError, Settings, SubmissionErr
 from labelinf_guard.export.write import PLATFORMS, export
 from labelinf_guard.metrics import METRICS, UnscorableError, metric_named
 from labelinf_guard.parse import Expected, Fault, ParseError, parse
+from labelinf_guard.policy import BoardPart, Policy
 from labelinf_guard.release import Scale
+from labelinf_guard.terms import metric_of
 from labelinf_privacy.words import SeededWords
 
 N = 120
@@ -40,10 +42,11 @@ def board(folder: Path, more: str = "", target: str = "gain = 0.3") -> Path:
     return path
 
 
-def exported(folder: Path, platform: str) -> Path:
+def exported(folder: Path, platform: str, metric: str = "accuracy") -> Path:
     """Return the folder of an exported scorer, whose split is the same whenever the test runs."""
-    words = SeededWords(np.random.default_rng(2))
-    return export(board(folder), platform, folder / "out", words=words).scorer.parent
+    words, path = SeededWords(np.random.default_rng(2)), board(folder)
+    path.write_text(path.read_text().replace("accuracy", metric))
+    return export(path, platform, folder / "out", words=words).scorer.parent
 
 
 def csv(rows: Any) -> str:
@@ -114,6 +117,35 @@ def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
             said = scale.text(0)
         labels = labels_of(settings, ids, [classes[code] for code in codes])
         assert answer(settings, labels, canonical(settings, ids, header, table)) == said
+
+
+@pytest.mark.parametrize("metric", ["mae", "mse", "rmse"])
+def test_an_exported_scorer_of_values_says_what_a_board_says(metric: str) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        classes = [f"{k / 4:.2f}" for k in range(-3, int(rng.integers(0, 60)))]
+        part = BoardPart(labels="l", id="id", label="y", classes=classes, metric=metric)
+        found, values = metric_of(Policy(board=part), Path()), [float(name) for name in classes]
+        codes = rng.integers(0, len(classes), int(rng.integers(1, 40)))
+        ids = [f"i{at:02d}" for at in range(codes.size)]
+        table = [[name, repr(row)] for name, row in zip(ids, rng.normal(0, 9, codes.size).tolist(), strict=True)]
+        settings = Settings(metric=metric, classes=tuple(classes), id="id", label="y", decimals=int(rng.integers(0, 5)))
+        expected = Expected(
+            column="id",
+            ids=tuple(ids),
+            classes=tuple(classes),
+            classes_predicted=False,
+            between=(min(values), max(values)),
+        )
+        wanted = read("\n".join(",".join(row) for row in [["id", "prediction"], *table]).encode(), expected)
+        scale = Scale(low=found.low, high=found.high, decimals=settings.decimals)
+        said = scale.text(scale.symbol(found.score(codes, wanted, len(classes))))
+        labels = labels_of(settings, ids, [values[code] for code in codes])  # a reader of tables leaves zeros out
+        assert answer(settings, labels, canonical(settings, ids, ["id", "prediction"], table)) == said
+        with pytest.raises(SubmissionError, match="finite decimal number"):
+            canonical(settings, ids, ["id", "prediction"], [[name, "inf"] for name in ids])
+        with pytest.raises(LabelsError):
+            labels_of(settings, ["a"], ["0.1"])
 
 
 def test_labels_that_are_none_are_never_scored_nor_told() -> None:
@@ -323,6 +355,34 @@ def test_containers_leak_nothing_of_private_rows(platform: str, tmp_path: Path) 
     assert value in {round(right / 24, 3) for right in range(25)}
     assert runs[0][1][2].decode() == f"{Fault.VALUE.value}\n"
     assert not runs[0][1][3]
+
+
+@pytest.mark.parametrize("platform", sorted(PLATFORMS))
+def test_scorers_of_values_leak_nothing_of_private_rows_either(platform: str, tmp_path: Path) -> None:
+    import pandas
+
+    folder = exported(tmp_path, platform, "rmse")
+    (folder / "huggingface_hub.py").write_text("def hf_hub_download(filename, **others): return filename\n")
+    (folder / "submissions").mkdir()
+    (folder / "submissions" / "t-1.csv").write_text(csv([0.3] * N))
+    codes = {
+        "kaggle": "import pandas as pd, metric\ns = pd.read_csv('solution.csv')\n"
+        "p = s[s.Usage == 'Public'].drop(columns='Usage')\n"
+        "print(metric.score(p, p[['id']].assign(prediction=.3), 'id'))",
+        "huggingface": "import types, metric\nprint(metric.compute(types.SimpleNamespace("
+        "competition_id='c', token='', team_id='t', submission_id='1'))['public_score'])",
+    }
+    runs: list[Any] = []
+    for usage in ("", "Private", "Public"):
+        flip(folder / "solution.csv", usage)
+        if platform in codes:
+            where = os.pathsep.join([str(Path(pandas.__file__).parents[1]), str(folder)])
+            done = bare(codes[platform], cwd=folder, path=where)
+            runs.append((done.returncode, done.stdout, done.stderr))
+        else:
+            runs.append(harness(platform, folder, csv([0.3] * N)))
+    assert runs[0] == runs[1] != runs[2]
+    assert runs[0][0] == 0
 
 
 def _offline() -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any
 __all__ = ["LabelsError", "Settings", "SubmissionError", "answer", "canonical", "labels_of"]
 
 _GRID = 1 << 40
+_VALUES = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  # power, and whether the root is told
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
 _UNREADABLE = "The file is not CSV that can be read."
 _COLUMNS = "The columns must be the id and the predictions, as in the sample submission."
@@ -44,7 +45,7 @@ class Settings:
 
     Attributes:
         metric: One that ships.
-        classes: Names of the classes, in order; the last one is the positive one.
+        classes: Names of the classes, in order; the last one is the positive one. Numbers where a metric is of values.
         id: Column of ids.
         label: Column of labels.
         decimals: Of an answer.
@@ -64,6 +65,20 @@ class Settings:
         return self.metric in ("accuracy", "balanced-accuracy", "f1")
 
     @property
+    def values(self) -> tuple[float, ...]:
+        """What the classes stand for where a row is a number of their range; empty where it is not."""
+        return tuple(map(float, self.classes)) if self.metric in _VALUES else ()
+
+    @property
+    def high(self) -> Fraction | float:
+        """Of all scores."""
+        if self.values:
+            power, root = _VALUES[self.metric]
+            span = max(map(Fraction, self.classes)) - min(map(Fraction, self.classes))
+            return span if root else span**power
+        return -math.log(self.clip) if self.metric == "log-loss" else 1.0
+
+    @property
     def clip(self) -> float:
         """Least probability that the logarithmic loss sees."""
         return self.parameters.get("clip", 0.01)
@@ -75,12 +90,15 @@ def labels_of(settings: Settings, ids: Iterable[Any], labels: Iterable[Any]) -> 
     Raises:
         LabelsError: One is no class (such as a missing value), or an id occurs twice.
     """
-    codes = {name: code for code, name in enumerate(settings.classes)}
+    codes: dict[Any, int] = {name: code for code, name in enumerate(settings.values or settings.classes)}
     found: dict[str, int] = {}
     for name, label in zip(ids, labels, strict=True):
-        if str(name) in found or str(label) not in codes:
+        own: Any = str(label)
+        if settings.values:  # however many zeros a reader of tables leaves
+            own = float(own) if _NUMBER.fullmatch(own) else None
+        if str(name) in found or own not in codes:
             raise LabelsError
-        found[str(name)] = codes[str(label)]
+        found[str(name)] = codes[own]
     if not found:
         raise LabelsError
     return found
@@ -89,7 +107,7 @@ def labels_of(settings: Settings, ids: Iterable[Any], labels: Iterable[Any]) -> 
 def canonical(
     settings: Settings, expected: Iterable[str], header: Sequence[Any], rows: Iterable[Sequence[Any]]
 ) -> dict[str, Any]:
-    """Return the class, or the probabilities, of every expected id. No label is looked at.
+    """Return the class, the value or the probabilities of every expected id. No label is looked at.
 
     Raises:
         SubmissionError: The file cannot be scored.
@@ -103,7 +121,7 @@ def canonical(
             raise SubmissionError(_UNKNOWN)
         if str(name) in found:
             raise SubmissionError(_DUPLICATE)
-        found[str(name)] = _class(settings, values[0]) if settings.classes_predicted else _row(values)
+        found[str(name)] = _cell(settings, values)
     if len(found) < len(wanted):
         raise SubmissionError(_MISSING)
     return found
@@ -113,24 +131,31 @@ def answer(settings: Settings, labels: Mapping[str, int], rows: Mapping[str, Any
     """Return the score of some labels as it is told; the worst one where there is none."""
     ids = sorted(labels)
     score = _score(settings, [labels[name] for name in ids], [rows[name] for name in ids])
-    high = -math.log(settings.clip) if settings.metric == "log-loss" else 1.0
     if score is None:
         score = Fraction(0)
     ten = 10**settings.decimals
-    nearest = max(0, min(math.ceil(high * ten), math.floor(score * ten + Fraction(1, 2))))
-    whole, part = divmod(nearest, ten)
-    return f"{whole}.{part:0{settings.decimals}d}" if settings.decimals else str(whole)
+    most = math.ceil(settings.high * ten)
+    whole, part = divmod(max(0, min(most, math.floor(score * ten + Fraction(1, 2)))), ten)
+    said = f"{whole:0{len(str(most // ten))}d}"
+    return f"{said}.{part:0{settings.decimals}d}" if settings.decimals else said
 
 
 def _order(settings: Settings, header: list[str]) -> list[int]:
     if len(set(header)) < len(header):
         raise SubmissionError(_COLUMNS)
     single, wide = (settings.id, "prediction"), (settings.id, *settings.classes)
-    if set(header) == set(single) and (settings.classes_predicted or len(settings.classes) == 2):
+    one = settings.classes_predicted or bool(settings.values)
+    if set(header) == set(single) and (one or len(settings.classes) == 2):
         return [header.index(name) for name in single]
-    if set(header) == set(wide) and not settings.classes_predicted:
+    if set(header) == set(wide) and not one:
         return [header.index(name) for name in wide]
     raise SubmissionError(_COLUMNS)
+
+
+def _cell(settings: Settings, values: list[Any]) -> Any:
+    if settings.values:
+        return min(max(settings.values), max(min(settings.values), _number(values[0])))
+    return _class(settings, values[0]) if settings.classes_predicted else _row(values)
 
 
 def _class(settings: Settings, value: Any) -> int:
@@ -159,6 +184,8 @@ def _number(value: Any) -> float:
 
 
 def _score(settings: Settings, labels: list[int], rows: list[Any]) -> Fraction | None:
+    if settings.values:
+        return _deviation(settings, labels, rows)
     if settings.metric == "accuracy":
         return Fraction(sum(label == row for label, row in zip(labels, rows, strict=True)), len(labels))
     if settings.metric == "balanced-accuracy":
@@ -173,6 +200,17 @@ def _score(settings: Settings, labels: list[int], rows: list[Any]) -> Fraction |
         return _mean(costs)
     costs = [(sum(p * p for p in row) + 1) / 2 - row[label] for label, row in zip(labels, rows, strict=True)]
     return _mean([min(1.0, max(0.0, cost)) for cost in costs])
+
+
+def _deviation(settings: Settings, labels: list[int], rows: list[float]) -> Fraction:
+    """Return the mean in units of the largest cost, on the grid of costs, and then in those of the score."""
+    power, root = _VALUES[settings.metric]
+    span = max(settings.values) - min(settings.values)
+    away = [min(1.0, abs(row - settings.values[label]) / span) for label, row in zip(labels, rows, strict=True)]
+    mean = _mean([share * share for share in away] if power == 2 else away)
+    if root:
+        mean = Fraction(math.isqrt(mean.numerator * _GRID * _GRID // mean.denominator), _GRID)
+    return mean * Fraction(settings.high)
 
 
 def _balanced(labels: list[int], rows: list[int], n_classes: int) -> Fraction | None:

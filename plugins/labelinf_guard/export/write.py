@@ -27,7 +27,7 @@ from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_once, write_private
 from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
-from labelinf_guard.terms import metric_of, sizes_of, terms_of
+from labelinf_guard.terms import DEVIATIONS, metric_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["PLATFORMS", "Exported", "export"]
@@ -201,10 +201,10 @@ def _of(policy: Policy, labels: Labels) -> str:
 
 
 def _stateless(policy: Policy) -> None:
-    if policy.board.metric not in METRICS:
+    if policy.board.metric not in METRICS and (policy.board.metric not in DEVIATIONS or policy.board.parameters):
         raise InputError(
-            f"an exported file holds {', '.join(METRICS)}; other metrics and ours = 'module:function' need labelinf "
-            "guard score."
+            f"an exported file holds {', '.join((*METRICS, *DEVIATIONS))}; other metrics and ours = 'module:function' "
+            "need labelinf guard score."
         )
     part = policy.release
     if part.show != "scores" or part.low is not None or part.high is not None:
