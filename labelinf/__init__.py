@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from labelinf import guard
     from labelinf.audits import OutputsAudited, ScorerAudited, audit_outputs, audit_scorer
-    from labelinf.games import Advised, Played, Theory, advise, bounds, load, matrix
+    from labelinf.games import load, matrix
     from labelinf.gradients import Recovered, recover
+    from labelinf.results import Advised, Played, Theory
+    from labelinf.theory import advise, bounds
 
 __all__ = [
     "Advised",
@@ -40,8 +42,10 @@ __all__ = [
 
 _HOMES = {
     "audits": ("OutputsAudited", "ScorerAudited", "audit_outputs", "audit_scorer"),
-    "games": ("Advised", "Played", "Theory", "advise", "bounds", "load", "matrix"),
+    "games": ("load", "matrix"),
     "gradients": ("Recovered", "recover"),
+    "results": ("Advised", "Played", "Theory"),
+    "theory": ("advise", "bounds"),
 }
 
 

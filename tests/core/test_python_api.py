@@ -152,7 +152,9 @@ def test_an_extra_that_is_missing_is_one_sentence(library: str, monkeypatch: pyt
         theory.frame() if library == "pandas" else theory.plot()
 
 
-@pytest.mark.parametrize("module", ["labelinf", "labelinf.games", "labelinf.audits", "labelinf.gradients"])
+@pytest.mark.parametrize(
+    "module", ["labelinf", "labelinf.games", "labelinf.theory", "labelinf.audits", "labelinf.gradients"]
+)
 def test_every_example_of_a_docstring_runs(module: str) -> None:
     assert doctest.testmod(importlib.import_module(module)).failed == 0
 
@@ -162,3 +164,19 @@ def test_every_function_has_an_example_and_says_what_it_raises() -> None:
         told = getattr(li, name).__doc__ or ""
         assert ">>> " in told, name
         assert "Raises:" in told, name
+
+
+def test_a_game_has_the_same_names_in_python_on_the_command_line_and_in_a_suite() -> None:
+    from labelinf.theory import Game
+    from labelinf_core.cli.bounds import bounds
+    from labelinf_core.cli.game import SETTINGS
+    from labelinf_scores.game.channel import ScoreChannel
+
+    options = {item.name: item for item in bounds.params}
+    told = [option.name for option in options.values() if option.name not in ("as_json", "blocks", "quiet")]
+
+    assert set(Game.__annotations__) == set(told)
+    assert all(f"--{name}" in item.opts for name, item in options.items() if name in SETTINGS)
+    assert set(SETTINGS) <= {field.name for field in attrs.fields(ScoreChannel)}
+    with pytest.raises(TypeError, match="'recrods' is no setting of a game; there are records, classes"):
+        li.bounds(recrods=100)  # type: ignore[call-arg]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import attrs
 import numpy as np
@@ -118,27 +119,39 @@ def audited(
         return report
     progress("what stops it", steps)
     strongest = max((leak for leak in report.leaks if leak.exact), key=lambda leak: leak.labels_per_query)
-    changes, played = [], {}
-    for change in smallest_changes(builder, data, learnt, queries):
-        try:
-            (behind,) = audit_scorer(
-                made,
-                data,
-                builder=builder,
-                attacks=[strongest.attack],
-                findings=findings,
-                loss=losses[learnt.loss],
-                queries=queries,
-                rng=np.random.default_rng(seed),
-                timeout=timeout,
-                defences=builder.pipeline((change.setting,), "audit"),
-            )
-        except InputError:  # it does not fit in front of this scorer
-            continue
-        if not behind.exact and not behind.failure:
-            changes.append(change)
-            played[change.setting] = behind
-    return attrs.evolve(report, changes=tuple(changes), played=played)
+
+    def behind(change: Advice) -> Extraction:
+        """Play the strongest attack on this very scorer behind a change."""
+        (found,) = audit_scorer(
+            made,
+            data,
+            builder=builder,
+            attacks=[strongest.attack],
+            findings=findings,
+            loss=losses[learnt.loss],
+            queries=queries,
+            rng=np.random.default_rng(seed),
+            timeout=timeout,
+            defences=builder.pipeline((change.setting,), "audit"),
+        )
+        return found
+
+    withstood = _withstood(smallest_changes(builder, data, learnt, queries), behind)
+    changes, played = tuple(change for change, _ in withstood), {change.setting: played for change, played in withstood}
+    return attrs.evolve(report, changes=changes, played=played)
+
+
+def _withstood(
+    changes: Iterable[Advice], behind: Callable[[Advice], Extraction]
+) -> tuple[tuple[Advice, Extraction], ...]:
+    """Return the changes behind which not every label comes out, with what was played there."""
+    found = []
+    for change in changes:
+        with contextlib.suppress(InputError):  # it does not fit in front of this scorer
+            played = behind(change)
+            if not played.exact and not played.failure:
+                found.append((change, played))
+    return tuple(found)
 
 
 def _plain(

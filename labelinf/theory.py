@@ -1,0 +1,185 @@
+"""What theory implies, and the smallest defence for a target: as functions of one game."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from labelinf.games import named_scorer
+from labelinf.results import Advised, Theory
+
+if TYPE_CHECKING:
+    from labelinf_core.advise.search import Advice
+    from labelinf_core.contracts.components import Measure
+    from labelinf_core.evaluator.records import Implied
+    from labelinf_core.plugin.host import Host
+
+__all__ = ["Game", "advise", "bounds"]
+
+T = TypeVar("T")
+_KNOBS = 40  # whose games advice may take the time of, behind a stranger's defence
+
+
+class Game(TypedDict, total=False):
+    """A game, by the names that its settings have on the command line.
+
+    Attributes:
+        records: How many private labels there are.
+        classes: Of how many classes; 2 when omitted.
+        shares: Share of every class; equal when omitted.
+        labels: Instead of ``records``: a file or a label source.
+        column: Of that file.
+        features: Its columns or array of features.
+        groups: Its column that says which records belong together.
+        queries: The adversary's budget; unlimited when omitted.
+        scorer: What computes the score.
+        loss: What a score averages.
+        metric: What is scored that is no mean of a loss.
+        channel: Which game; the first that can be played on what is given when omitted.
+        defences: What stands between, from the curator outward: specs or objects.
+    """
+
+    records: int | None
+    classes: int
+    shares: Sequence[float] | None
+    labels: str | None
+    column: str
+    features: str
+    groups: str
+    queries: int | None
+    scorer: str | Callable[..., float] | None
+    loss: str | None
+    metric: str | None
+    channel: str
+    defences: Sequence[Any]
+
+
+_OMITTED: Game = {
+    "records": None,
+    "classes": 2,
+    "shares": None,
+    "labels": None,
+    "column": "",
+    "features": "",
+    "groups": "",
+    "queries": None,
+    "scorer": None,
+    "loss": None,
+    "metric": None,
+    "channel": "",
+    "defences": (),
+}
+
+
+def bounds(**game: Unpack[Game]) -> Theory:
+    """Say what theory implies; nothing is played.
+
+    >>> import labelinf as li
+    >>> print(li.bounds(records=100, classes=4).baseline)
+    0.25
+
+    Args:
+        game: What is played, as in :class:`Game`.
+
+    Raises:
+        InputError: Something cannot be used as it is.
+    """
+    from labelinf_core.cli.game import Game as Read
+    from labelinf_core.evaluator.play import theory
+
+    host, chosen = _chosen(game)
+
+    def question() -> Implied:
+        read = Read.read(host, chosen)
+        return theory(read.builder, read.spec.name, read.defences, read.channel.threat(read.setting))
+
+    return Theory(implied=_limited("bounds", host, chosen, question))
+
+
+def advise(
+    *,
+    target: str | None = None,
+    gain: str | None = None,
+    attacks: Sequence[Any] = (),
+    certificates_only: bool = False,
+    only: Sequence[str] = (),
+    patience: float = 30.0,
+    seed: int = 0,
+    progress: Callable[[str], None] = lambda title: None,
+    **game: Unpack[Game],
+) -> Advised:
+    """Find the smallest setting of each defence that reaches a target.
+
+    >>> import labelinf as li
+    >>> found = li.advise(gain="5%", records=200, only=["randomised-response"], certificates_only=True)
+    >>> [round(item.certified, 3) for item in found.found]
+    [0.201]
+
+    Args:
+        target: ``"60%"`` of the labels, ``"no-exact-recovery"`` or ``"epsilon<=1"``.
+        gain: Instead: points over the best blind guess, such as ``"5%"``.
+        attacks: What is played instead of the strongest.
+        certificates_only: Play nothing.
+        only: Texts, one of which a knob's title or spec must contain.
+        patience: Seconds after which no further game begins on one knob.
+        seed: Of the games.
+        progress: Called with every knob's title before it is turned.
+        game: What is played, as in :class:`Game`; its defences stand already.
+
+    Raises:
+        InputError: Something cannot be used as it is, or the target cannot be meant.
+    """
+    from labelinf_core.cli.advise import advisor_of
+    from labelinf_core.cli.game import Game as Read
+
+    host, chosen = _chosen(game)
+    wanted = {
+        "target": target,
+        "gain": gain,
+        "certificates_only": certificates_only,
+        "patience": patience,
+        "seed": seed,
+    }
+    chosen |= {"attacks": list(map(str, attacks)), "also": (), **wanted}
+
+    def answered() -> tuple[str, tuple[Advice, ...], tuple[Measure, ...]]:
+        read = Read.read(host, chosen)
+        advisor = advisor_of(read, chosen)
+        found = []
+        for knob in advisor.knobs():
+            if not only or any(text in knob.title + knob.template for text in only):
+                progress(knob.title)
+                found.append(advisor.advise(knob))
+        return str(advisor.target), tuple(found), tuple(read.channel.measures())
+
+    what, found, measures = _limited("advice", host, chosen, answered, _KNOBS * patience)
+    return Advised(target=what, found=found, measures=measures)
+
+
+def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:
+    """Ask here, or in a copy of this process, under its limits, where a stranger's code is built."""
+    from labelinf_core.evaluator.survey import strange
+    from labelinf_core.plugin.apart import apart
+    from labelinf_core.plugin.watch import watch
+
+    played = list(map(str, chosen.get("attacks", ())))
+    settings = [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]
+    if not strange(host, [*settings, played]):
+        return ask()
+    name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
+    limit = watch.patience + games
+    return apart(f"{name} against {', '.join(played)}" if played else name, ask, patience=limit)
+
+
+def _chosen(game: Game) -> tuple[Host, dict[str, Any]]:
+    """Return what a game is read from, as the command line says it."""
+    from labelinf.objects import written
+    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.specs import Builder
+
+    if unknown := sorted(game.keys() - _OMITTED.keys()):
+        raise TypeError(f"{unknown[0]!r} is no setting of a game; there are {', '.join(_OMITTED)}.")
+    given, host = _OMITTED | game, Host.load()
+    defences = written(Builder(host), Kind.DEFENCE, given["defences"])
+    return host, {**given, "scorer": named_scorer(given["scorer"]), "defences": defences}
