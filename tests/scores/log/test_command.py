@@ -6,15 +6,19 @@ import csv
 import json
 import stat
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from labelinf_core.cli import main
+from labelinf_scores.audit.log.files import decimals_of
 
 Board = dict[str, Any]
 
@@ -111,6 +115,31 @@ def test_records_are_told_to_a_private_file_only(board: Board) -> None:
     assert header == "id,status"
     assert sorted(rows) == sorted(f"r{i},determined" for i in range(40))
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "written_as", ["%.6g", "%.3g", "%.6f", "%.2e", "%r"], ids=["%.6g", "%.3g", "%.6f", "%.2e", "round(x, 4)"]
+)
+@given(
+    st.lists(
+        st.floats(1e-4, 1e7) | st.floats(1e-3, 1).map(lambda value: round(value, 2)) | st.just(0.0), min_size=1
+    )
+)
+def test_decimals_of_a_column_are_never_more_than_it_was_rounded_to(written_as: str, scores: list[float]) -> None:
+    """``%.6g`` shows .0123456 beside 1.23457: taken for a column of seven decimals, the second would prove too much."""
+    values = [round(score, 4) if written_as == "%r" else score for score in scores]
+    texts = [written_as % value for value in values]
+
+    for score, text, decimals in zip(scores, texts, decimals_of(texts), strict=True):
+        if float(text):  # zero is told apart by no digit
+            assert abs(Fraction(score) - Fraction(text)) <= Fraction(10) ** -decimals / 2 + Fraction(score) / 2**50
+
+
+def test_decimals_of_a_column_are_as_many_as_that_allows() -> None:
+    assert decimals_of(["0.9312", "0.93", "0.9"]) == [4, 4, 4]
+    assert decimals_of(["1.23457", "0.0123456"]) == [5, 7]
+    assert decimals_of(["1.23457e+06", "123457"]) == [-1, 0]
+    assert decimals_of(["0.70", "0.80"]) == [2, 2]
 
 
 @pytest.mark.parametrize(

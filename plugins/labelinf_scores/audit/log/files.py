@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.table import columns_of
 
-__all__ = ["Submission", "read_labels", "read_submissions"]
+__all__ = ["Submission", "decimals_of", "read_labels", "read_submissions"]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?", re.IGNORECASE)
 _USUAL = ("label", "labels", "target", "y", "class")
@@ -36,8 +36,8 @@ class Submission:
     Attributes:
         name: What the files call it.
         predictions: Shape ``(n_records,)``, in the order of the ids.
-        score: What was released, exactly.
-        decimals: Decimals that were printed.
+        score: What was released, exactly as it was printed.
+        decimals: Decimals that it is rounded to, at least, whether zeros at the end were left out or not.
     """
 
     name: str
@@ -80,9 +80,9 @@ def read_submissions(folder: str, scores: str, id_column: str) -> tuple[tuple[st
             name=name,
             predictions=_joined(ids, *predictions[name], name),
             score=Fraction(text),
-            decimals=_decimals(text),
+            decimals=decimals,
         )
-        for name, text in released.items()
+        for (name, text), decimals in zip(released.items(), decimals_of(list(released.values())), strict=True)
     )
     return ids, submissions
 
@@ -180,6 +180,27 @@ def _joined(ids: Sequence[str], own: Sequence[str], cells: Sequence[str], name: 
         raise InputError(f"submission {name!r} has a prediction that is no number.") from error
 
 
+def decimals_of(texts: Sequence[str]) -> list[int]:
+    """Return how many decimals each of some printed scores is rounded to, at least.
+
+    Of one length, they are those that are shown. Otherwise zeros at the end were left out, of as many decimals
+    (``round(x, 6)``) or of as many digits (``%.6g``, which shows small scores to more decimals than large ones): the
+    fewer of the two are taken. Below zero where tens or hundreds are rounded, as in ``1.2e+06``.
+    """
+    shown = [_decimals(text) for text in texts]
+    if len(set(shown)) < 2:
+        return shown
+    first = [_first_digit(text) for text in texts]
+    digits = max(place + decimals for place, decimals in zip(first, shown, strict=True) if place is not None)
+    return [max(shown) if place is None else min(max(shown), digits - place) for place in first]
+
+
 def _decimals(text: str) -> int:
     mantissa, _, exponent = text.lower().partition("e")
-    return max(0, len(mantissa.partition(".")[2]) - int(exponent or 0))
+    return len(mantissa.partition(".")[2]) - int(exponent or 0)
+
+
+def _first_digit(text: str) -> int | None:
+    """Return how many digits there are before the point, less the zeros right after it; None for zero."""
+    digits = text.lower().partition("e")[0].lstrip("+-").replace(".", "").lstrip("0")
+    return len(digits) - _decimals(text) if digits else None

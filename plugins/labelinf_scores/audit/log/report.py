@@ -37,7 +37,7 @@ class LogReport:
         ids: The records.
         submissions: Their names, in the order of time.
         metric: Name of the metric.
-        decimals: Decimals of the scores.
+        decimals: The fewest and the most decimals of a score.
         outsider: Whether nothing but submissions, scores and P was used.
         misfit: Name of the first submission whose score does not fit the labels; empty when all do.
         answer: Status of every record; None when there are no labels that fit.
@@ -48,7 +48,7 @@ class LogReport:
     ids: tuple[str, ...]
     submissions: tuple[str, ...]
     metric: str
-    decimals: int
+    decimals: tuple[int, int]
     outsider: bool
     misfit: str = ""
     answer: Determination | None = None
@@ -87,13 +87,13 @@ def report(
     if truth is None and positives is None:
         raise InputError("without --labels the number of positives must be public: give it with --positives.")
     totals = _totals(len(ids), int(truth.sum()) if truth is not None else int(positives or 0))
-    printed = max(item.decimals for item in entries) if decimals is None else decimals
-    released = Released(decimals=printed, truncated=truncated)
+    printed = [item.decimals if decimals is None else decimals for item in entries]
+    released = [Released(decimals=shown, truncated=truncated) for shown in printed]
     known = LogReport(
         ids=ids,
         submissions=tuple(item.name for item in entries),
         metric=metric_name,
-        decimals=printed,
+        decimals=(min(printed), max(printed)),
         outsider=truth is None,
     )
     readings, misfit = _readings(scored, entries, totals, released, truth)
@@ -156,7 +156,7 @@ def lines(found: LogReport) -> Iterator[str]:
     """Yield what was read, and how much of it is known of which submission."""
     who = "an outsider with the submissions" if found.outsider else "whoever holds the submissions"
     yield (
-        f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {found.decimals} decimals; "
+        f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {_shown(found)} decimals; "
         f"known to {who}: all predictions, all scores, how many labels are positive"
     )
     if found.answer is None:
@@ -173,6 +173,11 @@ def lines(found: LogReport) -> Iterator[str]:
         yield f"worth a look, most records share one prediction: {', '.join(found.probes)}"
 
 
+def _shown(found: LogReport) -> str:
+    least, most = found.decimals
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
 def as_document(found: LogReport) -> Mapping[str, Any]:
     """Return the report for a machine; no label and no record is in it."""
     counts = {} if found.answer is None else {known.name.lower(): found.answer.count(known) for known in Known}
@@ -180,7 +185,8 @@ def as_document(found: LogReport) -> Mapping[str, Any]:
         "submissions": len(found.submissions),
         "records": len(found.ids),
         "metric": found.metric,
-        "decimals": found.decimals,
+        "decimals": found.decimals[1],
+        "fewest decimals": found.decimals[0],
         "outsider": found.outsider,
         "misfit": found.misfit,
         "labels": counts,
@@ -214,14 +220,14 @@ def _readings(
     scored: ScoredMetric,
     entries: Sequence[Submission],
     totals: Totals,
-    released: Released,
+    released: Sequence[Released],
     truth: NDArray[np.intp] | None,
 ) -> tuple[tuple[Reading, ...], str]:
     """Return the readings, and the name of the first submission that fits neither the metric nor the labels."""
     found = []
-    for item in entries:
+    for item, printed in zip(entries, released, strict=True):
         try:
-            told = scored.reading(item.predictions, item.score, totals, released)
+            told = scored.reading(item.predictions, item.score, totals, printed)
         except ValueError:
             return (), item.name
         if truth is not None and not told.holds(truth):

@@ -134,7 +134,7 @@ class Released:
     """How scores leave the host.
 
     Attributes:
-        decimals: Decimals that are printed; None when the whole double is.
+        decimals: Decimals that are printed, below zero where tens are rounded; None when the whole double is.
         truncated: Whether digits are cut off instead of rounded; the convention is an input, never guessed.
         noise: Largest difference between the computed and the released score, where it is no matter of decimals.
     """
@@ -153,7 +153,7 @@ class Released:
         slack = self.noise + error + 4 * UNIT * max(Fraction(1), abs(score))
         if self.decimals is None:
             return score - slack, score + slack
-        step = Fraction(1, 10**self.decimals)
+        step = Fraction(10) ** -self.decimals
         if self.truncated:  # towards zero
             return score - slack - (step if score <= 0 else 0), score + slack + (step if score >= 0 else 0)
         return score - step / 2 - slack, score + step / 2 + slack
