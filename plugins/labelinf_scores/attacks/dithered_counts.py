@@ -1,5 +1,6 @@
-"""All labels from a metric of the confusion matrix behind any rounding: known records move its boundaries (M9).
+"""All labels of two classes behind any rounding: known records move its boundaries (M9).
 
+Predictions are 0 and 1, of which the AUC, NDCG, kappas and averages of F1 are metrics of the confusion matrix, too.
 Where a printed step hides several counts, known records that are predicted wrong on purpose shift the score until a
 boundary of the rounding lies between two counts; a bisection then finds the exact one. What is known to start with is
 found by the same means: a path of predictions is bisected to two neighbours that are printed differently, and beside
@@ -26,8 +27,9 @@ from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.readings import Rows
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
+from labelinf_scores.metrics.readings.two_values import counter
 
 __all__ = ["DitheredCounts"]
 
@@ -41,7 +43,11 @@ class DitheredCounts(MetricAttack):
     """Recovers all labels through rounding by shifting scores to its boundaries."""
 
     rows = Rows.COUNTS
-    reading_of = "counts of positives, as metrics of the confusion matrix tell them"
+    reading_of = "counts of positives, as metrics of two classes tell them of predictions 0 and 1"
+
+    def reads(self, metric: ScoredMetric | None) -> bool:
+        """Whether the metric is a function of the true positives where predictions are 0 and 1."""
+        return counter(metric) is not None
 
     def too_coarse(self, threat: ScoreThreat) -> str:
         """There must be rounding, and nothing else between."""
@@ -49,9 +55,9 @@ class DitheredCounts(MetricAttack):
             return "the score is not rounded: counts are told as they are"
         if threat.noise_bound > threat.step * 0.51:
             return "there is more than rounding between"
-        if not isinstance(threat.metric, ConfusionMetric):
-            return "it is no metric of the confusion matrix"
-        return "" if _hidden(threat) * 2 < threat.n_records else "one printed value stands for half of all counts"
+        if threat.n_classes != 2:
+            return "there are more than two classes"
+        return "" if _hidden(threat) < threat.n_records else "one printed value stands for all counts"
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return about how many labels a query tells."""
@@ -60,7 +66,10 @@ class DitheredCounts(MetricAttack):
     def play(self, board: Board) -> None:
         """Find a boundary, read labels beside it, then count by a matrix where that is quicker."""
         threat = board.oracle.threat
-        dither = _Dither(board=board, step=Fraction(threat.step).limit_denominator(10**16))
+        metric = counter(board.metric)
+        if metric is None:
+            raise TypeError("functions of the true positives are read by this attack alone")
+        dither = _Dither(board=board, metric=metric, step=Fraction(threat.step).limit_denominator(10**16))
         wanted = board.labels.size
         if self.rate(threat) > 1:
             wanted = min(wanted, math.ceil(2 * _hidden(threat)) + 2)
@@ -81,8 +90,8 @@ class DitheredCounts(MetricAttack):
 
 def _hidden(threat: ScoreThreat) -> float:
     """Return how many counts one printed value stands for, of a set of half of the records."""
-    metric = threat.metric
-    if not isinstance(metric, ConfusionMetric):
+    metric = counter(threat.metric)
+    if metric is None:
         return math.inf
     step = metric.step(max(1, threat.n_records // 2), threat.totals)
     return threat.step / float(step) if step else math.inf  # a list that holds all records tells nothing
@@ -102,18 +111,13 @@ class _Dither:
 
     Attributes:
         board: What is asked.
+        metric: What is scored, of predictions 0 and 1.
         step: Of the rounding.
     """
 
     board: Board
+    metric: ConfusionMetric
     step: Fraction
-
-    @property
-    def metric(self) -> ConfusionMetric:
-        """What is scored."""
-        if not isinstance(self.board.metric, ConfusionMetric):
-            raise TypeError("metrics of the confusion matrix are read by this attack alone")
-        return self.board.metric
 
     def between(self, chosen: NDArray[np.bool_]) -> tuple[int, int, float]:
         """Ask with these predicted positive; return the least and the largest number of positives among them.

@@ -18,7 +18,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
-from labelinf_scores.game.oracle import ScoreAttack
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.readings import Released, Rows
 from labelinf_scores.seen_through import unreadable
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.oracle import ScoreOracle
     from labelinf_scores.game.threat import ScoreThreat
     from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
@@ -91,6 +90,11 @@ class Board:
             raise TypeError("attacks on metrics are played on metrics")
         labels = np.full(oracle.threat.n_records, ABSTAIN, dtype=np.intp)
         return cls(oracle=oracle, metric=metric, labels=labels, rng=rng)
+
+    @classmethod
+    def unasked(cls, threat: ScoreThreat) -> Board:
+        """Return the board of a plan, which nobody may ask."""
+        return cls.of(ScoreOracle(threat, _unasked), np.random.default_rng(0))
 
     @property
     def totals(self) -> Totals:
@@ -169,6 +173,10 @@ class Board:
             found["labels per query"] = decided / self.oracle.spent
         labels = np.where(self.labels == ABSTAIN, self.left.argmax(), self.labels)
         return Guess(labels=labels, evidence=found)
+
+
+def _unasked(query: object) -> float:
+    raise AssertionError("nothing is asked")
 
 
 def _plain(entry: Any) -> Any:

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.list_blocks import Discounts, Precisions
 from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, released
-from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.discounts import Ndcg
@@ -68,7 +67,7 @@ class RankedBlock(MetricAttack):
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return the labels of the first block, less the query that everybody is tied in."""
-        blocks = _blocks(Board.of(ScoreOracle(threat, _unasked), np.random.default_rng(0)))
+        blocks = _blocks(Board.unasked(threat))
         blocks.expect()
         return float(_size(blocks.board, blocks, blocks.most))
 
@@ -91,10 +90,6 @@ class RankedBlock(MetricAttack):
                 return
             else:
                 limit = asked.size // 2
-
-
-def _unasked(query: object) -> float:
-    raise AssertionError("nothing is asked")
 
 
 def _blocks(board: Board) -> Discounts | Precisions:

@@ -18,6 +18,9 @@ from labelinf_data.bunches import load_bunch
 from labelinf_scores.attacks.scored_subset import _explanations
 from labelinf_scores.constructions.bit_sets import BitSets, queries_needed
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.readings import Totals
+from labelinf_scores.metrics.readings.two_values import counter
+from labelinf_scores.metrics.tried import crooked
 
 BUILDER = Builder(Host.load())
 
@@ -44,6 +47,68 @@ def test_rounding_alone_stops_no_oracle(metric: str, n: int, decimals: int, mark
     outcome = play("dithered-counts", metric, load_bunch("breast-cancer").target[:n], f"round(decimals={decimals})")
     assert (outcome.n_correct, outcome.n_records) == (n, n)
     assert outcome.queries <= mark
+
+
+@pytest.mark.parametrize(
+    ("metric", "decimals"),
+    [("roc-auc", 0), ("gini", 1), ("ndcg", 2), ("macro-f1", 0), ("weighted-f1", 1), ("micro-f1", 1)]
+    + [("linear-kappa", 1), ("quadratic-kappa", 1)],
+)
+def test_metrics_of_ranks_and_classes_are_counters_of_predictions_0_and_1(metric: str, decimals: int) -> None:
+    """Even an AUC that is printed as 0 or 1 gives every label away."""
+    outcome = play("dithered-counts", metric, load_bunch("breast-cancer").target[:120], f"round(decimals={decimals})")
+    assert outcome.n_correct == 120
+    assert "contradiction" not in outcome.evidence
+
+
+@pytest.mark.parametrize("name", ["roc-auc", "gini", "ndcg", "ndcg(k=3)", "macro-f1", "weighted-f1", "linear-kappa"])
+def test_links_of_two_values_are_the_library_s_functions(name: str) -> None:
+    """For every count of every set of nine records: within the error that is said, and strictly increasing."""
+    metric = BUILDER.build(Kind.METRIC, name, "test").of_classes(2)
+    told = counter(metric)
+    assert told is not None
+    assert crooked(told) == ""
+    for positive, s in itertools.product(range(1, 9), range(1, 9)):
+        totals = Totals.binary(n_records=9, n_positive=positive)
+        labels = (np.arange(9) < positive).astype(np.intp)
+        for a in range(max(0, s - totals.n_negative), min(s, positive) + 1):
+            hard = np.zeros(9)
+            hard[:a] = hard[positive : positive + s - a] = 1
+            apart = abs(Fraction(metric.score(labels, hard)) - told.link(a, s, totals))
+            assert apart <= told.rounding(totals)
+
+
+@pytest.mark.parametrize(
+    ("metric", "decimals"),
+    [("mae", 0), ("pinball(alpha=0.9)", 1), ("d2-absolute", 1), ("rmse", 0), ("rmsle", 0), ("rmsle", 2), ("mse", 0)],
+)
+def test_errors_of_values_are_shifted_to_boundaries_with_nothing_known(metric: str, decimals: int) -> None:
+    digits = load_bunch("digits").target[:36]
+    data = LabelSet(
+        labels=digits.astype(np.intp), class_names=tuple(map(str, range(10))), title="t", provenance="made"
+    )
+    attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
+    defences = BUILDER.pipeline((f"round(decimals={decimals})",), "test")
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
+    setting = Setting(data=data, attack=attack, defences=defences)
+    assert attack.refusal(channel.threat(setting)) == ""
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    assert (outcome.n_correct, outcome.evidence["labels decided"]) == (36, 36)
+    assert outcome.queries <= 4 * 36
+
+
+@given(st.integers(4, 14), st.integers(0, 2**32), st.sampled_from(["mae", "rmse", "pinball(alpha=0.3)"]))
+@settings(max_examples=15, deadline=None, derandomize=True)
+def test_what_is_decided_by_shifting_is_right(n: int, seed: int, metric: str) -> None:
+    rng = np.random.default_rng(seed)
+    labels = np.append(rng.integers(0, 3, n - 2), [0, 2]).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0.5", "1", "4.25"), title="t", provenance="made")
+    attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline((f"round(decimals={seed % 3})",), "test"))
+    channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))
+    outcome = channel.play(setting, curator_rng=rng, attack_rng=np.random.default_rng(1))
+    assert "contradiction" not in outcome.evidence
+    assert outcome.n_correct >= int(outcome.evidence["labels decided"])
 
 
 def test_boundaries_on_scores_that_occur_are_no_trap() -> None:
@@ -122,4 +187,4 @@ def test_a_list_that_holds_all_records_is_refused_not_divided_by() -> None:
     data = LabelSet(labels=np.array([0, 1, 0, 1]), class_names=("0", "1"), title="t", provenance="made")
     attack = BUILDER.build(Kind.ATTACK, "dithered-counts", "test")
     setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(("round(decimals=2)",), "test"))
-    assert "half of all counts" in attack.refusal(channel.threat(setting))
+    assert "stands for all counts" in attack.refusal(channel.threat(setting))

@@ -57,6 +57,11 @@ class ClassMetric(ScoredMetric):
         """Return the statistic that has this exact score; strictly monotone. The score itself, by default."""
         return score
 
+    @staticmethod
+    def rounding(n_classes: int) -> Fraction:
+        """Return the largest error of the library's arithmetic, relative to scores above one."""
+        return 8 * (n_classes + 2) * UNIT
+
     @abc.abstractmethod
     def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
         """Return the library's score of predicted classes."""
@@ -89,7 +94,7 @@ class ClassMetric(ScoredMetric):
         sizes = np.bincount(hard, minlength=n_classes).tolist()
         weights = self.weights(sizes, totals)
         unit = math.lcm(*(weight.denominator for weight in weights))
-        low, high = released.interval(score, 8 * (n_classes + 2) * UNIT * max(Fraction(1), abs(score)))
+        low, high = released.interval(score, self.rounding(n_classes) * max(Fraction(1), abs(score)))
         ends = sorted((self.statistic(low, sizes, totals) * unit, self.statistic(high, sizes, totals) * unit))
         whole = [int(weight * unit) for weight in weights]
         small = max(whole) * totals.n_records < 2**62

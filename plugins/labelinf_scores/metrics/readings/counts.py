@@ -91,7 +91,7 @@ class ConfusionMetric(ScoredMetric):
             raise ValueError("predictions must be numbers")
         chosen = predictions >= self.threshold
         s = int(np.count_nonzero(chosen))
-        low, high = released.interval(score, _ERROR * max(Fraction(1), abs(score)))
+        low, high = released.interval(score, self.rounding(totals) * max(Fraction(1), abs(score)))
         first, last = self.counts_between(low, high, s, totals)
         if first > last:
             raise ValueError("no number of true positives gives this score")
@@ -128,7 +128,11 @@ class ConfusionMetric(ScoredMetric):
     def error_bound(self, totals: Totals) -> Fraction:
         """Return the most by which the library's score is off, and the slack that intervals allow for rounding."""
         largest = max(Fraction(1), abs(self.link(1, 1, totals)), abs(self.link(0, 1, totals)))
-        return (_ERROR + 4 * UNIT) * largest
+        return (self.rounding(totals) + 4 * UNIT) * largest
+
+    def rounding(self, totals: Totals) -> Fraction:
+        """Return the largest error of the library's arithmetic, relative to scores above one."""
+        return _ERROR
 
     def counts_between(self, low: Fraction, high: Fraction, s: int, totals: Totals) -> tuple[int, int]:
         """Return the least and the largest count whose score lies between; the first is larger when none does."""

@@ -6,6 +6,7 @@ The slopes are rational; in units of their denominator they are whole, so that f
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -164,8 +165,9 @@ class D2AbsoluteError(Deviations):
         """Return one minus the share that is left."""
         return 1 - total / float(self._deviations(totals))
 
-    @classmethod
-    def _deviations(cls, totals: Totals) -> Fraction:
+    @staticmethod
+    @functools.lru_cache(maxsize=64)
+    def _deviations(totals: Totals) -> Fraction:
         pairs = sorted(zip(totals.values, totals.counts, strict=True))
         values = [value for value, count in pairs for _ in range(count)]
         n = len(values)
