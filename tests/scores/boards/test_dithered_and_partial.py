@@ -84,9 +84,7 @@ def test_links_of_two_values_are_the_library_s_functions(name: str) -> None:
 )
 def test_errors_of_values_are_shifted_to_boundaries_with_nothing_known(metric: str, decimals: int) -> None:
     digits = load_bunch("digits").target[:36]
-    data = LabelSet(
-        labels=digits.astype(np.intp), class_names=tuple(map(str, range(10))), title="t", provenance="made"
-    )
+    data = LabelSet(labels=digits.astype(np.intp), class_names=tuple(map(str, range(10))), title="t", provenance="made")
     attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
     defences = BUILDER.pipeline((f"round(decimals={decimals})",), "test")
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"))

@@ -121,9 +121,7 @@ def test_records_are_told_to_a_private_file_only(board: Board) -> None:
     "written_as", ["%.6g", "%.3g", "%.6f", "%.2e", "%r"], ids=["%.6g", "%.3g", "%.6f", "%.2e", "round(x, 4)"]
 )
 @given(
-    st.lists(
-        st.floats(1e-4, 1e7) | st.floats(1e-3, 1).map(lambda value: round(value, 2)) | st.just(0.0), min_size=1
-    )
+    st.lists(st.floats(1e-4, 1e7) | st.floats(1e-3, 1).map(lambda value: round(value, 2)) | st.just(0.0), min_size=1)
 )
 def test_decimals_of_a_column_are_never_more_than_it_was_rounded_to(written_as: str, scores: list[float]) -> None:
     """``%.6g`` shows .0123456 beside 1.23457: taken for a column of seven decimals, the second would prove too much."""
