@@ -51,8 +51,16 @@ def test_rounding_alone_stops_no_oracle(metric: str, n: int, decimals: int, mark
 
 @pytest.mark.parametrize(
     ("metric", "decimals"),
-    [("roc-auc", 0), ("gini", 1), ("ndcg", 2), ("macro-f1", 0), ("weighted-f1", 1), ("micro-f1", 1)]
-    + [("linear-kappa", 1), ("quadratic-kappa", 1)],
+    [
+        ("roc-auc", 0),
+        ("gini", 1),
+        ("ndcg", 2),
+        ("macro-f1", 0),
+        ("weighted-f1", 1),
+        ("micro-f1", 1),
+        ("linear-kappa", 1),
+        ("quadratic-kappa", 1),
+    ],
 )
 def test_metrics_of_ranks_and_classes_are_counters_of_predictions_0_and_1(metric: str, decimals: int) -> None:
     """Even an AUC that is printed as 0 or 1 gives every label away."""
