@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import LabelSet
@@ -16,10 +19,12 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
-from labelinf_gradients.audit.client import Together, audit_client, audit_saved
+from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
+from labelinf_gradients.audit.client import Audit, Together, audit_client
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser, Training, flat
 from labelinf_gradients.audit.probe import probe
+from labelinf_gradients.audit.saved import audit_saved
 from labelinf_gradients.audit.updates import Client
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.game.own_network import load
@@ -165,6 +170,72 @@ def test_clients_that_are_summed_are_attacked_together(network: Perceptron) -> N
     assert found.scores[0].correct == 32
 
 
+def audited(network: Perceptron, change: Any, *, batch: int, samples: int = 64, function: Any = None) -> Audit:
+    """Audit a client that sends what ``change`` makes of its labels, learnt as they are."""
+    bunch = load_bunch("digits")
+    names = tuple("0123456789")
+    data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
+    rng = np.random.default_rng(3)
+
+    def learnt(model: Any, x: Any, classes: Any) -> Any:
+        return network.mean_gradient(x, np.eye(10)[change(classes, rng)])
+
+    client = Client(function=learnt, name="mine", network=network)
+    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
+    return audit_client(client, data, Builder(Host.load()), samples=samples, batch=batch, **settings)
+
+
+def test_a_batch_is_one_observation() -> None:
+    """Sixteen batches of 32 that stand or fall together are sixteen answers, not 512."""
+    right = np.repeat([32, 0], [12, 4])
+
+    counted, alone = of_batches(right, 32, tried=1), of_batches(np.repeat([1, 0], [384, 128]), 1, tried=1)
+    every = of_batches(np.full(16, 32), 32, tried=1)
+
+    assert counted.value == alone.value == 0.75
+    assert counted.low < 0.5 < 0.7 < alone.low
+    assert every.low == pytest.approx(of_batches(np.ones(16, dtype=np.intp), 1, tried=1).low)
+    assert of_batches(np.array([32]), 32, tried=1).low < 0.1
+
+
+def test_what_knows_nothing_of_the_labels_is_no_leak() -> None:
+    """Batches whose records all have one class: a guess fits them wholly or not at all. Its p-value is exact."""
+    rng, pool = np.random.default_rng(0), np.repeat(np.arange(10), 40)
+    found = []
+    for _ in range(60):
+        truth = rng.permutation(pool)[:24].reshape(3, 8)
+        found.append(p_value([rng.integers(10, size=(3, 8)) for _ in range(2)], truth, pool, rng))
+
+    assert np.mean(np.array(found) <= 0.05) <= 0.12
+    assert np.mean(np.array(found) <= 0.5) <= 0.65
+    assert p_value([truth], truth, pool, rng) == 0.001
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
+def test_overlaps_are_those_of_multisets(n: int, batch: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    guess, truth = rng.integers(-1, 3, (n, batch)), rng.integers(3, size=(2, n, batch))
+
+    slow = [
+        [(Counter(g[g >= 0].tolist()) & Counter(t.tolist())).total() for g, t in zip(guess, own, strict=True)]
+        for own in truth
+    ]
+
+    assert overlaps(guess, truth).tolist() == slow
+
+
+def test_labels_and_records_are_told_apart_by_other_labels(network: Perceptron) -> None:
+    """A client that learns labels of its own gives its records' classes away all the same, by the records alone."""
+    honest = audited(network, lambda classes, rng: classes, batch=1)
+    own_labels = audited(network, lambda classes, rng: rng.integers(10, size=len(classes)), batch=1)
+
+    assert honest.leaks
+    assert honest.control is not None
+    assert honest.control.given > 60
+    assert not honest.control.by_records
+    assert not own_labels.leaks or (own_labels.control is not None and own_labels.control.by_records)
+
+
 def test_ten_lines_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ten_lines_of_mine.py").write_text(TEN_LINES)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -253,7 +324,24 @@ def test_saved_batches_in_a_half_are_no_single_records(name: str) -> None:
     alone, batches = ([sent(row, share) for row in range(20)] for share in (0.0, 0.02))
 
     assert audit_saved(alone, None, network, FORMATS[name]).certain > 10
+    assert audit_saved(alone, None, network, FORMATS[name]).assumes == "every update is of one record"
     assert audit_saved(batches, None, network, FORMATS[name]).certain == 0
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_saved_mixtures_of_one_class_determine_no_other_class(name: str) -> None:
+    """What passes for one record has the class of all of them, and a file is printed to assume that it is of one."""
+    network = Perceptron.random((64, 10), np.random.default_rng(0), dtype="float32")
+    bunch, rng = load_bunch("digits"), np.random.default_rng(1)
+    own, mixtures = rng.integers(10, size=40), []
+    for label in own:
+        rows = rng.choice(np.flatnonzero(bunch.target == label), 2, replace=False)
+        sent = [network.mean_gradient(bunch.data[[n]] / 16, np.eye(10)[[label]]) for n in rows]
+        mixtures.append({k: rounded_to(0.98 * sent[0][k] + 0.02 * sent[1][k], name).astype(float) for k in sent[0]})
+
+    found = audit_saved(mixtures, own, network, FORMATS[name])
+
+    assert found.agree == found.certain
 
 
 def test_labels_of_saved_updates_are_one_for_each(network: Perceptron) -> None:

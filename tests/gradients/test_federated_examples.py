@@ -25,7 +25,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_a_client_is_audited_with_the_filter_that_it_has(
     library: str, client: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Installed by ``pip install flwr nvflare``; neither is needed for anything else."""
+    """Installed by ``tox -e federated``; neither library is needed for anything else."""
     pytest.importorskip(library)
     monkeypatch.syspath_prepend(str(EXAMPLES))
 

@@ -16,10 +16,10 @@ from labelinf_core.contracts.components import Defence, Guess, LabelSet
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_gradients.attacks.common import spread_counts
+from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser
 from labelinf_gradients.audit.probe import probe
@@ -28,21 +28,21 @@ from labelinf_gradients.batches import counts
 from labelinf_gradients.batches.rehearsal import Own, chosen_counts
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
-from labelinf_gradients.game.channel import GradientChannel, matched
+from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import scaled
 from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded, Smoothed
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
 from labelinf_gradients.game.networks import Network, softmax
-from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, Precision, RecoveryStatus
-from labelinf_gradients.recovery.solver import recover
 
-__all__ = ["Audit", "Saved", "Score", "Together", "audit_client", "audit_saved", "smallest_change"]
+__all__ = ["Audit", "Control", "Score", "Together", "audit_client", "smallest_change"]
 
 _IMITATION = "imitation"
+_SURE = 0.05  # how seldom what is no leak is called one
 _SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
-_LEAST_HALF = 2.0**-25  # half the distance of the smallest numbers of float16
 _MULTIPLIERS = (0.05, 50.0)
 _BROAD = ("matched-filter", "matched-filter(direction=ones)", "matched-filter(direction=singular)", "llg", "row-minima")
+
+_Player = Callable[[GradientOracle, np.random.Generator], NDArray[np.intp]]
 
 
 @attrs.frozen(kw_only=True)
@@ -61,6 +61,26 @@ class Score:
 
 
 @attrs.frozen(kw_only=True)
+class Control:
+    """What the strongest attack makes of updates for which the client was given labels drawn at random.
+
+    Attributes:
+        given: How many of these labels it recovers: what comes out by the labels alone.
+        own: How many of the records' own classes it recovers all the same: what the records give away.
+        p_own: How probable so many are without looking.
+    """
+
+    given: int
+    own: int
+    p_own: float
+
+    @property
+    def by_records(self) -> bool:
+        """Whether the records give their classes away, whatever the labels are."""
+        return self.p_own <= _SURE
+
+
+@attrs.frozen(kw_only=True)
 class Audit:
     """What an audit of a client found.
 
@@ -71,6 +91,10 @@ class Audit:
         n_records: Labels attacked.
         baseline: Share that the best blind guess has.
         scores: Every attack that fits, the strongest first.
+        share: What the strongest attack recovered, an interval that allows for having chosen among all; a batch is one
+            observation, for its labels stand or fall together.
+        p_value: How probable it is that the best of guesses that know nothing of the labels has as many right.
+        control: The strongest attack again, with other labels; None where it found nothing.
         change: The smallest certified change, as ``labelinf`` writes it; empty without one.
         allows: The share of labels that any attack has behind it at most.
     """
@@ -81,19 +105,16 @@ class Audit:
     n_records: int
     baseline: float
     scores: tuple[Score, ...]
+    share: Interval
+    p_value: float
+    control: Control | None = None
     change: str = ""
     allows: float = 1.0
 
     @property
-    def share(self) -> Interval:
-        """What the strongest attack recovered, an interval that allows for having chosen among all."""
-        tried = max(1, len(self.scores))
-        return clopper_pearson(self.scores[0].correct if self.scores else 0, self.n_records, 1 - 0.05 / tried)
-
-    @property
     def leaks(self) -> bool:
-        """Whether some attack surely beats the blind guess."""
-        return bool(self.scores) and self.share.low > self.baseline
+        """Whether labels surely come out, and more of them than the blind guess has."""
+        return self.p_value <= _SURE and self.share.value > self.baseline
 
     @property
     def failed(self) -> bool:
@@ -168,24 +189,53 @@ def audit_client(
     )
     normal = functools.partial(_normal, conduct=conduct, network=client.network, clients=clients)
     oracle = GradientOracle(threat, client.network, normal(sent), auxiliary=(x[held], data.labels[held]))
-    truth = data.labels[private].ravel()
-    scores, attacks = [], _attacks(builder, threat)
-    for name, attack in attacks.items():
-        progress(name, len(attacks) + 3)
-        scores.append(_play(name, attack, oracle, truth, rng))
-    progress(_IMITATION, len(attacks) + 3)
-    scores.append(_imitated(together, normal, oracle, truth, rng))
-    progress("what stops it", len(attacks) + 3)
-    change, allows = smallest_change(data, gain)
-    return Audit(
+    players: dict[str, _Player] = {
+        name: functools.partial(_played, attack) for name, attack in _attacks(builder, threat).items()
+    }
+    players[_IMITATION] = functools.partial(_imitated, together, normal)
+    truth = data.labels[private]
+    guesses, failed = _guesses(players, oracle, rng, lambda name: progress(name, len(players) + 2))
+    right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
+    ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
+    found = Audit(
         conduct=conduct,
         batch=batch,
         clients=clients,
         n_records=private.size,
         baseline=threat.baseline,
-        scores=tuple(sorted(scores, key=lambda score: (-score.correct, score.attack))),
-        change=change,
-        allows=allows,
+        scores=(*(Score(attack=name, correct=int(right[name].sum())) for name in ranked), *failed),
+        share=of_batches(right[ranked[0]] if ranked else np.zeros(n_releases, dtype=np.intp), size, tried=len(right)),
+        p_value=p_value(list(guesses.values()), truth, data.labels[order[own:]], rng),
+    )
+    if found.leaks:
+        given = rng.choice(data.n_classes, size=private.shape, p=data.prior)
+        other = [together(x[rows], labels) for rows, labels in zip(private, given, strict=True)]
+        again = GradientOracle(threat, client.network, normal(other), auxiliary=oracle.auxiliary)
+        found = attrs.evolve(
+            found, control=_control(players[ranked[0]], again, given, truth, data.labels[order[own:]], rng)
+        )
+    progress("what stops it", len(players) + 2)
+    change, allows = smallest_change(data, gain)
+    return attrs.evolve(found, change=change, allows=allows)
+
+
+def _control(
+    player: _Player,
+    oracle: GradientOracle,
+    given: NDArray[np.intp],
+    truth: NDArray[np.intp],
+    pool: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> Control | None:
+    """Play the strongest attack on updates of the same records with other labels."""
+    guesses, _ = _guesses({"": player}, oracle, rng)
+    if not guesses:
+        return None
+    (guess,) = guesses.values()
+    return Control(
+        given=int(overlaps(guess, given).sum()),
+        own=int(overlaps(guess, truth).sum()),
+        p_own=p_value([guess], truth, pool, rng),
     )
 
 
@@ -261,29 +311,38 @@ def _attacks(builder: Builder, threat: GradientThreat) -> dict[str, GradientAtta
     return found
 
 
-def _play(
-    name: str, attack: GradientAttack, oracle: GradientOracle, truth: NDArray[np.intp], rng: np.random.Generator
-) -> Score:
-    threat = oracle.threat
-    try:
-        with gate.blamed(attack):
-            guess = attack.run(oracle, rng)
-            guessed = gate.guessed(guess, Guess, truth.size, threat.n_classes)
-    except LabelinfError as error:
-        return Score(attack=name, failed=str(error))
-    return Score(attack=name, correct=int((matched(guessed, truth, threat.batch) == truth).sum()))
+def _guesses(
+    players: Mapping[str, _Player],
+    oracle: GradientOracle,
+    rng: np.random.Generator,
+    begins: Callable[[str], None] = lambda name: None,
+) -> tuple[dict[str, NDArray[np.intp]], list[Score]]:
+    """Return what every attack guesses, a batch a row, and those that failed."""
+    found, failed = {}, []
+    for name, player in players.items():
+        begins(name)
+        try:
+            found[name] = player(oracle, rng).reshape(len(oracle.weight_gradients), -1)
+        except LabelinfError as error:
+            failed.append(Score(attack=name, failed=str(error)))
+    return found, failed
+
+
+def _played(attack: GradientAttack, oracle: GradientOracle, rng: np.random.Generator) -> NDArray[np.intp]:
+    with gate.blamed(attack):
+        guess = attack.run(oracle, rng)
+        return gate.guessed(guess, Guess, oracle.threat.n_records, oracle.threat.n_classes)
 
 
 def _imitated(
     together: Together,
     normal: Callable[[list[Update]], Mapping[str, NDArray[Any]]],
     oracle: GradientOracle,
-    truth: NDArray[np.intp],
     rng: np.random.Generator,
-) -> Score:
+) -> NDArray[np.intp]:
     """Play an adversary who runs the clients' own code on records of its own, and learns what updates look like."""
     if oracle.auxiliary is None:
-        return Score(attack=_IMITATION, failed="needs own records")
+        raise InputError("it needs records of its own.")
     (x, classes), network, threat = oracle.auxiliary, oracle.network, oracle.threat
     features = network.features(x).astype(np.float64)
     errors = softmax(network.classifier(features)) - np.eye(threat.n_classes)[classes]
@@ -302,7 +361,7 @@ def _imitated(
     found, _ = chosen_counts(
         oracle.weight_gradients.astype(np.float64), own, batch=threat.batch, others=others, rng=rng, conduct=sent
     )
-    return Score(attack=_IMITATION, correct=int((matched(spread_counts(found), truth, threat.batch) == truth).sum()))
+    return spread_counts(found)
 
 
 def smallest_change(data: LabelSet, gain: float) -> tuple[str, float]:
@@ -334,98 +393,3 @@ def smallest_change(data: LabelSet, gain: float) -> tuple[str, float]:
         low, high = (low, middle) if allowed(middle) <= target else (middle, high)
     rounded = math.ceil(high * 1000) / 1000
     return f"clipped-gaussian(multiplier={rounded:g})", allowed(rounded)
-
-
-@attrs.frozen(kw_only=True)
-class Saved:
-    """What an audit of saved updates found.
-
-    Attributes:
-        n_updates: How many there are.
-        certain: Of how many one label explains all.
-        listed: Of how many several labels are listed, or the class alone is known.
-        correct: How many hard labels are right, where the file holds them; -1 otherwise.
-        agree: Of how many whose label one explanation determines it is the file's; -1 without labels.
-        blind: Share of the commonest label in the file.
-        scaled: Whether they are gradients up to a factor only.
-        remark: What may be behind those that no label explains.
-    """
-
-    n_updates: int
-    certain: int
-    listed: int
-    correct: int = -1
-    agree: int = -1
-    blind: float = 0.0
-    scaled: bool = False
-    remark: str = ""
-
-    @property
-    def contradicted(self) -> bool:
-        """Whether determined labels are not those of the file, and agree no more often than a blind guess may."""
-        surely = self.certain > 0 and clopper_pearson(max(0, self.agree), self.certain).low > self.blind
-        return 0 <= self.agree < self.certain and not surely
-
-    @property
-    def leaks(self) -> bool:
-        """Whether labels are determined, and nothing that is given contradicts them."""
-        return self.certain > 0 and not self.contradicted
-
-
-def audit_saved(
-    updates: list[Update], labels: NDArray[np.intp] | None, network: Network, precision: Precision
-) -> Saved:
-    """Solve saved updates of single records, as they are and up to a factor of either sign, whichever explains more.
-
-    Args:
-        updates: Each of one record.
-        labels: The classes behind them, if they are known.
-        network: What they were computed from.
-        precision: How exactly their numbers are known.
-
-    Raises:
-        InputError: The labels are not one class for every update.
-    """
-    if labels is not None and labels.shape != (len(updates),):
-        raise InputError(
-            f"'labels' has shape {labels.shape}, expected ({len(updates)},): a file holds updates of one record each."
-        )
-    weight, layer = network.classifier_names[0], network.classifier
-    gradients = np.array([update[weight] for update in updates])
-    gradients[_of_several(gradients, precision)] = np.nan  # which explains nothing
-    tries = []
-    for scaled_, sign in ((False, 1), (True, -1), (True, 1)):
-        found = recover(
-            sign * gradients,
-            layer.weights,
-            bias=layer.bias,
-            nonnegative=network.nonnegative,
-            precision=precision,
-            scaled=scaled_,
-        )
-        explained = sum(status is not RecoveryStatus.UNEXPLAINED for status in found.status)
-        tries.append((explained, found, scaled_))
-    explained, best, scaled_ = max(tries, key=lambda item: item[0])
-    unique = np.array([status is RecoveryStatus.UNIQUE for status in best.status], dtype=bool)
-    certain = int(unique.sum())
-    silent = sum(status is RecoveryStatus.NO_INFORMATION for status in best.status)
-    return Saved(
-        n_updates=len(updates),
-        certain=certain,
-        listed=explained - certain - silent,
-        correct=-1 if labels is None else int((best.hard == labels).sum()),
-        agree=-1 if labels is None else int((best.hard == labels)[unique].sum()),
-        blind=0.0 if labels is None else float(np.unique(labels, return_counts=True)[1].max(initial=0) / len(updates)),
-        scaled=scaled_,
-        remark=best.remark,
-    )
-
-
-def _of_several(gradients: NDArray[np.float64], precision: Precision) -> NDArray[np.bool_]:
-    """Return which gradients in a half are further from rank one than the rounding of one record's can put them."""
-    if precision not in (FLOAT16, BFLOAT16):
-        return np.zeros(len(gradients), dtype=bool)
-    squares = np.linalg.svd(gradients, compute_uv=False) ** 2
-    lost = _LEAST_HALF * math.sqrt(gradients[0].size) if precision == FLOAT16 else 0.0
-    bound = 1.01 * precision.rounding * np.sqrt(squares.sum(axis=1)) + lost
-    return np.asarray(np.sqrt(squares[:, 1:].sum(axis=1)) > bound)

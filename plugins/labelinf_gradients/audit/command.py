@@ -12,7 +12,8 @@ from labelinf_core.cli.progress import quiet_option, steps, waiting
 from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
-    from labelinf_gradients.audit.client import Audit, Saved
+    from labelinf_gradients.audit.client import Audit
+    from labelinf_gradients.audit.saved import Saved
 
 __all__ = ["client"]
 
@@ -69,7 +70,8 @@ def client(
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_core.specs.own_code import own_function
-    from labelinf_gradients.audit.client import audit_client, audit_saved
+    from labelinf_gradients.audit.client import audit_client
+    from labelinf_gradients.audit.saved import audit_saved
     from labelinf_gradients.audit.updates import Client, format_seen, read_updates
     from labelinf_gradients.game.clients import scaled
     from labelinf_gradients.game.own_network import load
@@ -146,7 +148,13 @@ def _answer(found: Audit) -> Answer:
 def _lines(found: Audit) -> list[str]:
     records = "one record" if found.batch == 1 else f"{found.batch} records"
     summed = f", {found.clients} clients summed" if found.clients > 1 else ""
-    lines = [f"what it is   {found.conduct.sentence}; {records} behind an update{summed}"]
+    batch = found.batch * found.clients
+    counted = f", counted by the batch ({found.n_records // batch} of them)" if batch > 1 else ""
+    lines = [
+        f"what it is   {found.conduct.sentence}; {records} behind an update{summed}",
+        f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
+        *_control_lines(found),
+    ]
     others = [
         f"{score.attack} {score.correct / found.n_records:.1%}" for score in found.scores[1:6] if not score.failed
     ]
@@ -154,6 +162,22 @@ def _lines(found: Audit) -> list[str]:
         lines.append(f"next         {', '.join(others)}")
     lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
     return [*lines, "ceiling      none: what a client's own code draws or rounds has no certificate"]
+
+
+def _control_lines(found: Audit) -> list[str]:
+    """Say whether the labels or the records give classes away."""
+    if found.control is None:
+        return []
+    control, n = found.control, found.n_records
+    lines = [
+        f"control      with labels drawn at random instead, {control.given} of {n} of those come out, and "
+        f"{control.own} of {n} of the records' own classes"
+    ]
+    if control.by_records:
+        lines.append(
+            "             so records give their classes away whatever their labels: features have to be hidden too"
+        )
+    return lines
 
 
 def _saved_answer(saved: Saved) -> Answer:
@@ -183,6 +207,5 @@ def _json_of(found: Audit | Saved) -> str:
 
     from labelinf_core.contracts.documents import json_text
 
-    derived = ("share" if hasattr(found, "share") else "contradicted", "leaks")
-    conduct = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {}
-    return json_text({**conduct, **attrs.asdict(found), **{name: getattr(found, name) for name in derived}})
+    known = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {"contradicted": found.contradicted}
+    return json_text({**known, **attrs.asdict(found), "leaks": found.leaks})

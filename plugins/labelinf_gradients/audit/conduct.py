@@ -33,6 +33,7 @@ class Conduct:
         about: Whether other numbers of steps explain it too.
         rate: Length of a step.
         optimiser: What takes them; None where an update is one gradient.
+        or_else: What explains it as well.
         left: What this leaves unexplained: a share of an update, or standard errors of its noise.
         remarks: What is seen of a client that is not explained.
     """
@@ -54,6 +55,7 @@ class Conduct:
     about: bool = False
     rate: float = math.nan
     optimiser: Optimiser | None = None
+    or_else: Optimiser | None = None
     left: float = 0.0
     remarks: tuple[str, ...] = ()
 
@@ -82,7 +84,8 @@ class Conduct:
         if self.optimiser is None:
             return ""
         steps = f"{'about ' * self.about}{self.steps} step{'s' * (self.steps > 1)}"
-        return f"what {steps} of {self.optimiser.value} moved, rate {self.rate:.2g}"
+        who = self.optimiser.value + (f" (or {self.or_else.value})" if self.or_else else "")
+        return f"what {steps} of {who} moved, rate {self.rate:.2g}"
 
     @property
     def _details(self) -> tuple[str, ...]:

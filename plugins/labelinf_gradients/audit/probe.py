@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.judge import Fit, fitted, signs_agree
-from labelinf_gradients.audit.moves import Training, gradient
+from labelinf_gradients.audit.moves import Optimiser, Training, gradient
 from labelinf_gradients.audit.seen import Seen, look
-from labelinf_gradients.audit.training import candidates
+from labelinf_gradients.audit.training import candidates, rounded
 from labelinf_gradients.audit.updates import Client
 from labelinf_gradients.game.networks import Network
 
@@ -31,6 +31,7 @@ _REPEATS = 12
 _SOME = 0.95  # of the entries that have a gradient: fewer are a choice of them
 _LENGTHS = 60  # of records, at which clipping is tried
 _SAME_LENGTH = 0.01
+_FAR = 0.1  # of an update: more than any rounding leaves that is allowed for
 _ON_GRID = -1  # levels that are yet to be counted
 
 Rows = NDArray[np.float64]  #: what would be sent about every batch, shape ``(n, d)``
@@ -88,6 +89,14 @@ class _Trial:
     def fit(self, *basis: Rows, steps: int = 1) -> Fit | None:
         """Return how rows, or sums of them, explain what was sent."""
         return fitted(self.seen, np.array(basis), steps=steps, gaps=self.gaps)
+
+    def surely_not(self, first: NDArray[np.float64]) -> bool:
+        """Whether what would be sent about the first batch is so far off that the others need not be looked at."""
+        if self.seen.differs or self.seen.grid is not None:
+            return False
+        sent = self.seen.sent[0]
+        apart = (np.abs(sent) - np.abs(first))[sent != 0] if self.gaps else np.abs(sent) - np.abs(first)
+        return bool(np.linalg.norm(apart) > _FAR * np.linalg.norm(sent))
 
     def _rows(self, network: Network, labels: NDArray[np.float64]) -> Rows:
         pairs = zip(self.x, labels, strict=True)
@@ -201,19 +210,41 @@ def _trained(trial: _Trial) -> Iterator[Explained]:
         noise = float(np.linalg.norm(seen.noise)) / math.sqrt(1 + len(seen.again))
     given = mean[live], trial.plain[0, live], seen.start[live], moved
     for training in candidates(*given, size=size, noise=noise):
-        found = _accepted(trial, training)
-        if found is not None:
-            near = [attrs.evolve(training, steps=n, rate=training.rate * training.steps / n) for n in _beside(training)]
-            about = any(_accepted(trial, other) is not None for other in near)
-            yield attrs.evolve(found[0], about=about), found[1]
+        near = min(
+            rounded(training), key=lambda other: float(np.linalg.norm(np.abs(moved(other)) - np.abs(mean[live])))
+        )
+        for own in (training, near):
+            found = _accepted(trial, own)
+            if found is not None:
+                yield _fewest(trial, own, found)
+                break
 
 
-def _beside(training: Training) -> tuple[int, ...]:
-    return tuple(n for n in (training.steps - 1, training.steps + 1) if n > 1)
+def _fewest(trial: _Trial, training: Training, found: Explained) -> Explained:
+    """Return the same with the fewest steps that explain as much, and what else does."""
+    about, (conduct, predicted) = False, found
+    while (other := _with_steps(training, training.steps - 1)) and (fewer := _accepted(trial, other)):
+        training, (conduct, predicted), about = other, fewer, True
+    more = _with_steps(training, training.steps + 1)
+    about = about or (more is not None and _accepted(trial, more) is not None)
+    twin = {Optimiser.ADAM: Optimiser.ADAMW, Optimiser.ADAMW: Optimiser.ADAM}.get(training.optimiser)
+    alike = twin is not None and _accepted(trial, attrs.evolve(training, optimiser=twin)) is not None
+    return attrs.evolve(conduct, about=about, or_else=twin if alike else None), predicted
+
+
+def _with_steps(training: Training, steps: int) -> Training | None:
+    """Return a training that moves about as far in other steps; None where that would be one gradient, or none."""
+    if steps < (1 if training.optimiser.adaptive else 2):
+        return None
+    other = attrs.evolve(training, steps=steps)
+    return attrs.evolve(other, rate=training.rate * training.reach / other.reach)
 
 
 def _accepted(trial: _Trial, training: Training) -> Explained | None:
-    predicted = np.array([trial.trained(row, training) for row in range(len(trial.x))])
+    first = trial.trained(0, training)
+    if trial.surely_not(first):
+        return None
+    predicted = np.array([first, *(trial.trained(row, training) for row in range(1, len(trial.x)))])
     fit = trial.fit(predicted, steps=training.steps)
     if fit is None or fit.same is False or abs(abs(float(np.median(fit.factors))) - 1) > 0.02:
         return None

@@ -6,6 +6,7 @@ of what is moved, by secants; a decay from what is left along the parameters.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from labelinf_gradients.audit.moves import Optimiser, Training
 
-__all__ = ["Moved", "candidates"]
+__all__ = ["Moved", "candidates", "rounded"]
 
 _STEPS = (2, 3, 5, 8, 12, 20, 35, 60)
 _FEW = 12  # steps that are tried of a large module
@@ -66,6 +67,18 @@ def candidates(
     for least, tried in sorted(later, key=lambda item: item[0])[:3]:
         if least < floor + _NEAR:
             yield _refined(tried, update, start, moved, steps).training
+
+
+def rounded(training: Training) -> Iterator[Training]:
+    """Yield trainings at the nearest rates and decays that somebody would write: of three to one digits.
+
+    Where a unit of a network switches between two rates, both may move as far; which one was meant other batches tell.
+    """
+    rates, decays = (
+        dict.fromkeys(float(f"{value:.{digits}g}") for digits in (3, 2, 1)) for value in (training.rate, training.decay)
+    )
+    for rate, decay in itertools.product(rates, decays):
+        yield attrs.evolve(training, rate=rate, decay=decay)
 
 
 def _rough(
