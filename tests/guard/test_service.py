@@ -87,12 +87,21 @@ def test_sealed_labels_change_no_byte_of_what_clients_are_sent(twins: tuple[Path
     assert "bits, reserved" not in page
 
 
-@pytest.mark.parametrize("policy", ['[release]\nshow = "records"\n', '[release]\nshow = "ranks"\n', "flip = 0.3\n"])
+SHOWN = ['[release]\nshow = "records"\n', '[release]\nshow = "ranks"\n', "flip = 0.3\n", "values"]
+
+
+def shown(policy: str) -> str:
+    """Return a board of one of these policies."""
+    text = TEXT.replace("[target]", "[budget]\nper_board = 90\n[target]")
+    if policy == "values":
+        return text.replace('metric = "accuracy"', 'metric = "rmse"')
+    return text.replace("share = 0.2\n", f"share = 0.2\n{policy}")
+
+
+@pytest.mark.parametrize("policy", SHOWN)
 def test_no_policy_tells_clients_of_sealed_labels(begun_twins: Any, policy: str) -> None:
     """And where labels were replaced, of no true label at all."""
-    text = TEXT.replace("share = 0.2\n", f"share = 0.2\n{policy}").replace(
-        "[target]", "[budget]\nper_board = 90\n[target]"
-    )
+    text = shown(policy)
     first, second, third = (conversation(folder) for folder in begun_twins(text, {}))
     assert first == second
     assert (first == third) is policy.startswith("flip")
@@ -193,16 +202,14 @@ def test_evalai_is_told_answers_and_constant_sentences(
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("policy", ['[release]\nshow = "records"\n', '[release]\nshow = "ranks"\n', "flip = 0.3\n"])
+@pytest.mark.parametrize("policy", SHOWN)
 def test_no_policy_tells_evalai_of_sealed_labels(
     begun_twins: Any, policy: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """And where labels were replaced, of no true label at all."""
-    text = TEXT.replace("share = 0.2\n", f"share = 0.2\n{policy}").replace(
-        "[target]", "[budget]\nper_board = 90\n[target]"
-    )
+    text = shown(policy)
     first, second, third = (evalai(folder, monkeypatch) for folder in begun_twins(text, {}))
     assert first == second
     assert (first == third) is policy.startswith("flip")
-    assert [len(first[at][0]["result"]) for at in (0, 3, 4)] == [1, 1, 1]
+    assert [len(first[at][0]["result"]) for at in (0, 3, 4)] == [1, policy != "values", 1]
     assert capfd.readouterr() == ("", "")

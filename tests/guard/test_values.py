@@ -110,7 +110,7 @@ def test_a_metric_of_values_is_scored_in_a_child(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "[limits]\nseconds = 60.0\n")
     opened = Board.init(path, clock=StepClock())
     told = opened.submit("a", csv((opened._labels.codes - 2) / 2))
-    assert told == Answer(score="1.000", left=99)
+    assert told == Answer(score=" 1.000", left=99)  # as wide as what is below zero
     opened.close()
 
 
