@@ -2,8 +2,9 @@
 
     python benchmarks/labelbench.py                  writes docs/labelbench.md from the entries in benchmarks/labelbench
     python benchmarks/labelbench.py --check          writes nothing; 1 when it is stale or a row is above its ceiling
-    python benchmarks/labelbench.py --add RUN        makes an entry of a run that labelinf matrix has kept
-    python benchmarks/labelbench.py --replay         plays every entry again and compares (minutes)
+    python benchmarks/labelbench.py --add RUN ...    makes an entry of a run that labelinf matrix has kept, with the
+                                                     options beside --trials and --seed that it was played with
+    python benchmarks/labelbench.py --replay NAME    plays an entry again and compares; without NAME every one (an hour)
 
 An entry is what a run on public labels came to, with the command that plays it again.
 """
@@ -27,12 +28,13 @@ HEAD = """# LabelBench
 
 The strongest attack that is known on every defence, what is proved of it, and what it costs honest participants. Every
 row comes from a recorded run that plays again; one that lies above a proved ceiling fails the build. Beside it stands
-the strongest attack of the literature that was played there, as it was published or repaired.
+the strongest attack of the literature that was played there, as it was published or repaired; where none is known for
+such a board, that is said.
 
 A new defence: `labelinf plugins new`, then an issue with the record of your run (the template *New entry of LabelBench*
 asks for it). `python benchmarks/labelbench.py` writes this page.
 """
-OURS = "labelinf theory"
+OURS = ("labelinf theory", "folklore")
 
 
 def entries() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -81,7 +83,7 @@ def _row(cells: list[dict[str, Any]]) -> str:
     best = cells[0]
     standard = next((cell for cell in cells if not cell["reference"].startswith(OURS)), None)
     ceiling = min((item["accuracy"] for item in best["ceilings"]), default=None)
-    beside = "not among the strongest" if standard is None else f"`{_name(standard)}` {_share(standard)}"
+    beside = "none is published that fits" if standard is None else f"`{_name(standard)}` {_share(standard)}"
     costs = ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in best["costs"].items())
     proved = "" if ceiling is None else f"{ceiling:.1%}"
     defence = " + ".join(best["defences"])
@@ -127,7 +129,7 @@ def condensed(document: dict[str, Any], command: str) -> dict[str, Any]:
     }
 
 
-def _add(run: Path) -> None:
+def _add(run: Path, options: list[str]) -> None:
     """Make an entry of a run.
 
     Raises:
@@ -137,15 +139,18 @@ def _add(run: Path) -> None:
         raise SystemExit("an entry is played on public labels, so that anybody can play it again")
     document = json.loads((run / "results.json").read_text(encoding="utf-8"))
     command = f"labelinf matrix {document['title']} --trials {document['trials']} --seed {document['seed']}"
+    command = shlex.join([*shlex.split(command), *options])
     ENTRIES.mkdir(exist_ok=True)
     text = json.dumps(condensed(document, command), indent=None, sort_keys=True, separators=(",", ":"))
     (ENTRIES / f"{document['title']}.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _replay() -> list[str]:
-    """Play every entry again; return what came out otherwise."""
+def replay(names: list[str]) -> list[str]:
+    """Play entries again, all where none is named; return what came out otherwise."""
     wrong = []
     for name, entry in entries():
+        if names and name not in names:
+            continue
         command = [sys.executable, "-m", "labelinf_core", *shlex.split(entry["command"])[1:], "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         again = condensed(json.loads(done.stdout), entry["command"])
@@ -156,11 +161,11 @@ def _replay() -> list[str]:
 def main(arguments: list[str]) -> int:
     """Do what the module says; return the exit status."""
     if arguments[:1] == ["--add"]:
-        _add(Path(arguments[1]))
+        _add(Path(arguments[1]), arguments[2:])
         return 0
     faults = [fault for _, entry in entries() for fault in above(entry)]
-    if arguments == ["--replay"]:
-        faults += _replay()
+    if arguments[:1] == ["--replay"]:
+        faults += replay(arguments[1:])
     text = page()
     if arguments == ["--check"]:
         faults += [f"{PAGE.name} is stale"] if PAGE.read_text(encoding="utf-8") != text else []

@@ -24,7 +24,11 @@ __all__ = ["advise", "advisor_of", "attack_list", "cost_lines", "list_options"]
 def list_options(function: Any) -> Any:
     """Add ``--attack`` and ``--also``."""
     also = click.option(
-        "--also", multiple=True, metavar="SPEC", help="Play this attack besides the shipped list; may be repeated."
+        "--also",
+        multiple=True,
+        metavar="SPEC",
+        shell_complete=component("attack"),
+        help="Play this attack besides the shipped list; may be repeated.",
     )
     instead = click.option(
         "--attack",

@@ -1,4 +1,4 @@
-"""What the shell offers for a word: names of components, suites, tables and statements; installed by ``click``.
+"""What the shell offers for a word: components, suites, tables, statements, a file's columns; installed by ``click``.
 
 Plugins are read only when somebody presses the key.
 """
@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
 
-__all__ = ["component", "named"]
+__all__ = ["column", "component", "named", "statements"]
 
 Completed = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
@@ -51,3 +51,31 @@ def named(names: Callable[[Host], Iterable[tuple[str, str]]], *, files: bool = F
         return found or ([CompletionItem(word, type="file")] if files else [])
 
     return complete
+
+
+def column(file: str) -> Completed:
+    """Offer the columns of the file that another parameter names; after a comma the next.
+
+    Args:
+        file: Name of that parameter.
+    """
+
+    def complete(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
+        from labelinf_core.cli.game import columns_of
+        from labelinf_core.contracts.errors import LabelinfError
+        from labelinf_core.plugin.host import Host
+
+        before, comma, last = word.rpartition(",")
+        path = context.params.get(file) or next(iter(context.args), "")  # an argument, not assigned before the end
+        try:
+            names = columns_of(Host.load(), str(path))
+        except LabelinfError:
+            names = ()
+        return [CompletionItem(f"{before}{comma}{name}") for name in names if name.startswith(last)]
+
+    return complete
+
+
+def statements(host: Host) -> Iterable[tuple[str, str]]:
+    """Return the papers' statements by their keys."""
+    return ((item.key, item.title) for item in host.statements())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
-__all__ = ["SETTINGS", "Game", "channel_spec", "channels", "labels_spec"]
+__all__ = ["SETTINGS", "Game", "channel_spec", "channels", "columns_of", "labels_spec"]
 
 T = TypeVar("T")
 
@@ -135,6 +135,18 @@ def labels_spec(host: Host, labels: str, column: str = "", features: str = "", g
         option = "--column" if column else "--features" if features else "--groups"
         raise InputError(f"{option} belongs to a file, and --labels {labels} is none.")
     return labels
+
+
+def columns_of(host: Host, path: str) -> tuple[str, ...]:
+    """Return the names of a file's columns or arrays; empty where it has none, or there is no such file.
+
+    Raises:
+        InputError: It cannot be read.
+        PluginError: What reads it failed.
+    """
+    if not Path(path).is_file():
+        return ()
+    return host.find(Kind.LABELS, _reader(host, Path(path).suffix)).ask(lambda kind: tuple(kind.columns(path)))
 
 
 def _reader(host: Host, suffix: str) -> str:

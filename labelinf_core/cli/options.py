@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def labels_options(function: Any) -> Any:
         "--column",
         metavar="NAME",
         default="",
+        shell_complete=column_of("labels"),
         help="Column or array of the file that holds the labels.",
     )
     labels = click.option(
@@ -131,6 +133,7 @@ features_option = click.option(
     "--features",
     metavar="COLUMNS",
     default="",
+    shell_complete=column_of("labels"),
     help="Columns (NAME,NAME or * for all others) or array of the file that hold the features.",
 )
 
@@ -139,6 +142,7 @@ groups_option = click.option(
     "--groups",
     metavar="COLUMN|FILE.csv:COLUMN",
     default="",
+    shell_complete=column_of("labels"),
     help="Column that says which records belong together (a patient, a household): their labels may depend on each "
     "other. Without it records are assumed independent.",
 )

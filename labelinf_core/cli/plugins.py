@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.progress import counting, quiet_option
@@ -23,6 +24,14 @@ __all__ = ["plugins"]
 T = TypeVar("T")
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+
+
+def _components(host: Host) -> Iterator[tuple[str, str]]:
+    yield from ((item.descriptor.name, item.descriptor.summary) for item in host.catalogue())
+
+
+def _plugins(host: Host) -> Iterator[tuple[str, str]]:
+    yield from ((record.name, record.distribution) for record in host.records.values())
 
 
 @click.group(invoke_without_command=True)
@@ -45,7 +54,7 @@ def list_(host: Host, as_json: bool) -> None:
 
 
 @plugins.command()
-@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=named(_components))
 @_json_option
 @click.pass_obj
 def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
@@ -75,7 +84,7 @@ def _each(
 
 
 @plugins.command()
-@click.argument("plugin")
+@click.argument("plugin", shell_complete=named(_plugins))
 @_json_option
 @quiet_option
 @click.pass_obj
@@ -110,7 +119,12 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     required=True,
     help="What it will provide.",
 )
-@click.option("--channel", metavar="NAME", help="Which channel it belongs to  [default: the first that has such]")
+@click.option(
+    "--channel",
+    metavar="NAME",
+    shell_complete=component("channel"),
+    help="Which channel it belongs to  [default: the first that has such]",
+)
 @click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
 @_json_option
 @click.pass_obj

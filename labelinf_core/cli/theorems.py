@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from labelinf_core.cli.completion import named, statements
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host, Registered
@@ -14,7 +15,7 @@ __all__ = ["called_to_mind", "theorems"]
 
 
 @click.command()
-@click.argument("words", nargs=-1, metavar="[show] [WORDS]...")
+@click.argument("words", nargs=-1, metavar="[show] [WORDS]...", shell_complete=named(statements))
 @click.option("--json", "as_json", is_flag=True, help="Print the statements as JSON.")
 def theorems(words: tuple[str, ...], as_json: bool) -> None:
     """List the papers' statements: what they say, whether they hold, their code and test.

@@ -88,6 +88,15 @@ class LabelSource(abc.ABC):
 
     suffixes: ClassVar[tuple[str, ...]] = ()
 
+    @classmethod
+    def columns(cls, path: str) -> tuple[str, ...]:
+        """Return the names of a file's columns or arrays, for a shell to complete; empty where there are none.
+
+        Raises:
+            InputError: The file cannot be read.
+        """
+        return ()
+
     @abc.abstractmethod
     def load(self) -> LabelSet:
         """Return the labels.

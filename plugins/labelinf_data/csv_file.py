@@ -50,6 +50,11 @@ class CsvFile(LabelSource):
     features: str = ""
     groups: str = ""
 
+    @classmethod
+    def columns(cls, path: str) -> tuple[str, ...]:
+        """Return the names in the header."""
+        return tuple(read_rows(path)[0][1])
+
     def load(self) -> LabelSet:
         """Return the labels.
 

@@ -40,6 +40,11 @@ class NpyFile(LabelSource):
     features: str = ""
     groups: str = ""
 
+    @classmethod
+    def columns(cls, path: str) -> tuple[str, ...]:
+        """Return the names of an archive's arrays."""
+        return tuple(read_arrays(path)) if path.endswith(".npz") else ()
+
     def load(self) -> LabelSet:
         """Return the labels.
 

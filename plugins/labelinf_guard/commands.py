@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
 from labelinf_core.cli.progress import quiet_option, steps, waiting
@@ -31,7 +32,9 @@ def guard() -> None:
 @click.option("--records", required=True, type=click.IntRange(min=1), help="Private labels.")
 @click.option("--classes", type=click.IntRange(min=2), default=2, show_default=True)
 @click.option("--values", type=float, nargs=3, metavar="LEAST GREATEST STEP", help="Of labels that are numbers.")
-@click.option("--metric", default="accuracy", show_default=True, help="One that ships.")
+@click.option(
+    "--metric", default="accuracy", show_default=True, shell_complete=component("metric"), help="One that ships."
+)
 @click.option("--low", type=Finite(), help="Of all its scores, where board.toml must say it.")
 @click.option("--high", type=Finite(), help="The same from above.")
 @click.option("--decimals", type=click.IntRange(0, 6), default=3, show_default=True)

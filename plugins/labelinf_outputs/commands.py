@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from labelinf_core.cli.completion import column as column_of
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, load_host
 from labelinf_core.cli.progress import quiet_option, steps
@@ -24,7 +26,9 @@ __all__ = ["outputs", "plant"]
 
 @click.command()
 @click.argument("table", metavar="DATA.csv")
-@click.option("--column", required=True, metavar="NAME", help="The column with the labels.")
+@click.option(
+    "--column", required=True, metavar="NAME", shell_complete=column_of("table"), help="The column with the labels."
+)
 @click.option("--into", required=True, type=click.Path(path_type=Path), metavar="FOLDER", help="Where to write.")
 @click.option(
     "--share", type=Finite(min=0, min_open=True, max=0.5), default=0.1, show_default=True, help="Of all records."
@@ -89,6 +93,7 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
     "attacks",
     multiple=True,
     metavar="SPEC",
+    shell_complete=component("attack"),
     help="Play this attack instead of all that are loaded; may be repeated.",
 )
 @click.option("--gate", is_flag=True, help="Exit with status 1 for a leak within the claim too.")

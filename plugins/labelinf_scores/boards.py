@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import PluginError
@@ -60,7 +61,14 @@ class Row:
 @click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
 @click.option("--decimals", type=click.IntRange(0, 15), multiple=True, help="May be repeated  [default: full, 4, 3]")
-@click.option("--metric", "names", multiple=True, metavar="NAME", help="May be repeated  [default: all]")
+@click.option(
+    "--metric",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=component("metric"),
+    help="May be repeated  [default: all]",
+)
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @block_option
 def metrics(

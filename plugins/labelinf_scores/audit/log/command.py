@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from labelinf_core.cli.completion import column, component
 from labelinf_core.cli.options import NewFile
 from labelinf_core.cli.progress import quiet_option, steps
 
@@ -17,11 +18,18 @@ __all__ = ["log"]
 @click.argument("submissions", type=click.Path(exists=True))
 @click.option("--scores", required=True, metavar="FILE", help="CSV with columns submission and score, in time's order.")
 @click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
-@click.option("--column", default="", metavar="NAME", help="Its column of labels.")
+@click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
 @click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")
 @click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
-@click.option("--metric", "metric_name", required=True, metavar="NAME", help="roc-auc, log-loss, accuracy, f1, ...")
+@click.option(
+    "--metric",
+    "metric_name",
+    required=True,
+    metavar="NAME",
+    shell_complete=component("metric"),
+    help="roc-auc, log-loss, accuracy, f1, ...",
+)
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
