@@ -76,7 +76,7 @@ def _lines(cells: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
         played = [cell for cell in cells if tuple(cell["defences"]) == defences and cell["accuracy"]]
         valid = [cell for cell in played if cell["verdict"] not in ("leaky: void", "view reveals label")]
         if valid:
-            yield sorted(valid, key=lambda cell: cell["accuracy"]["value"], reverse=True)
+            yield sorted(valid, key=lambda cell: (-cell["accuracy"]["value"], _queries(cell)))
 
 
 def _row(cells: list[dict[str, Any]]) -> str:
@@ -96,7 +96,12 @@ def _name(cell: dict[str, Any]) -> str:
 
 def _share(cell: dict[str, Any]) -> str:
     found = cell["accuracy"]
-    return f"{found['value']:.1%} ({found['low']:.1%} to {found['high']:.1%})"
+    spent = f", {_queries(cell):.0f} queries" if _queries(cell) > 1 else ""
+    return f"{found['value']:.1%} ({found['low']:.1%} to {found['high']:.1%}){spent}"
+
+
+def _queries(cell: dict[str, Any]) -> float:
+    return float(cell["queries"] or 0)
 
 
 def condensed(document: dict[str, Any], command: str) -> dict[str, Any]:

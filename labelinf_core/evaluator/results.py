@@ -96,14 +96,18 @@ def _is_settled(result: CellResult) -> bool:
 
 
 def worst(cells: Iterable[CellResult]) -> CellResult:
-    """Return the cell that decides about a defence: the worst verdict, and among equals the most that was recovered.
+    """Return the cell that decides about a defence: the worst verdict, the most recovered, fewest queries.
 
     A defence against which nothing but a blind guess was played has a worst cell that is untested.
 
     Args:
         cells: The cells of one pipeline of defences, at least one.
     """
-    return min(cells, key=lambda cell: (cell.verdict.severity, -(cell.accuracy.value if cell.accuracy else 0.0)))
+
+    def weakness(cell: CellResult) -> tuple[int, float, float]:
+        return cell.verdict.severity, -(cell.accuracy.value if cell.accuracy else 0.0), cell.tally.queries or 0.0
+
+    return min(cells, key=weakness)
 
 
 def summarise(store: Store) -> Results:

@@ -153,6 +153,15 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
     assert "made up allows 51.0%" in bench.above({"cells": [cell]})[0]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_an_entry_plays_again_to_the_same_figures() -> None:
+    bench = loaded(ROOT / "benchmarks" / "labelbench.py")
+
+    assert {"metrics", "quick"} <= {name for name, _ in bench.entries()}
+    assert bench.replay(["metrics"]) == []
+
+
 def test_private_labels_make_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a run written with ``--full`` one used to be made, with exact shares: equations on the labels."""
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")

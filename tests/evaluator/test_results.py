@@ -133,6 +133,14 @@ def test_between_equal_verdicts_the_most_that_was_recovered_decides(results: Res
     assert worst([none, low]) is worst([low, none]) is low
 
 
+def test_among_equals_the_attack_that_needs_fewest_queries_decides(results: Results) -> None:
+    """A headline named an attack of 114 queries where the table named one of 12."""
+    cell = next(cell for cell in results.cells if cell.accuracy)
+    slow, fast = (attrs.evolve(cell, tally=attrs.evolve(cell.tally, queries=queries)) for queries in (114.0, 12.0))
+
+    assert worst([slow, fast]) is worst([fast, slow]) is fast
+
+
 def test_games_are_left_where_a_cell_is_neither_played_out_nor_given_up(results: Results) -> None:
     first = results.cells[0]
 
