@@ -16,7 +16,6 @@ prototype. The class totals count as public; an attack that must ask for them fi
 from __future__ import annotations
 
 import argparse
-import math
 import time
 import unittest.mock
 from collections.abc import Sequence
@@ -29,12 +28,12 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
-from labelinf_scores.bounds.entropy import label_bits
+from labelinf_scores.bounds.metric_limits import fewest_queries
 from labelinf_scores.game.channel import ScoreChannel
-from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings import ScoredMetric, Totals
 
 COUNTS = ("accuracy", "precision", "recall", "f1", "jaccard", "mcc", "cohen-kappa", "balanced-accuracy")
-DOUBLES = ("ndcg", "average-precision")  # whose answers take as many values as there are doubles, or nearly
+_PART = " on 30 %"  # of a source: records that are scored
 PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
     "exact": [
         *[("detecting-counts", name, "breast-cancer", None, 164) for name in COUNTS],
@@ -60,9 +59,18 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("detecting-classes", "accuracy", "digits", None, 2061),
         ("detecting-classes", "macro-f1", "wine", None, 81),
         ("detecting-classes", "accuracy", "wine", None, 97),
+        ("ranked-columns", "roc-auc-ovr", "wine", None, None),
+        ("ranked-columns", "roc-auc-ovo", "wine", None, None),
+        ("scored-subset", "accuracy", "breast-cancer on 30 %", None, 247),
+        ("count-tree", "precision", "made 2201 with 22", None, 97),
     ],
     "rounded": [
         ("detecting-counts", "accuracy", "breast-cancer", 3, None),
+        *[("dithered-counts", name, "breast-cancer", 1, None) for name in ("roc-auc", "macro-f1", "quadratic-kappa")],
+        ("ranked-columns", "roc-auc-ovr", "wine", 3, None),
+        ("ranked-columns", "roc-auc-ovo", "wine", 3, None),
+        ("shifted-levels", "mae", "wine", 1, None),
+        ("shifted-levels", "rmse", "wine", 0, None),
         ("dithered-counts", "accuracy", "breast-cancer", 2, 434),
         ("dithered-counts", "accuracy", "made 2201", 3, 608),
         ("dithered-counts", "accuracy", "made 2201", 2, 2266),
@@ -72,7 +80,7 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         *[("spaced-ranks", "roc-auc", "breast-cancer", d, mark) for d, mark in ((5, 62), (4, 101), (3, 246), (2, 577))],
         *[("ranked-block", "ndcg", "breast-cancer", d, None) for d in (5, 4)],
         *[("linear-weights", "mse", "digits", d, mark) for d, mark in ((5, 226), (2, 258), (0, 301))],
-        *[("linear-weights", "rmse", "digits", d, mark) for d, mark in ((5, 451), (4, 600), (3, 900))],
+        *[("linear-weights", "rmse", "digits", d, mark) for d, mark in ((5, 451), (4, 600), (3, 900), (2, 1798))],
     ],
     "large": [
         ("spaced-ranks", "roc-auc", "made 5000", None, 355),
@@ -80,34 +88,30 @@ PARTS: dict[str, list[tuple[str, str, str, int | None, int | None]]] = {
         ("detecting-counts", "f1", "made 25000", None, 4198),
         ("detecting-counts", "precision", "made 25000", 3, 6038),
         ("dithered-counts", "accuracy", "made 25000", 4, 5950),
+        ("dithered-counts", "accuracy", "made 25000", 3, 19834),
+        *[("count-tree", name, "made 25000 with 50", None, 241) for name in ("precision", "f1", "accuracy")],
     ],
 }
 
 
 def labels_of(name: str) -> LabelSet:
-    """Return real labels, or made ones of which 37 % are positive."""
+    """Return real labels, or made ones of which 37 % are positive, or as many as are said."""
     if name.startswith("made "):
-        n_records = int(name.removeprefix("made "))
-        labels = (np.arange(n_records) < round(0.37 * n_records)).astype(np.intp)
+        size, _, rare = name.removeprefix("made ").partition(" with ")
+        n_records = int(size)
+        n_positive = int(rare) if rare else round(0.37 * n_records)
+        labels = (np.arange(n_records) < n_positive).astype(np.intp)
         return LabelSet(labels=labels, class_names=("0", "1"), title=name, provenance="made")
-    bunch = load_bunch(name)
+    bunch = load_bunch(name.removesuffix(_PART))
     names = tuple(map(str, bunch.target_names))
     return LabelSet(labels=np.asarray(bunch.target, dtype=np.intp), class_names=names, title=name, provenance="real")
 
 
-def limits(data: LabelSet, metric: str, decimals: int | None) -> tuple[str, str]:
+def limits(data: LabelSet, metric: ScoredMetric, decimals: int | None) -> tuple[str, str]:
     """Return the fewest queries of any attack, and of one whose queries are fixed beforehand."""
-    bits = label_bits(data.prior, data.n_records)
-    if data.n_classes != 2 or metric.partition("(")[0] in DOUBLES:
-        return ("-", "-") if decimals is not None else (str(math.ceil(bits / 53)), "-")
-    positive, negative = int(data.labels.sum()), int((data.labels == 0).sum())
-    share = positive * negative
-    values = 2 * share + 1 if metric == "roc-auc" else min(positive, negative) + 1
-    spread = share * (data.n_records + 1) / 3 if metric == "roc-auc" else share / (4 * (data.n_records - 1))
-    fixed = math.log2(2 * math.pi * math.e * (spread + 1 / 12)) / 2
-    if decimals is not None:
-        return str(math.ceil(bits / min(math.log2(values), math.log2(10**decimals + 1)))), "-"
-    return str(math.ceil(bits / math.log2(values))), str(math.ceil(bits / fixed))
+    counts = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
+    found = fewest_queries(metric.of_classes(data.n_classes), Totals(counts=counts), decimals)
+    return tuple("-" if limit is None else str(limit) for limit in found)  # type: ignore[return-value]
 
 
 def play(builder: Builder, attack: str, metric: str, source: str, decimals: int | None, mark: int | None) -> str:
@@ -115,7 +119,8 @@ def play(builder: Builder, attack: str, metric: str, source: str, decimals: int 
     data = labels_of(source)
     scored_by: ScoredMetric = builder.build(Kind.METRIC, metric, "metric")
     channel = ScoreChannel(metric=scored_by)
-    rounding = () if decimals is None else (f"round(decimals={decimals})",)
+    rounding = ("subset(share=0.3)",) if source.endswith(_PART) else ()
+    rounding = rounding if decimals is None else (f"round(decimals={decimals})",)
     played = builder.build(Kind.ATTACK, attack, "attack")
     setting = Setting(data=data, attack=played, defences=builder.pipeline(rounding, "defences"))
     scored = 0.0
@@ -135,10 +140,10 @@ def play(builder: Builder, attack: str, metric: str, source: str, decimals: int 
     seconds = time.process_time() - started - scored
     sure = "yes" if promise is not None and promise.certified else "after"
     shown = "full" if decimals is None else str(decimals)
-    decided = outcome.evidence["labels decided"]
-    everything, fixed = limits(data, metric, decimals)
+    decided = outcome.evidence.get("labels decided", "-")
+    everything, fixed = limits(data, scored_by, decimals)
     return (
-        f"{metric:18} {source:14} {shown:>5} {outcome.queries:7} {mark or '-':>6} {everything:>6} {fixed:>6} "
+        f"{metric:18} {source:21} {shown:>5} {outcome.queries:7} {mark or '-':>6} {everything:>6} {fixed:>6} "
         f"{outcome.n_correct / outcome.n_records:7.1%} {decided:7} {sure:>9} {seconds:8.1f} s "
         f"{scored:6.1f} s"
     )
@@ -150,7 +155,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--part", choices=list(PARTS), default="exact")
     part = parser.parse_args(arguments).part
     print(
-        f"{'metric':18} {'labels':14} {'dec.':>5} {'queries':>7} {'mark':>6} {'any':>6} {'fixed':>6} {'right':>7} "
+        f"{'metric':18} {'labels':21} {'dec.':>5} {'queries':>7} {'mark':>6} {'any':>6} {'fixed':>6} {'right':>7} "
         f"{'decided':>7} {'certified':>9} {'adversary':>10} {'scorer':>8}"
     )
     builder = Builder(Host.load())

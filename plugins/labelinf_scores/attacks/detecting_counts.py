@@ -28,7 +28,7 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
-__all__ = ["DetectingCounts", "Plan", "planned"]
+__all__ = ["DetectingCounts", "Plan", "least_step", "planned"]
 
 _BLOCK = 1023  # queries of a block where the size of the sets is limited
 
@@ -80,7 +80,7 @@ class DetectingCounts(MetricAttack):
         if plan is None or not isinstance(metric, ConfusionMetric):
             return None
         return Promise(
-            survives=float(_least_step(metric, threat.totals, plan.largest) / 2),
+            survives=float(least_step(metric, threat.totals, plan.largest) / 2),
             present=float(released(threat).noise + metric.error_bound(threat.totals)),
             statement="M5, M6, M8: labelinf theory, counting through a monotone link",
             conditions=CONDITIONS,
@@ -145,7 +145,7 @@ def planned(metric: ConfusionMetric, totals: Totals, noise: Fraction) -> Plan | 
 
 
 @functools.lru_cache(maxsize=8)
-def _least_step(metric: ConfusionMetric, totals: Totals, largest: int) -> Fraction:
+def least_step(metric: ConfusionMetric, totals: Totals, largest: int) -> Fraction:
     """Return the smallest step of the link, over the sets of every size up to ``largest``."""
     return min(metric.step(s, totals) for s in range(1, largest + 1))
 
