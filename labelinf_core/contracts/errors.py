@@ -48,7 +48,15 @@ class NameConflictError(PluginError):
 
 
 class UnknownNameError(LabelinfError, LookupError):
-    """No loaded plugin provides the requested name."""
+    """No loaded plugin provides the requested name.
+
+    Attributes:
+        missing: What nobody provides, for example ``"metric 'f7'"``; empty where it is no component.
+    """
+
+    def __init__(self, message: str, missing: str = "") -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class QueryRefusedError(LabelinfError):

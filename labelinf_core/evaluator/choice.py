@@ -23,7 +23,7 @@ import attrs
 from labelinf_core.contracts import gate
 from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.records import Implied, Status
-from labelinf_core.evaluator.survey import Point, points
+from labelinf_core.evaluator.survey import Fault, Point, points
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
@@ -80,7 +80,7 @@ def installed(builder: Builder, channel: str) -> tuple[Point, ...]:
     ]
     specs = [listed.get(name, Spec(name)) for name in sorted(names, key=lambda name: [*listed, name].index(name))]
     found = points(builder, Kind.ATTACK, specs, ["attacks"] * len(specs))
-    return tuple(point for answer in found if not isinstance(answer, str) for point in answer)  # else it needs more
+    return tuple(point for answer in found if not isinstance(answer, Fault) for point in answer)  # else it needs more
 
 
 def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> int | None:

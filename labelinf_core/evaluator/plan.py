@@ -17,8 +17,9 @@ from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, d
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
 from labelinf_core.evaluator.suite import Matrix, Suite
-from labelinf_core.evaluator.survey import ChannelFacts, Point, channel_facts, points
+from labelinf_core.evaluator.survey import ChannelFacts, Fault, Point, channel_facts, points
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
+from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 __all__ = ["environment_here", "make_plan", "only"]
@@ -44,7 +45,7 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
             if cell.id not in cells or cell.role < cells[cell.id].role:
                 cells[cell.id] = cell
     if planner.faults or not cells:
-        raise InputError("\n".join(dict.fromkeys([*planner.faults, *planner.left_out])))
+        raise InputError("\n".join([*_told(planner.faults, place, builder.host), *dict.fromkeys(planner.left_out)]))
     homes = [item.descriptor.channel for item in builder.host.catalogue(Kind.ATTACK)]
     plan = Plan(
         title=suite.title,
@@ -61,6 +62,15 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         left_out=tuple(dict.fromkeys(planner.left_out)),
     )
     return plan.keyed(new_key())
+
+
+def _told(faults: Mapping[str, str], place: str, host: Host) -> Iterator[str]:
+    """Yield the faults, a sentence each; one for all that a plugin may have which is not loaded."""
+    missing = [name for name in faults.values() if name]
+    together = len(missing) > 1 and bool(host.left_out)
+    if together:
+        yield f"{place}: nobody provides {', '.join(dict.fromkeys(missing))}.{host.left_out}"
+    yield from (text for text, name in faults.items() if not (name and together))
 
 
 def only(plan: Plan, patterns: Sequence[str], without: Sequence[str] = ()) -> Plan:
@@ -108,7 +118,7 @@ class _Planner:
     """
 
     builder: Builder
-    faults: list[str] = attrs.field(factory=list)
+    faults: dict[str, str] = attrs.field(factory=dict)
     left_out: list[str] = attrs.field(factory=list)
     labels: dict[tuple[str, bool], LabelFacts] = attrs.field(factory=dict)
     channels: dict[str, ChannelFacts] = attrs.field(factory=dict)
@@ -149,7 +159,7 @@ class _Planner:
             if home not in self.channels:
                 self.channels[home] = channel_facts(self.builder.host, home)
         except InputError as error:
-            self.faults.append(f"{where}: {error}")
+            self.faults[f"{where}: {error}"] = ""
         except PluginError as error:
             self.left_out.append(f"{where}: {error} (its cells are left out)")
         except LabelinfError:
@@ -167,7 +177,7 @@ class _Planner:
             try:
                 written = stages(item, place)
             except InputError as error:
-                self.faults.append(str(error))
+                self.faults[str(error)] = ""
                 continue
             parts = [self._points(Kind.DEFENCE, [stage], [place], home) for stage in written]
             yield from itertools.product(*parts)
@@ -178,8 +188,10 @@ class _Planner:
         """Return the points of grids; what cannot be built is a fault."""
         fitting = [pair for pair in zip(written, where, strict=True) if self._belongs(kind, *pair, channel)]
         answers = points(self.builder, kind, [item for item, _ in fitting], [place for _, place in fitting])
-        self.faults += [answer for answer in answers if isinstance(answer, str)]
-        return [point for answer in answers if not isinstance(answer, str) for point in answer]
+        for answer in answers:
+            if isinstance(answer, Fault):
+                self.faults[answer.text] = answer.missing
+        return [point for answer in answers if not isinstance(answer, Fault) for point in answer]
 
     def _belongs(self, kind: Kind, written: object, where: str, channel: str | None) -> bool:
         """Whether a component plays on the channel, or on any; a fault where it does not."""
@@ -189,7 +201,7 @@ class _Planner:
         except LabelinfError:
             return True  # told where it is looked up
         if channel and home not in (None, channel):
-            self.faults.append(f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}.")
+            self.faults[f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}."] = ""
             return False
         return True
 
@@ -202,7 +214,7 @@ class _Planner:
             self.left_out.append(f"{error} (its cells are left out)")
             return None
         except LabelinfError as error:
-            self.faults.append(str(error))
+            self.faults[str(error)] = ""
             return None
         facts = _facts(data, digest_of(data))
         return self.labels.setdefault((facts.content, facts.public), facts)

@@ -14,14 +14,14 @@ import attrs
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Channel, Measure
-from labelinf_core.contracts.errors import LabelinfError, NameConflictError, PluginError
+from labelinf_core.contracts.errors import LabelinfError, NameConflictError, PluginError, UnknownNameError
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host, PluginRecord
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
 
-__all__ = ["ChannelFacts", "Point", "channel_facts", "points", "strange"]
+__all__ = ["ChannelFacts", "Fault", "Point", "channel_facts", "points", "strange"]
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +42,19 @@ class Point:
 
 
 @attrs.frozen(kw_only=True)
+class Fault:
+    """What is wrong with something written, which its user can mend.
+
+    Attributes:
+        text: A sentence.
+        missing: What no loaded plugin provides, where that is the fault.
+    """
+
+    text: str
+    missing: str = ""
+
+
+@attrs.frozen(kw_only=True)
 class ChannelFacts:
     """What a plan keeps of a channel: attributes as in :class:`~labelinf_core.contracts.components.Channel`."""
 
@@ -56,7 +69,7 @@ def strange(host: Host, written: object) -> bool:
     return not host.strangers.isdisjoint(words)
 
 
-def points(builder: Builder, kind: Kind, written: Sequence[object], where: Sequence[str]) -> list[list[Point] | str]:
+def points(builder: Builder, kind: Kind, written: Sequence[object], where: Sequence[str]) -> list[list[Point] | Fault]:
     """Look up what is written, every grid expanded.
 
     Args:
@@ -66,9 +79,9 @@ def points(builder: Builder, kind: Kind, written: Sequence[object], where: Seque
         where: The place of each, for messages.
 
     Returns:
-        For each its points, or what is wrong with it, as a sentence that a user can mend.
+        For each its points, or what is wrong with it.
     """
-    found: dict[int, list[Point] | str] = {}
+    found: dict[int, list[Point] | Fault] = {}
     aside: dict[object, list[int]] = {}
     for index, item in enumerate(written):
         if strange(builder.host, item):
@@ -88,7 +101,7 @@ def _home(host: Host, kind: Kind, written: object) -> str:
         return ""
 
 
-def _apart(builder: Builder, kind: Kind, items: Sequence[tuple[object, str]]) -> list[list[Point] | str]:
+def _apart(builder: Builder, kind: Kind, items: Sequence[tuple[object, str]]) -> list[list[Point] | Fault]:
     """Look up what may run one stranger's code."""
     try:
         name = f"{kind.plural} {', '.join(str(written) for written, _ in items)}"
@@ -97,7 +110,7 @@ def _apart(builder: Builder, kind: Kind, items: Sequence[tuple[object, str]]) ->
         return [_one(builder, kind, *item) for item in items]
 
 
-def _one(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | str:
+def _one(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | Fault:
     """Look up one component apart; what is written stands for itself where that takes its process."""
     spec = parse(written, where)
     try:
@@ -106,7 +119,7 @@ def _one(builder: Builder, kind: Kind, written: object, where: str) -> list[Poin
         return [_lost(builder, kind, spec, error)]
 
 
-def _points(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | str:
+def _points(builder: Builder, kind: Kind, written: object, where: str) -> list[Point] | Fault:
     try:
         try:
             specs = list(builder.expand(kind, written, where))
@@ -116,8 +129,8 @@ def _points(builder: Builder, kind: Kind, written: object, where: str) -> list[P
             specs = [parse(written, where)]
         return [_point(builder, kind, spec, where) for spec in specs]
     except LabelinfError as error:
-        text = str(error)
-        return text if text.startswith(where) else f"{where}: {text}"
+        text, missing = str(error), error.missing if isinstance(error, UnknownNameError) else ""
+        return Fault(text=text if text.startswith(where) else f"{where}: {text}", missing=missing)
 
 
 def _point(builder: Builder, kind: Kind, spec: Spec, where: str) -> Point:

@@ -200,7 +200,7 @@ class Host:
                 f"{kind.noun} {name!r} is provided by {' and by '.join(str(o.plugin) for o in owners)}. "
                 f"Block one of them with -p no:NAME, or uninstall it."
             )
-        raise UnknownNameError(self._explain_missing(kind, name))
+        raise UnknownNameError(self._explain_missing(kind, name), f"{kind.noun} {name!r}")
 
     def add(self, item: Registered) -> None:
         """Let a component be found by its name, beside those that plugins provide.

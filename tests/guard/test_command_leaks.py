@@ -44,6 +44,7 @@ BOARDS = {
     ),
     "the host's own": POLICY.format(metric='ours = "ours:score"\nlow = 0.0\nhigh = 1.0', release="decimals = 2"),
 }
+QUICK = {"accuracy", "flips", "records"}  # by default; all are among the slow tests
 
 
 def submissions() -> dict[str, bytes]:
@@ -101,7 +102,10 @@ def twins(begun_twins: Callable[..., tuple[Path, Path, Path]]) -> Twins:
     return lambda text: begun_twins(text, {"ours.py": OWN.encode(), **submissions()})
 
 
-@pytest.mark.parametrize("kind", sorted(BOARDS))
+@pytest.mark.parametrize(
+    "kind",
+    [kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow) for kind in sorted(BOARDS)],
+)
 def test_sealed_labels_change_no_byte_of_the_command_line(
     kind: str, twins: Twins, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
