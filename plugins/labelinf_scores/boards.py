@@ -53,11 +53,11 @@ class Row:
         if math.isinf(self.survives):
             return "any noise, while predictions may be anything"
         if math.isinf(self.enough):
-            return "unknown"
+            return f"below {self.survives:.2g}; how much hides them is not known"
         return f"below {self.survives:.2g}; never from {self.enough:.2g}"
 
 
-@click.command(epilog="Labels a query are those of a plan, not of a game; rounding by itself stops none.")
+@click.command(epilog="Labels a query are those of a plan or of its estimate; rounding by itself stops none.")
 @click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
 @click.option("--decimals", type=click.IntRange(0, 15), multiple=True, help="May be repeated  [default: full, 4, 3]")
@@ -157,6 +157,7 @@ def _row(
     from labelinf_core.contracts.components import LabelSet, Setting
     from labelinf_scores.defences.rounding import Round
     from labelinf_scores.game.channel import ScoreChannel
+    from labelinf_scores.metrics.readings.two_values import noise
 
     labels = (np.arange(n_records) < positives).astype(np.intp)
     data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
@@ -164,12 +165,13 @@ def _row(
     threat = ScoreChannel(metric=metric).threat(Setting(data=data, defences=defences))
     rates = [(attack.rate(threat), title) for title, attack in attacks if not attack.refusal(threat)]
     rate, best = max(((rate, title) for rate, title in rates if rate > 0), default=(0.0, ""))
+    survives, enough = noise(metric, threat.totals)
     return Row(
         metric=name,
         decimals=decimals,
         records=n_records,
         attack=best,
         labels_per_query=rate,
-        survives=metric.floor(threat.totals),
-        enough=metric.enough(threat.totals),
+        survives=survives,
+        enough=enough,
     )

@@ -27,7 +27,7 @@ import numpy as np
 
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_scores.attacks.metric_attack import CONDITIONS, Board, MetricAttack, Told, released
-from labelinf_scores.attacks.ranked_list import RankedList
+from labelinf_scores.attacks.ranked_list import RankedList, expected_rate
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs, labels_of_index
 from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
@@ -69,9 +69,9 @@ class SpacedRanks(MetricAttack):
         )
 
     def rate(self, threat: ScoreThreat) -> float:
-        """Return the labels over the queries of the plan."""
+        """Return the labels over the queries of the plan, or what a list is estimated to read, if that is more."""
         n_queries, n_read = _planned(threat.n_records, _width(threat))
-        return n_read / n_queries if n_queries else 0.0
+        return max(n_read / n_queries if n_queries else 0.0, expected_rate(threat.totals, _width(threat)))
 
     @staticmethod
     def _prescribed(threat: ScoreThreat, budget: float) -> bool:

@@ -15,6 +15,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import any_score
+from labelinf_scores.metrics.readings.two_values import noise
 
 __all__ = ["MetricNoise"]
 
@@ -31,7 +32,7 @@ class MetricNoise(Bound):
         if facts is None or facts.metric is None or max(facts.prior) == 1:
             return ()
         metric, totals = facts.metric, facts.totals
-        floor, enough = metric.floor(totals), metric.enough(totals)
+        floor, enough = noise(metric, totals)
         lines = []
         if floor > 0:
             lines.append(

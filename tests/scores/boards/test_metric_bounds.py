@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -14,11 +15,13 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.attacks.ranked_list import expected_rate
 from labelinf_scores.boards import metrics
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.probed import probed
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.readings.two_values import noise
 from labelinf_scores.metrics.unadditive import Unadditive
 
 BUILDER = Builder(Host.load())
@@ -57,6 +60,46 @@ def test_floor_and_ceiling_are_those_of_every_labelling(name: str) -> None:
         if np.abs(allowed[i] - allowed[j]).sum() == 2
     )
     assert moved <= 2 * scored.enough(totals) + 1e-12
+
+
+@pytest.mark.parametrize("name", ["mae", "pinball(alpha=0.3)", "d2-absolute", "rmse", "rmsle"])
+def test_noise_on_errors_of_values_is_that_of_their_nearest_values(name: str) -> None:
+    """A query about one record tells two values that far apart; no exchange of two labels moves anything more."""
+    scored, values = metric(name), np.array([0.5, 1.0, 4.0])
+    totals = Totals(counts=(2, 1, 1), values=(Fraction(1, 2), 1, 4))
+    allowed = [np.array(y) for y in sorted(set(itertools.permutations((0, 0, 1, 2))))]
+    alone = np.array([0.5, 4, 4, 4]) if "rms" not in name else np.array([1e6 if name == "rmse" else 1e300, 2, 2, 2])
+    told = {int(y[0]): score(scored, values[y], alone) for y in allowed}
+    least = min(abs(told[a] - told[b]) for a, b in itertools.combinations(range(3), 2))
+    assert least == pytest.approx(2 * scored.floor(totals), rel=2e-2)
+    queries = [np.array(q, dtype=float) for q in itertools.product((0.0, 0.7, 2.0, 9.0, 1e5), repeat=4)][::7]
+    for y in allowed:
+        other = y.copy()
+        near = [int(np.flatnonzero(y == 0)[0]), int(np.flatnonzero(y == 1)[0])]
+        other[near] = y[near[::-1]]
+        moved = max(abs(score(scored, values[y], q) - score(scored, values[other], q)) for q in queries)
+        assert moved <= 2 * scored.enough(totals) * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize("name", ["macro-f1", "micro-f1", "weighted-f1", "linear-kappa", "quadratic-kappa"])
+def test_noise_on_averages_of_two_classes_is_that_of_their_counts(name: str) -> None:
+    scored, totals = metric(name).of_classes(2), Totals.binary(n_records=N, n_positive=P)
+    floor, enough = noise(scored, totals)
+    allowed = [y for y in LABELLINGS if y.sum() == P]
+    table = np.array([[score(scored, y, q) for q in QUERIES] for y in allowed])
+    apart = {round(score(scored, y, np.eye(N)[0]), 9) for y in allowed}
+    assert max(apart) - min(apart) == pytest.approx(2 * floor, abs=1e-8)
+    for i, j in itertools.combinations(range(len(allowed)), 2):
+        if np.abs(allowed[i] - allowed[j]).sum() == 2:
+            assert np.abs(table[i] - table[j]).max() <= 2 * enough + 1e-12
+
+
+def test_what_a_list_of_ranks_reads_is_estimated_as_it_was_measured() -> None:
+    """569 labels of breast cancer at 2, 3, 4 and 5 decimals: 316, 113, 69 and 50 queries."""
+    totals = Totals.binary(n_records=569, n_positive=357)
+    for decimals, queries in ((2, 316), (3, 113), (4, 69), (5, 50)):
+        width = int(2 * 357 * 212 / 10**decimals)
+        assert 569 / queries == pytest.approx(expected_rate(totals, width), rel=0.06)
 
 
 @pytest.mark.parametrize("name", ["accuracy", "precision", "cohen-kappa"])

@@ -65,6 +65,10 @@ class MacroAuc(ScoredMetric):
             return 0.0
         return float(sorted(self.alone(k, totals) for k in range(len(totals.counts)))[1] / 2)
 
+    def enough(self, totals: Totals) -> float:
+        """Return half of the whole range, 0 to 1; of less nothing is proved."""
+        return 0.5
+
     def error(self, totals: Totals) -> Fraction:
         """Return the largest error of scikit-learn's score: of an AUC, and of a mean of at most K squared of them."""
         return (totals.n_records + 8 + len(totals.counts) ** 2) * UNIT

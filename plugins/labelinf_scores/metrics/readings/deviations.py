@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -59,6 +60,22 @@ class Deviations(ScoredMetric):
         """
         return pairwise(totals.n_records) * size + 4 * UNIT * max(abs(Fraction(value)) for value in totals.values)
 
+    def floor(self, totals: Totals) -> float:
+        """Return half of what the two nearest values do: one record at the least value, all others at the greatest.
+
+        What a label costs the one it does not cost the others, so that it counts by both slopes.
+        """
+        return self._exchanged(totals, totals.values)
+
+    def enough(self, totals: Totals) -> float:
+        """Return the same of values that have records: exchanging two labels moves nothing by more than twice that."""
+        return self._exchanged(totals, [v for v, count in zip(totals.values, totals.counts, strict=True) if count])
+
+    def _exchanged(self, totals: Totals, values: Iterable[Fraction | int]) -> float:
+        apart = min(b - a for a, b in itertools.pairwise(sorted(values)))
+        unit = abs(self.of_total(1.0, totals) - self.of_total(0.0, totals))
+        return unit * float(sum(self.slopes) * apart) / 2
+
     def length(self, total: float, totals: Totals, released: Released) -> float:
         """Return how long the interval for the sum of costs is, at this sum."""
         ends = self._ends(Fraction(self.of_total(total, totals)), totals, released)
@@ -103,11 +120,6 @@ class MeanAbsoluteError(Deviations):
         from sklearn.metrics import mean_absolute_error
 
         return float(mean_absolute_error(labels, predictions))
-
-    def floor(self, totals: Totals) -> float:
-        """Return half the least distance of two values over N: a record predicted as one, then as the other."""
-        values = sorted(totals.values)
-        return float(min(b - a for a, b in itertools.pairwise(values)) / (2 * totals.n_records))
 
 
 @attrs.frozen(kw_only=True)

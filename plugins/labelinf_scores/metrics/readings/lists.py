@@ -56,6 +56,10 @@ class AveragePrecision(ScoredMetric):
         """Return ``n / (2 P N)``: one record above all others, which are tied."""
         return totals.n_negative / (2 * totals.n_positive * totals.n_records)
 
+    def enough(self, totals: Totals) -> float:
+        """Return half of the whole range, 0 to 1; of less nothing is proved."""
+        return 0.5
+
     def error(self, predictions: Floats, totals: Totals) -> Fraction:
         """Return the largest error of scikit-learn's score of such predictions.
 

@@ -11,6 +11,7 @@ import abc
 import functools
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -162,8 +163,20 @@ class RootMeanSquaredError(SquaredResiduals):
         return max(score, Fraction(0)) ** 2 * totals.n_records
 
     def floor(self, totals: Totals) -> float:
-        """Return ``1 / (2 sqrt(N))``: what one label does to the root comes as near to twice that as one likes."""
-        return 1 / (2 * math.sqrt(totals.n_records))
+        """Return half of what the two nearest numbers do to the root, a record predicted far off.
+
+        It comes as near to their distance over ``sqrt(N)`` as one likes.
+        """
+        return self._nearest(self.numbers(totals)) / (2 * math.sqrt(totals.n_records))
+
+    def enough(self, totals: Totals) -> float:
+        """Return ``sqrt(2)`` times that, of numbers that have records: two exchanged move the residuals no further."""
+        numbers = zip(self.numbers(totals), totals.counts, strict=True)
+        return self._nearest([number for number, count in numbers if count]) / math.sqrt(2 * totals.n_records)
+
+    @staticmethod
+    def _nearest(numbers: Sequence[Fraction]) -> float:
+        return float(min(b - a for a, b in itertools.pairwise(sorted(numbers))))
 
     def of_total(self, total: float, totals: Totals) -> float:
         """Return the root of the mean."""
@@ -228,12 +241,6 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
         if problem := super().fault(predictions, n_records):
             return problem
         return "" if np.asarray(predictions).min() >= 0 else "predictions must not be below zero."
-
-    def floor(self, totals: Totals) -> float:
-        """Return half of what the two values that are nearest to each other in logarithms do to the root."""
-        numbers = sorted(self.numbers(totals))
-        apart = min(b - a for a, b in itertools.pairwise(numbers))
-        return float(apart) / (2 * math.sqrt(totals.n_records))
 
     def predictions(self, coefficients: Floats) -> Floats:
         """Return ``exp(c) - 1``."""

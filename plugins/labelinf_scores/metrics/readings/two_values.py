@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import abc
 from fractions import Fraction
+from typing import ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.metrics.readings.base import UNIT, Released, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.base import UNIT, Released, Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.classes import ClassMetric
 from labelinf_scores.metrics.readings.counts import BalancedAccuracy, CohenKappa, ConfusionMetric, Youden
 from labelinf_scores.metrics.readings.discounts import SCALE, Ndcg, discount_sums
 from labelinf_scores.metrics.readings.grades import QuadraticKappa
 from labelinf_scores.metrics.readings.ranks import Gini, RocAuc
 
-__all__ = ["counter"]
+__all__ = ["counter", "noise"]
 
 
 def counter(metric: ScoredMetric | None) -> ConfusionMetric | None:
@@ -39,10 +40,24 @@ def counter(metric: ScoredMetric | None) -> ConfusionMetric | None:
     return None
 
 
+def noise(metric: ScoredMetric, totals: Totals) -> tuple[float, float]:
+    """Return the noise below which every label comes out, and the noise that hides some for ever (M18, M40).
+
+    As the metric knows them; of classes and grades of two kinds, which take no other predictions than 0 and 1, also as
+    what reads their counts knows them.
+    """
+    floor, enough = metric.floor(totals), metric.enough(totals)
+    counts = counter(metric) if metric.rows in (Rows.CLASSES, Rows.GRADES) and len(totals.counts) == 2 else None
+    if counts is None:
+        return floor, enough
+    return max(floor, counts.floor(totals)), min(enough, counts.enough(totals))
+
+
 @attrs.frozen(kw_only=True)
 class _TwoValued(ConfusionMetric):
-    """A metric that takes more than predictions 0 and 1, restricted to them."""
+    """A metric that takes more than predictions 0 and 1, restricted to them: linear in the true positives of a set."""
 
+    steps_at_ends: ClassVar[bool] = True
     metric: ScoredMetric
 
     def library(self, labels: NDArray[np.intp], hard: NDArray[np.intp]) -> float:
