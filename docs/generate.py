@@ -14,7 +14,8 @@ import click
 
 from labelinf_core.cli import main as main_command
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Host, PluginRecord
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.records import PluginRecord
 
 MARKER = "<!-- Written by docs/generate.py: change the catalogue or the statements, not what follows. -->\n"
 PAGES = Path(__file__).parent

@@ -15,7 +15,7 @@ import attrs
 from labelinf_core.contracts.components import BASES
 from labelinf_core.contracts.errors import InputError, LabelinfError
 from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
-from labelinf_core.plugin.host import PluginRecord, PluginStatus, Registered
+from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered
 from labelinf_core.specs import Builder, Spec
 
 __all__ = ["written"]

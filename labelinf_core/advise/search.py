@@ -29,7 +29,7 @@ from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Registered
+from labelinf_core.plugin.records import Registered
 from labelinf_core.plugin.watch import watch
 
 _LOG = logging.getLogger("labelinf")

@@ -17,7 +17,8 @@ from labelinf_core.contracts.documents import json_text
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.descriptors import Kind
-    from labelinf_core.plugin.host import Host, Registered
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.plugin.records import Registered
 
 __all__ = ["plugins"]
 

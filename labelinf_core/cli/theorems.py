@@ -7,8 +7,9 @@ import click
 from labelinf_core.cli.completion import named, statements
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import UnknownNameError
-from labelinf_core.plugin.host import Host, Registered
+from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.lookup import found
+from labelinf_core.plugin.records import Registered
 from labelinf_core.plugin.statements import Statement
 
 __all__ = ["called_to_mind", "theorems"]

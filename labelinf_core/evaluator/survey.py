@@ -17,7 +17,8 @@ from labelinf_core.contracts.components import Channel, Measure
 from labelinf_core.contracts.errors import LabelinfError, NameConflictError, PluginError, UnknownNameError
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Host, PluginRecord
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.records import PluginRecord
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder, Spec, parse
 

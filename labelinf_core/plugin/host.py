@@ -9,26 +9,21 @@ belongs to neither. Choosing one silently would change which code a result came 
 from __future__ import annotations
 
 import difflib
-import enum
-import functools
-import importlib
 import itertools
 import logging
 import os
-import sys
-from importlib.metadata import Distribution, EntryPoint, entry_points, version
+from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
-from labelinf_core.contracts.gate import clean, unquoted
+from labelinf_core.plugin.alone import alone, answers, described, identity, provided, version_hint
 from labelinf_core.plugin.apart import apart
-from labelinf_core.plugin.catalogue import Catalogue
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
-from labelinf_core.plugin.hookspecs import Specs
-from labelinf_core.plugin.markers import CONTRACT, PROJECT
+from labelinf_core.plugin.markers import PROJECT
+from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered, told
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
 from labelinf_core.plugin.watch import watch
@@ -36,84 +31,12 @@ from labelinf_core.plugin.watch import watch
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-__all__ = ["BLOCK_VARIABLE", "Host", "PluginRecord", "PluginStatus", "Registered", "suggested"]
+__all__ = ["BLOCK_VARIABLE", "Host", "suggested"]
 
 T = TypeVar("T")
 _LOG = logging.getLogger("labelinf")  # without a handler, warnings go to standard error as they stand
 
 BLOCK_VARIABLE = "LABELINF_BLOCK"  #: environment variable: comma-separated plugin names that must not be imported
-
-
-class PluginStatus(enum.Enum):
-    """What became of an installed plugin."""
-
-    LOADED = "loaded"
-    BLOCKED = "blocked"
-    FAILED = "failed"
-
-
-@attrs.frozen(kw_only=True)
-class PluginRecord:
-    """One installed plugin: where it came from and what became of it."""
-
-    name: str
-    distribution: str
-    version: str
-    status: PluginStatus
-    provides: tuple[Descriptor, ...] = ()
-    problem: str = ""
-
-    @property
-    def stranger(self) -> bool:
-        """Whether it comes with another distribution than labelinf's own: its code runs apart."""
-        return self.distribution != PROJECT
-
-    def __str__(self) -> str:
-        return f"plugin {self.name!r} of {self.distribution} {self.version}"
-
-
-@attrs.frozen(kw_only=True)
-class Registered:
-    """A component that can be used, and the plugin that provides it."""
-
-    descriptor: Descriptor
-    plugin: PluginRecord
-
-    def ask(self, question: Callable[[type[Any]], T]) -> T:
-        """Return what ``question`` finds out about the component's class: plain data, of a stranger's asked apart.
-
-        Raises:
-            PluginError: The class cannot be had, or failed to answer.
-        """
-        if self.plugin.stranger:
-            return apart(f"{self.descriptor} of {self.plugin}", lambda: question(self.load()))
-        return question(self.load())
-
-    def load(self) -> type[Any]:
-        """Import and return the component's class, in this process.
-
-        Raises:
-            PluginError: It cannot be imported, or is not what its descriptor says.
-        """
-        from labelinf_core.contracts.components import BASES
-
-        module_name, _, class_name = self.descriptor.target.partition(":")
-        try:
-            if module_name not in sys.modules:
-                with watch.over(f"module {module_name}"):
-                    importlib.import_module(module_name)
-            loaded = getattr(sys.modules[module_name], class_name)
-        except Exception as error:  # a plugin's module may raise anything at all
-            raise PluginError(
-                f"{self.descriptor} of {self.plugin} cannot be imported from {self.descriptor.target!r}: {_told(error)}"
-            ) from error
-        base = BASES[self.descriptor.kind]
-        if not (isinstance(loaded, type) and issubclass(loaded, base) and attrs.has(loaded)):
-            raise PluginError(
-                f"{self.descriptor} of {self.plugin}: {self.descriptor.target!r} must be an attrs class that "
-                f"derives from {base.__module__}.{base.__name__}."
-            )
-        return loaded
 
 
 @attrs.define(eq=False)
@@ -290,9 +213,9 @@ class Host:
 
     def _answers(self, name: str, who: str, hook: str, expected: type[T]) -> list[T]:
         if self.records[name].stranger:
-            return apart(who, lambda: _answers(_alone(self._points[name].load(), name), who, hook, expected))
+            return apart(who, lambda: answers(alone(self._points[name].load(), name), who, hook, expected))
         with watch.over(f"{hook} of plugin {name}"):
-            return _answers(self._managers[name], who, hook, expected)
+            return answers(self._managers[name], who, hook, expected)
 
     def _load_one(self, point: EntryPoint) -> None:
         try:
@@ -309,14 +232,14 @@ class Host:
 
     def _asked_for(self, point: EntryPoint) -> tuple[Descriptor, ...]:
         """Return what a plugin provides; one that does not come with labelinf is imported apart."""
-        if _identity(point.dist)[0] != PROJECT:
-            return apart(f"plugin {point.name}", lambda: _described(point))
+        if identity(point.dist)[0] != PROJECT:
+            return apart(f"plugin {point.name}", lambda: described(point))
         with watch.over(f"plugin {point.name}"):
-            manager = self._managers[point.name] = _alone(point.load(), point.name)
-            return _provided(manager)
+            manager = self._managers[point.name] = alone(point.load(), point.name)
+            return provided(manager)
 
     def _fail(self, entry_point: EntryPoint, error: BaseException) -> None:
-        problem = f"{_told(error)}{_version_hint(entry_point.dist)}"
+        problem = f"{told(error)}{version_hint(entry_point.dist)}"
         record = self._note(entry_point, PluginStatus.FAILED, problem=problem)
         if self.strict:
             raise PluginError(f"{record} failed: {problem}") from error
@@ -329,7 +252,7 @@ class Host:
         provides: tuple[Descriptor, ...] = (),
         problem: str = "",
     ) -> PluginRecord:
-        distribution, version_of_it = _identity(entry_point.dist)
+        distribution, version_of_it = identity(entry_point.dist)
         record = PluginRecord(
             name=entry_point.name,
             distribution=distribution,
@@ -357,86 +280,6 @@ def _blocked_by_environment() -> frozenset[str]:
     return frozenset(filter(None, os.environ.get(BLOCK_VARIABLE, "").replace(" ", "").split(",")))
 
 
-def _told(error: BaseException) -> str:
-    """Say why a plugin cannot be used: in our words or pluggy's; of its own, which may hold anything, the place."""
-    root = error.__cause__ if isinstance(error, PluginError) and error.__cause__ else error
-    trace = root.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    raised_in = str(trace.tb_frame.f_globals.get("__name__")) if trace is not None else ""
-    ours = raised_in.partition(".")[0] in ("labelinf_core", "pluggy", "importlib", "attr")
-    if ours and not isinstance(root, ModuleNotFoundError):
-        return clean(root) if isinstance(root, PluginError) else f"{type(root).__name__}: {root}"
-    return unquoted(root)
-
-
-def _described(point: EntryPoint) -> tuple[Descriptor, ...]:
-    """Return what a plugin provides.
-
-    Raises:
-        PluginError: Why it cannot be used.
-    """
-    try:
-        return _provided(_alone(point.load(), point.name))
-    except Exception as error:
-        raise PluginError(_told(error)) from error
-
-
-def _answers(manager: pluggy.PluginManager, who: str, hook: str, expected: type[T]) -> list[T]:
-    """Call one plugin's hook.
-
-    Raises:
-        PluginError: It raised, or yields something else than it must.
-    """
-    try:
-        items = [item for results in getattr(manager.hook, hook)() for item in results]
-    except Exception as error:
-        raise PluginError(f"{who} raised {unquoted(error)}") from error
-    if wrong := [type(item).__name__ for item in items if not isinstance(item, expected)]:
-        raise PluginError(f"{who} must yield {expected.__name__} objects, got {wrong[0]}")
-    return items
-
-
-def _alone(plugin: object, name: str) -> pluggy.PluginManager:
-    """Validate a plugin in a manager of its own, so that its faults touch nothing shared; its catalogue joins it."""
-    declared = getattr(plugin, "labelinf_contract", None)
-    if declared != CONTRACT:
-        raise TypeError(
-            f"it declares labelinf_contract = {declared!r}, this host speaks {CONTRACT}; "
-            f"a plugin written for it says labelinf_contract = {CONTRACT}"
-        )
-    manager = pluggy.PluginManager(PROJECT)
-    manager.add_hookspecs(Specs)
-    manager.register(plugin, name=name)
-    manager.check_pending()
-    if not manager.get_hookcallers(plugin):
-        raise TypeError("it implements no hook; mark its functions with labelinf_core.hookimpl")
-    for catalogue in manager.hook.labelinf_catalogue():
-        if not isinstance(catalogue, Catalogue):
-            raise TypeError(f"labelinf_catalogue must return a Catalogue, got {type(catalogue).__name__}")
-        manager.register(catalogue)
-    return manager
-
-
-def _provided(manager: pluggy.PluginManager) -> tuple[Descriptor, ...]:
-    provided: list[Descriptor] = []
-    for kind in Kind:
-        for results in getattr(manager.hook, kind.hook)():
-            for item in results:
-                provided.append(_checked(item, kind, provided))
-    return tuple(sorted(provided, key=lambda item: (item.kind.value, item.name)))
-
-
-def _checked(item: object, kind: Kind, before: list[Descriptor]) -> Descriptor:
-    if not isinstance(item, Descriptor):
-        raise TypeError(f"{kind.hook} must yield Descriptor objects, got {type(item).__name__}")
-    if item.kind is not kind:
-        raise TypeError(f"{kind.hook} yielded {item}, which is not of kind {kind.value!r}")
-    if any((item.kind, item.name) == (other.kind, other.name) for other in before):
-        raise TypeError(f"{kind.hook} yields {item} twice")
-    return item
-
-
 def _shared(candidates: list[EntryPoint]) -> NameConflictError:
     owners = " and by ".join(
         f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown distribution" for point in candidates
@@ -448,23 +291,3 @@ def _natural(key: str) -> tuple[str, int, str]:
     head = key.rstrip("0123456789")
     digits = key[len(head) :]
     return head, int(digits) if digits else -1, key
-
-
-@functools.lru_cache(maxsize=64)
-def _identity(dist: Distribution | None) -> tuple[str, str]:
-    """Return name and version of a distribution; every question parses its metadata anew, so ask once."""
-    return (dist.name, dist.version) if dist else ("an unknown distribution", "?")
-
-
-def _version_hint(dist: Distribution | None) -> str:
-    """Say so when the plugin's own metadata excludes the running labelinf."""
-    if dist is None or dist.name == PROJECT:
-        return ""
-    from packaging.requirements import Requirement
-
-    for text in dist.requires or ():
-        requirement = Requirement(text)
-        ours = version(PROJECT)
-        if requirement.name == PROJECT and not requirement.specifier.contains(ours, True):
-            return f" (it requires {requirement}, and labelinf {ours} is installed)"
-    return ""

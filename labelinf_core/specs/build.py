@@ -24,7 +24,8 @@ from labelinf_core.specs.faults import derives_from, failure, faults, strict_con
 from labelinf_core.specs.text import Spec, parse, show, stages
 
 if TYPE_CHECKING:
-    from labelinf_core.plugin.host import Host, PluginRecord
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.plugin.records import PluginRecord
 
 __all__ = ["Builder", "Parameter"]
 

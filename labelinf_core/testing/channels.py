@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from labelinf_core.contracts.components import Outcome
-    from labelinf_core.plugin.host import Host, Registered
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.plugin.records import Registered
 
 __all__ = ["RULES"]
 

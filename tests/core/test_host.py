@@ -12,7 +12,8 @@ import pytest
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.hookspecs import Specs
-from labelinf_core.plugin.host import BLOCK_VARIABLE, Host, PluginStatus
+from labelinf_core.plugin.host import BLOCK_VARIABLE, Host
+from labelinf_core.plugin.records import PluginStatus
 
 InstallFake = Callable[..., Path]
 

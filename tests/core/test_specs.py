@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from labelinf_core.contracts.components import Defence, NoiseModel
 from labelinf_core.contracts.errors import InputError, PluginError, UnknownNameError
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Host, Registered
+from labelinf_core.plugin.host import Host
+from labelinf_core.plugin.records import Registered
 from labelinf_core.specs import Builder, Spec, parse
 
 PARTS = """
