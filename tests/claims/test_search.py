@@ -8,8 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
+from labelinf_gradients.defences.clipping import _ClippedNoise
+from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.metrics.readings.counts import F1
@@ -65,3 +68,39 @@ def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pyt
     chance, claim = case.verdict(3 * script.FIRST, 1)
     assert chance < script.SUSPECT
     assert "came out" in claim
+
+
+def test_a_short_search_of_gradients_finds_no_false_claim(script: ModuleType) -> None:
+    found = script.search(20, cases=script.GRADIENTS, derandomize=True)
+    assert found["claimed"] >= 1
+
+
+def test_a_short_search_of_outputs_finds_no_false_claim(script: ModuleType) -> None:
+    found = script.search(8, cases=script.OUTPUTS, derandomize=True)
+    assert found["claimed"] >= 1
+
+
+def test_a_clipped_gradient_without_its_noise_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = ("precision=float64", "samples=6", "hidden=[4]", "epochs=0", "auxiliary=30")
+    case = script.Trained(
+        room="gradient", settings=settings, stages=("clipped-gaussian(multiplier=4)",), attack="own-samples"
+    )
+    chance, _ = case.verdict(script.FIRST, 1)
+    assert chance > script.SUSPECT
+
+    monkeypatch.setattr(_ClippedNoise, "_noise", lambda self, size: np.zeros(size, dtype=np.int64))
+    chance, claim = case.verdict(4 * script.FIRST, 1)
+    assert chance < script.SUSPECT, claim
+
+
+def test_randomised_response_that_keeps_every_label_is_convicted(
+    script: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = ("victim=memory", "canaries=0.3", "test=0.4", "references=4")
+    case = script.Trained(room="output", settings=settings, stages=("label-rr(epsilon=1)",), attack="lia-threshold")
+    chance, _ = case.verdict(script.FIRST, 1)
+    assert chance > script.SUSPECT
+
+    monkeypatch.setattr(RandomisedResponse, "sample", lambda self, labels, *_, **__: labels)
+    chance, claim = case.verdict(script.FIRST, 2)  # what was trained in other games is kept
+    assert chance < script.SUSPECT, claim

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
+from labelinf_core.cli.theorems import called_to_mind
 from labelinf_core.contracts.components import Setting
+from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.choice import place
@@ -83,3 +85,28 @@ def _refused(builder: Builder, attack: str, threat: ThreatModel) -> str:
 def _plays(builder: Builder, channel: str, cell: Cell, threat: ThreatModel) -> bool:
     """Whether a cell is played: it is named by the suite, or may be the strongest."""
     return cell.role is Role.NAMED or place(builder, channel, cell.attack, threat) is not None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", shipped_suites(HOST))
+def test_every_reference_of_a_run_can_be_looked_up(builder: Builder, name: str) -> None:
+    """What is proved, denied or promised of any cell names something that ``labelinf theorems show`` finds."""
+    named: set[str] = set()
+    for line in _lines(make_plan(read_suite(name, HOST), builder, name).cells).values():
+        channel, data = parse(line[0].channel, "test").name, builder.build(Kind.LABELS, line[0].labels, "test").load()
+        defences = builder.pipeline(list(line[0].defences), "test")
+        threat = builder.build(Kind.CHANNEL, line[0].channel, "test").threat(Setting(data=data, defences=defences))
+        known = theory(builder, channel, defences, threat)
+        named |= {item.statement for item in (*known.ceilings, *known.bounds)}
+        attacks = [builder.build(Kind.ATTACK, cell.attack, "test") for cell in line]
+        promises = [attack.promise(threat) for attack in attacks if not attack.refusal(threat)]
+        named |= {promise.statement for promise in promises if promise is not None}
+    assert named
+    assert [reference for reference in sorted(named) if not _looked_up(reference)] == []
+
+
+def _looked_up(reference: str) -> bool:
+    try:
+        return any(called_to_mind(HOST, reference))
+    except UnknownNameError:
+        return False

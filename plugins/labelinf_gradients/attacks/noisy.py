@@ -81,4 +81,5 @@ class Likelihood(GradientAttack):
         scales = likeliest_scales(problem, BY_FAMILY[oracle.threat.family], positive=oracle.nonnegative)
         soft = np.clip(problem.labels(scales), 0, None)
         labels = np.where(lost, oracle.threat.majority, soft.argmax(axis=1))
-        return GradientGuess(labels=labels, soft=soft / soft.sum(axis=1, keepdims=True))
+        total = soft.sum(axis=1, keepdims=True)
+        return GradientGuess(labels=labels, soft=soft / np.where(total > 0, total, 1))

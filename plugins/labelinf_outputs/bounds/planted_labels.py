@@ -80,7 +80,7 @@ def _provable(threat: OutputThreat) -> BoundValue:
         value=epsilon_bounds.provable_epsilon(threat.n_records, threat.n_classes, delta=delta),
         formula="by bisection: p-value = beta / 4" if delta else pure,
         conditions=f"one model, every guess right, error probability {epsilon_bounds.BETA:g}, delta = {delta:.4g}",
-        statement="Mahloujifar, Melis and Chaudhuri, 2024, and Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.2"
+        statement="Mahloujifar, Melis and Chaudhuri, 2024; Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.2"
         if delta
         else "Steinke, Nasr and Jagielski, NeurIPS 2023, Theorem 5.1",
     )
