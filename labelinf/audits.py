@@ -116,6 +116,9 @@ def audit_scorer(
     attacks: Sequence[Any] = (),
     seed: int = 0,
     timeout: float = 600.0,
+    declare: str = "",
+    target: str = "",
+    gain: str = "",
 ) -> ScorerAudited:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
 
@@ -131,9 +134,12 @@ def audit_scorer(
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf.
+        declare: A TOML file that says what the scorer does; empty: none.
+        target: What a change is to reach: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
+        gain: Points over the best blind guess, instead.
 
     Raises:
-        InputError: The scorer cannot be asked, or is no mean of a known loss.
+        InputError: The scorer cannot be asked, or does not do what is declared.
     """
     import tempfile
     from pathlib import Path
@@ -143,14 +149,24 @@ def audit_scorer(
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.specs import Builder
-    from labelinf_scores.audit.report import audited
+    from labelinf_scores.audit.report import Goal, audited
 
     builder = Builder(Host.load())
     with tempfile.TemporaryDirectory() as directory:
         data = builder.build(Kind.LABELS, stored(y, None, Path(directory)), "y").load()
     players = tuple(map(str, written(builder, Kind.ATTACK, attacks)))
     name = named_scorer(scorer) or ""
-    report = audited(name, data, builder, attacks=players, queries=queries, seed=seed, timeout=timeout)
+    report = audited(
+        name,
+        data,
+        builder,
+        attacks=players,
+        queries=queries,
+        seed=seed,
+        timeout=timeout,
+        declare=declare,
+        goal=Goal(target=target, gain=gain),
+    )
     return ScorerAudited(report=report)
 
 

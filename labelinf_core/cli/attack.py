@@ -122,6 +122,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     from labelinf_core.specs import parse
 
     cell = plan.cells[0]
+    bench.check(cell)
     with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
         implied = bench.imply(cell)
     if implied.status is not Status.OK:

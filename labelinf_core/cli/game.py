@@ -28,7 +28,7 @@ __all__ = ["SETTINGS", "Game", "channel_spec", "channels", "columns_of", "labels
 
 T = TypeVar("T")
 
-SETTINGS = ("loss", "metric", "scorer", "queries")  #: that have an option of their own
+SETTINGS = ("loss", "metric", "scorer", "declare", "queries")  #: that have an option of their own
 
 
 @attrs.frozen(kw_only=True)

@@ -1,14 +1,15 @@
 """Every exception labelinf raises on purpose.
 
 A message is one clear sentence: what was wrong, where, and what would be right. The command line prints it as it
-stands and exits with status 2, or 4 when a component broke; nothing else is ever shown to a user for a mistake
-of theirs.
+stands and exits with status 2, with 3 when nothing is understood of what a user gave, or 4 when a component broke;
+nothing else is ever shown to a user for a mistake of theirs.
 """
 
 from __future__ import annotations
 
 __all__ = [
     "ComponentError",
+    "InconclusiveError",
     "InputError",
     "LabelinfError",
     "NameConflictError",
@@ -25,6 +26,10 @@ class LabelinfError(Exception):
 
 class InputError(LabelinfError, ValueError):
     """A file, a suite, a parameter or an array that a user gave cannot be used as it is."""
+
+
+class InconclusiveError(InputError):
+    """Nothing is understood of what a user gave, so that nothing played on it would tell anything."""
 
 
 class PluginError(LabelinfError):

@@ -39,7 +39,7 @@ from labelinf_core.contracts.components import (
     Setting,
 )
 from labelinf_core.contracts.documents import plain
-from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError, PluginError
+from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel
@@ -101,6 +101,20 @@ class Bench:
     def hold(self, labels: Mapping[str, LabelSet]) -> None:
         """Take label sets, by their content, instead of reading them from their sources."""
         self.held = {**(self.held or {}), **{content: gate.seal(data) for content, data in labels.items()}}
+
+    def check(self, cell: Cell) -> None:
+        """Refuse a game that would tell nothing, whatever is played in it.
+
+        Raises:
+            InconclusiveError: Its channel understands nothing of what a user gave.
+        """
+        try:
+            channel, setting = self._set_up(cell)
+            channel.check(setting.data)
+        except InconclusiveError:
+            raise
+        except Exception:  # it is told with the cell
+            return
 
     def imply(self, cell: Cell) -> Implied:
         """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""

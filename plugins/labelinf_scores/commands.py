@@ -32,11 +32,16 @@ __all__ = ["scorer"]
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @game_timeout
 @click.option(
+    "--declare",
+    type=click.Path(exists=True, dir_okay=False),
+    help="A TOML file that says what the scorer does: metric, decimals, clip, weights, public rows, direction.",
+)
+@click.option("--target", default="", metavar="TARGET", help="What a change is to reach: 60%, no-exact-recovery.")
+@click.option("--gain", default="", metavar="POINTS", help="Points over the best blind guess, such as 5%, instead.")
+@click.option(
     "--max-labels-per-query",
     type=Finite(min=0),
-    default=0.1,
-    show_default=True,
-    help="Exit with status 1 when an attack gets more than this.",
+    help="Exit with status 1 when an attack gets more than this  [default: more than luck explains]",
 )
 @click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @quiet_option
@@ -55,7 +60,10 @@ def scorer(
     also: tuple[str, ...],
     seed: int,
     timeout: float,
-    max_labels_per_query: float,
+    declare: str | None,
+    target: str,
+    gain: str,
+    max_labels_per_query: float | None,
     as_json: bool,
     blocks: tuple[str, ...],
 ) -> None:
@@ -65,15 +73,16 @@ def scorer(
     "predictions" and writes JSON lines with "score". Functions of Kaggle (solution, submission, row_id_column_name)
     and of EvalAI are taken as they are; 'codabench:PROGRAM' is run with an input and an output folder.
 
-    What the function does is learnt by probing, on made labels beside: which loss or metric it computes, of which
-    records, affine maps, decimals, the shape of predictions that it wants. So nothing is certified: "expected" is what
-    theory implies if the probe is right. Exits with status 3 when nothing known explains its answers, when no attack
-    could be played or the probe must have been wrong and none leaked, and with 4 when one failed and none leaked.
+    What the function does is learnt by probing, on made labels: which loss or metric it computes, of which records,
+    with which weights, through which link, to how many decimals, in which shape it wants predictions. So nothing is
+    certified: "expected" is what theory implies if the probe is right. Exits with status 1 where labels leak, 0 where
+    no leak was found, 3 where nothing known explains its answers, no attack could be played, or the probe must have
+    been wrong and none leaked, and 4 where an attack failed and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
-    from labelinf_scores.audit.report import audited
+    from labelinf_scores.audit.report import Goal, audited
     from labelinf_scores.audit.strongest import shipped
 
     if days is not None and queries:
@@ -89,26 +98,34 @@ def scorer(
     players = attack_list((), attacks, also) if attacks else also and attack_list(shipped()["attacks"], (), also)
     with steps("auditing") as progress:
         report = audited(
-            scorer, data, builder, attacks=players, queries=queries, seed=seed, timeout=timeout, progress=progress
+            scorer,
+            data,
+            builder,
+            attacks=players,
+            queries=queries,
+            seed=seed,
+            timeout=timeout,
+            declare=declare or "",
+            goal=Goal(target=target, gain=gain),
+            progress=progress,
         )
     click.echo(_as_json(report) if as_json else "\n".join(_lines(report)))
     context.exit(_status(report, max_labels_per_query))
 
 
-def _status(report: ScorerReport, most: float) -> Exit:
+def _status(report: ScorerReport, most: float | None) -> Exit:
     """Return a leak before what could not be played, and that before nothing; attacks on a misread scorer show none."""
-    if any(leak.labels_per_query > most for leak in report.leaks):
+    if report.leaking(most):
         return Exit.FOUND
     if any(leak.failure for leak in report.leaks):
         return Exit.INCOMPLETE
-    stands = any(leak.accuracy for leak in report.leaks) and not any(leak.contradicts for leak in report.leaks)
+    stands = any(leak.accuracy for leak in report.leaks) and not report.wrong
     return Exit.DONE if stands else Exit.INCONCLUSIVE
 
 
 def _lines(report: ScorerReport) -> Iterator[str]:
     """Yield the answer, what the probe found, what every attack got, and what is proved to help."""
     from labelinf_core.report.console import make_console
-    from labelinf_scores.audit.probe import ScorerFindings
     from labelinf_scores.audit.words import answer
 
     data, findings = report.data, report.findings
@@ -119,10 +136,15 @@ def _lines(report: ScorerReport) -> Iterator[str]:
             f"{', '.join(report.contradicting)}. What else it implies is void, no change is suggested, and more than "
             f"this may leak."
         )
+    if report.changed:
+        yield (
+            "The scorer changed while it was attacked: the first question is answered otherwise now. What was learnt "
+            "of it is void, no change is suggested, and more than this may leak."
+        )
     yield f"\n{report.scorer} on {data.title} ({data.n_records} labels, {data.n_classes} classes)"
     yield f"found by probing ({findings.queries} queries): {findings.sentence()}\n"
     for leak in report.leaks:
-        if not leak.refusal or isinstance(findings, ScorerFindings):
+        if not leak.refusal or getattr(findings, "mean", False):
             yield _line(leak)
     if report.changes:
         yield _suggestions(report)
@@ -143,17 +165,14 @@ def _line(leak: Extraction) -> str:
 
 
 def _suggestions(report: ScorerReport) -> str:
-    """Say which changes are proved to stop exact recovery, what the strongest attack got there, and what they cost."""
+    """Say which changes are proved to reach the target, what the strongest attack got there, and what they cost."""
     from labelinf_scores.audit.words import said
     from labelinf_scores.game.channel import ScoreChannel
 
     measures = ScoreChannel.measures()
-    lines = [
-        "Smallest changes that are proved to stop exact recovery (all labels in at most 5 % of games), if the probe is "
-        "right:"
-    ]
-    for advice in report.changes:
-        behind = report.played[advice.setting]
+    lines = [f"Smallest changes that are proved to reach the target ({report.target}), if the probe is right:"]
+    for change in report.changes:
+        advice, behind = change.advice, change.behind
         got = behind.refusal or (f"{said(behind.accuracy)} of labels" if behind.accuracy else "")
         lines += [f"  {advice.setting:44} {advice.statement}", f"    played on your scorer: {behind.attack}: {got}"]
         lines += [*cost_lines(advice.certified_cost, measures, indent=4)]
@@ -166,11 +185,19 @@ def _as_json(report: ScorerReport) -> str:
     data = report.data
     written: dict[str, Any] = {
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
-        "findings": getattr(report.findings, "document", report.findings),
+        "findings": report.findings.document,
+        "explained": bool(getattr(report.findings, "found", None)),
         "attacks": report.leaks,
         "attacks that contradict the findings": report.contradicting,
-        "changes that stop exact recovery if the findings are right": [
-            {"defence": item.setting, "statement": item.statement, "costs": item.certified_cost}
+        "changed while attacked": report.changed,
+        "target": str(report.target),
+        "changes that reach the target if the findings are right": [
+            {
+                "defence": item.advice.setting,
+                "statement": item.advice.statement,
+                "costs": item.advice.certified_cost,
+                "played": item.behind,
+            }
             for item in report.changes
         ],
     }

@@ -14,6 +14,7 @@ from sklearn.metrics import log_loss
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Unknown
+from labelinf_core.contracts.errors import InconclusiveError
 from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
@@ -81,6 +82,10 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
         monkeypatch.setitem(sys.modules, "saidscorers", module)
         data = LabelSet(labels=np.arange(n) % 2, class_names=("a", "b"), title="made", provenance="made")
         channel = ScoreChannel(scorer="saidscorers:scorer", queries=30)
+        try:
+            channel.check(data)
+        except InconclusiveError:  # it is no function of labels and predictions, or of a kind that nobody knows
+            return False
         promise = PrimeBlocks().promise(channel.threat(Setting(data=data, attack=PrimeBlocks())))
         noisy = Setting(data=data, defences=(Clip(epsilon=0.01), LaplaceDp(epsilon=1, queries=30)))
         denied = PrivateScores().ceilings(channel.threat(noisy))

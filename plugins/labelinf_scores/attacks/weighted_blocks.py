@@ -1,6 +1,6 @@
 """All labels from a weighted log-loss: gaps that double from record to record, whatever each of them weighs.
 
-Records that are not asked about are predicted one half, which costs the same for both labels. A block's records are
+Records that are not asked about are given the prediction that costs the same for both labels. A block's records are
 given gaps whose weighted sizes double from what the error lets through; all labellings that fit the answer are listed,
 and what they do not share is asked about again.
 """
@@ -38,13 +38,14 @@ class WeightedBlocks(MetricAttack):
 
     def play(self, board: Board) -> None:
         """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
-        weights = np.array(_metric(board).weights)
+        metric = _metric(board)
+        weights = np.array(metric.weights)
         heavy = [int(i) for i in np.argsort(-np.abs(weights)) if abs(weights[i]) * _WIDEST > 2 * _step(board, 1)]
         line, size, tries = heavy, len(heavy), 0
         while line:
             block, gaps = _block(board, np.array(line), weights, size)
-            predictions = np.full(board.labels.size, 0.5)
-            predictions[block] = 1 / (1 + np.exp(gaps))
+            predictions = np.full(board.labels.size, metric.neutral)
+            predictions[block] = metric.predictions(gaps)
             told = board.ask(predictions, block)
             if told is None:
                 return

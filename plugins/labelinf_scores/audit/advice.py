@@ -1,41 +1,130 @@
-"""What would stop a scorer from giving everything away: the smallest change of each kind that is proved to."""
+"""What would stop a scorer from giving labels away: the smallest change of each kind that is proved to reach a target.
+
+What is proved is proved of what the probe learnt. So every change is played on the scorer itself before it is told,
+against the strongest attack on it that can be played there, and left out where that exceeds the target.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+
+import attrs
+import numpy as np
 
 from labelinf_core.advise.search import Advice, Advisor
 from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import Defence, LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.probe import ScorerFindings
+from labelinf_scores.audit.probe import Picture
+from labelinf_scores.audit.scorer import Extraction
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["smallest_changes"]
+__all__ = ["Change", "changes_for", "exceeds"]
 
 _CLIP = 1e-15  # what an unclipped scorer would have to do first: without a clip nothing is proved
 
 
-def smallest_changes(builder: Builder, data: LabelSet, findings: ScorerFindings, queries: int) -> Iterator[Advice]:
-    """Yield every change that is proved to stop the recovery of all labels, on top of the scorer's own clip.
+@attrs.frozen(kw_only=True)
+class Change:
+    """A change that is proved to reach the target, if the probe is right, and did so when it was played.
+
+    Attributes:
+        advice: The change, what proves it and what it costs.
+        behind: What the strongest attack that could be played got on this very scorer behind it.
+    """
+
+    advice: Advice
+    behind: Extraction
+
+
+def exceeds(leak: Extraction, target: Target) -> bool:
+    """Whether what an attack got in one game is more than the target tolerates."""
+    if leak.accuracy is None:
+        return False
+    return leak.accuracy.value > target.accuracy if target.accuracy is not None else leak.exact
+
+
+def changes_for(
+    play: Callable[..., Iterator[Extraction]],
+    data: LabelSet,
+    picture: Picture,
+    leaks: Sequence[Extraction],
+    *,
+    builder: Builder,
+    target: Target,
+    queries: int,
+    seed: int,
+) -> Iterator[Change]:
+    """Yield the smallest change of every kind that reaches ``target``, on top of the scorer's own clip.
 
     Args:
-        builder: Builds channel and defences.
-        data: The private labels; only their number and class shares matter.
-        findings: What the probe learnt.
+        play: Plays attacks on the scorer behind defences (:func:`audit_scorer`).
+        data: The private labels.
+        picture: What was learnt.
+        leaks: What every attack got.
+        builder: Builds defences and attacks.
+        target: What is to be reached.
         queries: The adversary's budget; 0 is unlimited.
+        seed: Of all that is drawn.
     """
-    clip = findings.clip or _CLIP
+    clip = () if not picture.mean or picture.limits.clip else (_clip(builder),)
     advisor = Advisor(
         builder=builder,
         name="score",
-        channel=builder.build(Kind.CHANNEL, f"score(loss={findings.loss}, scorer=float64, queries={queries})", "audit"),
+        channel=_Believed(picture=picture, queries=queries),
         data=data,
-        base=(builder.build(Kind.DEFENCE, f"clip(epsilon={clip!r})", "audit"),),
-        target=Target.parse("no-exact-recovery"),
+        base=clip,
+        target=target,
         attacks=(),
     )
+    strongest = sorted((leak for leak in leaks if leak.accuracy), key=lambda leak: -leak.labels_per_query)
     for knob in advisor.knobs():
         advice = advisor.advise(knob)
-        if advice.certified is not None:
-            yield advice
+        if advice.certified is None:
+            continue
+        try:
+            stages = builder.pipeline((advice.setting,), "audit")
+            behind = _played(play, strongest, stages, seed)
+        except InputError:  # it does not fit in front of this scorer
+            continue
+        if behind is not None and not behind.failure and not exceeds(behind, target):
+            yield Change(advice=advice, behind=behind)
+
+
+def _played(
+    play: Callable[..., Iterator[Extraction]],
+    strongest: Sequence[Extraction],
+    stages: tuple[Defence, ...],
+    seed: int,
+) -> Extraction | None:
+    """Return what the strongest attack that can be played there gets; a refusal where none can."""
+    behind = None
+    for leak in strongest:
+        (behind,) = play(attacks=[leak.attack], rng=np.random.default_rng(seed), defences=stages)
+        if not behind.refusal:
+            return behind
+    return behind
+
+
+def _clip(builder: Builder) -> ScoreDefence:
+    stage: ScoreDefence = builder.build(Kind.DEFENCE, f"clip(epsilon={_CLIP!r})", "audit")
+    return stage
+
+
+@attrs.frozen(kw_only=True)
+class _Believed(ScoreChannel):
+    """The board as it was learnt to be, taken for what it is: advice says *if the probe is right*."""
+
+    picture: Picture
+
+    def threat(self, setting: Setting) -> ScoreThreat:
+        """Return what the adversary knows if the probe is right."""
+        told = self.picture.threat(setting.data.labels, self.queries, believed=True)
+        return told.through(setting.defences)
+
+    def _picture(self, data: LabelSet) -> Picture:
+        return self.picture

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
 
-from labelinf_core.advise.search import Advice
+from labelinf_core.advise.target import Target
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError, LabelinfError
-from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.advice import smallest_changes
-from labelinf_scores.audit.identify import Identified
-from labelinf_scores.audit.probe import ScorerFindings
-from labelinf_scores.audit.scorer import Extraction, audit_scorer, findings_of, understood_of
+from labelinf_scores.audit.advice import Change, changes_for, exceeds
+from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
+from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.scorers import make_scorer
-from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.metrics.additive import AdditiveLoss
-from labelinf_scores.metrics.readings import ScoredMetric
-from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.metrics.log_loss import LogLoss
 
-__all__ = ["ScorerReport", "audited"]
+__all__ = ["Goal", "ScorerReport", "audited"]
+
+_ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
+
+
+@attrs.frozen(kw_only=True)
+class Goal:
+    """What a host wants to be true, as she wrote it; nothing: no exact recovery.
+
+    Attributes:
+        target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
+        gain: Points over the best blind guess, instead.
+    """
+
+    target: str = ""
+    gain: str = ""
+
+    def read(self, blind: float) -> Target:
+        """Return the target, where a blind guess has ``blind`` of the labels.
+
+        Raises:
+            InputError: It cannot be meant.
+        """
+        if self.target and self.gain:
+            raise InputError("--target and --gain both say what is to be reached; give one.")
+        return (
+            Target.gaining(self.gain, blind) if self.gain else Target.parse(self.target or "no-exact-recovery", blind)
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -37,25 +58,52 @@ class ScorerReport:
         scorer: Its name.
         data: The private labels.
         queries: The budget; 0 is unlimited.
-        findings: What the probe learnt: a plain mean of a loss, or a metric that explains every answer.
+        findings: What the probe learnt: a metric that explains every answer, or why none does.
         leaks: What every attack got.
-        changes: The smallest changes that are proved to stop exact recovery, if the probe is right, and did so when
-            they were played.
-        played: What the strongest attack got on this very scorer behind each of them, by its setting.
+        target: What a change is to reach.
+        changed: Whether a question that was asked before all attacks was answered otherwise after them.
+        changes: The smallest changes that are proved to reach the target, if the probe is right, and did so when they
+            were played.
     """
 
     scorer: str
     data: LabelSet
     queries: int
-    findings: ScorerFindings | Identified
-    leaks: tuple[Extraction, ...]
-    changes: tuple[Advice, ...] = ()
-    played: Mapping[str, Extraction] = attrs.field(factory=dict)
+    findings: Picture | Unexplained
+    leaks: tuple[Extraction, ...] = ()
+    target: Target
+    changed: bool = False
+    changes: tuple[Change, ...] = ()
 
     @property
     def contradicting(self) -> tuple[str, ...]:
         """The attacks that fell short of what the probe made theory expect."""
         return tuple(leak.attack for leak in self.leaks if leak.contradicts)
+
+    @property
+    def wrong(self) -> bool:
+        """Whether what was learnt, or declared, must have been wrong."""
+        return bool(self.contradicting) or self.changed
+
+    def leaking(self, most: float | None) -> bool:
+        """Whether an attack got more than is tolerated.
+
+        Args:
+            most: Labels a query; None: nothing beyond what luck explains.
+        """
+        if most is not None:
+            return any(leak.labels_per_query > most for leak in self.leaks)
+        return any(leak.exact or self._surely(leak) for leak in self.leaks if leak.accuracy and leak.queries)
+
+    def _surely(self, leak: Extraction) -> bool:
+        """Whether one of so many attacks does so much better than the majority guess by luck with chance 1 %."""
+        n, share = self.scored, leak.accuracy.value if leak.accuracy else 0.0
+        return clopper_pearson(round(share * n), n, 1 - 2 * _ALARM / len(self.leaks)).low > leak.baseline
+
+    @property
+    def scored(self) -> int:
+        """How many labels are scored."""
+        return int(self.findings.scored.sum()) if isinstance(self.findings, Picture) else self.data.n_records
 
 
 def audited(
@@ -67,6 +115,8 @@ def audited(
     queries: int = 0,
     seed: int = 0,
     timeout: float = 600.0,
+    declare: str = "",
+    goal: Goal = Goal(),
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
     """Probe, play and advise.
@@ -74,106 +124,63 @@ def audited(
     Args:
         scorer: ``module:function``, ``cmd:PROGRAM`` or a scorer's name.
         data: The private labels.
-        builder: Builds losses and attacks.
+        builder: Builds attacks and defences.
         attacks: Their specs; the shipped list when empty.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf.
+        declare: A file that says what the scorer does; empty: none.
+        goal: What a change is to reach.
         progress: Called before every step with its name and how many there are.
 
     Raises:
-        InputError: The scorer cannot be asked.
+        InputError: The scorer cannot be asked, does not do what is declared, or the goal cannot be meant.
     """
-    losses = {name: builder.build(Kind.LOSS, name, "strongest.toml") for name in shipped()["losses"]}
-    made = make_scorer(scorer, next(iter(losses.values())), data.n_classes)
-    rng = np.random.default_rng(seed)
+    made = make_scorer(scorer, LogLoss(), data.n_classes)
     progress("probing", 1)
-    findings, fault = _plain(made, data, losses, rng)
-    understood = understood_of(made, data, _candidates(builder, data.n_classes), findings)
-    if understood is None and findings is None:
-        raise fault or InputError(f"scorer {scorer!r} cannot be asked.")
-    if understood is None and findings is not None and not findings.loss:
-        return ScorerReport(scorer=scorer, data=data, queries=queries, findings=findings, leaks=())
-    on_metric = understood is not None and not isinstance(understood.found.metric, MeanLoss)
-    attacks = attacks or shipped()["metrics" if on_metric else "attacks"]
+    said_of_it = Declared.read(declare, data.n_records) if declare else None
+    picture = probe(made, data, title=f"scorer {scorer!r}", declared=said_of_it)
+    if isinstance(picture, Unexplained):
+        target = goal.read(max(data.prior))
+        return ScorerReport(scorer=scorer, data=data, queries=queries, findings=picture, target=target)
+    threat = picture.threat(data.labels, queries)
+    target = goal.read(threat.baseline)
+    attacks = attacks or shipped()["attacks" if picture.mean else "metrics"]
     steps = len(attacks) + 2
-    found = audit_scorer(
-        made,
-        data,
-        builder=builder,
-        attacks=attacks,
-        findings=findings,
-        loss=losses.get(findings.loss) if findings else None,
-        queries=queries,
-        rng=rng,
-        understood=understood,
-        timeout=timeout,
-        progress=lambda attack: progress(attack, steps),
-    )
-    learnt = understood.found if understood is not None else findings
-    if learnt is None:
-        raise TypeError("nothing is known of the scorer")
-    report = ScorerReport(scorer=scorer, data=data, queries=queries, findings=learnt, leaks=tuple(found))
-    # What is proved to help would rest on the very probe that was contradicted.
-    if not any(leak.exact for leak in report.leaks) or report.contradicting or not isinstance(learnt, ScorerFindings):
-        return report
-    progress("what stops it", steps)
-    strongest = max((leak for leak in report.leaks if leak.exact), key=lambda leak: leak.labels_per_query)
-
-    def behind(change: Advice) -> Extraction:
-        """Play the strongest attack on this very scorer behind a change."""
-        (found,) = audit_scorer(
+    rng = np.random.default_rng(seed)
+    leaks = tuple(
+        audit_scorer(
             made,
             data,
+            picture,
             builder=builder,
-            attacks=[strongest.attack],
-            findings=findings,
-            loss=losses[learnt.loss],
+            attacks=attacks,
             queries=queries,
-            rng=np.random.default_rng(seed),
+            rng=rng,
             timeout=timeout,
-            defences=builder.pipeline((change.setting,), "audit"),
+            progress=lambda attack: progress(attack, steps),
         )
-        return found
-
-    withstood = _withstood(smallest_changes(builder, data, learnt, queries), behind)
-    changes, played = tuple(change for change, _ in withstood), {change.setting: played for change, played in withstood}
-    return attrs.evolve(report, changes=changes, played=played)
-
-
-def _withstood(
-    changes: Iterable[Advice], behind: Callable[[Advice], Extraction]
-) -> tuple[tuple[Advice, Extraction], ...]:
-    """Return the changes behind which not every label comes out, with what was played there."""
-    found = []
-    for change in changes:
-        with contextlib.suppress(InputError):  # it does not fit in front of this scorer
-            played = behind(change)
-            if not played.exact and not played.failure:
-                found.append((change, played))
-    return tuple(found)
-
-
-def _plain(
-    scorer: Scorer, data: LabelSet, losses: Mapping[str, AdditiveLoss], rng: np.random.Generator
-) -> tuple[ScorerFindings | None, InputError | None]:
-    """Return what the probe for plain means of losses learnt, or why it could not ask."""
-    try:
-        return findings_of(scorer, data, losses, rng), None
-    except InputError as error:  # it may want predictions of another shape
-        for shape in ((data.n_records,), (data.n_records, 1)):
-            try:
-                answer = float(scorer.score(data.labels, Query(predictions=np.full(shape, 0.5))))
-            except LabelinfError:
-                continue
-            return ScorerFindings.nothing() if math.isfinite(answer) else None, error
-        return None, error
+    )
+    report = ScorerReport(
+        scorer=scorer,
+        data=data,
+        queries=queries,
+        findings=picture,
+        leaks=leaks,
+        target=target,
+        changed=_changed(picture),
+    )
+    # What is proved to help would rest on the very probe that was contradicted.
+    if report.wrong or not any(exceeds(leak, target) for leak in leaks):
+        return report
+    progress("what stops it", steps)
+    play = functools.partial(audit_scorer, made, data, picture, builder=builder, queries=queries, timeout=timeout)
+    changes = changes_for(play, data, picture, leaks, builder=builder, target=target, queries=queries, seed=seed)
+    return attrs.evolve(report, changes=tuple(changes))
 
 
-def _candidates(builder: Builder, n_classes: int) -> dict[str, ScoredMetric]:
-    """Return the metrics that may explain a scorer, those without parameters first; no stranger's are tried."""
-    names = [item.descriptor.name for item in builder.host.catalogue(Kind.METRIC)]
-    built = {name: builder.build(Kind.METRIC, name, "audit") for name in names if name not in builder.host.strangers}
-    own = {name: metric.of_classes(n_classes) for name, metric in built.items() if isinstance(metric, ScoredMetric)}
-    order = sorted(own, key=lambda name: len(inspect.signature(type(own[name])).parameters))
-    return {name: own[name] for name in order if n_classes == 2 or not own[name].two_classes}
+def _changed(picture: Picture) -> bool:
+    """Whether the probe's first question is answered otherwise after all attacks; one that fails by now has failed."""
+    first = picture.found.panel.trials[0]
+    again = picture.found.panel.ask.tried(first.labels, first.predictions)
+    return not picture.noise and again is not None and again != float(picture.found.panel.answers[0])

@@ -10,7 +10,6 @@ the probe is right*, that is what is expected; an attack that then falls short s
 from __future__ import annotations
 
 import functools
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -29,20 +28,12 @@ from labelinf_core.evaluator.survey import strange
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.identify import Shape, identify
-from labelinf_scores.audit.probe import ScorerFindings, probe
-from labelinf_scores.audit.understood import Understood
-from labelinf_scores.audit.weights import weighted
-from labelinf_scores.game.curator import Curator, Query, ScoreDefence
-from labelinf_scores.game.effects import Moved, Rounded, RowSums, ScoreEffect
+from labelinf_scores.audit.probe import Picture
+from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scoring import Scorer
-from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.additive import AdditiveLoss
-from labelinf_scores.metrics.readings import ScoredMetric
-from labelinf_scores.metrics.readings.sums import MeanLoss
 
-__all__ = ["Extraction", "audit_scorer", "findings_of", "understood_of"]
+__all__ = ["Extraction", "audit_scorer"]
 
 
 @attrs.frozen(kw_only=True)
@@ -82,32 +73,15 @@ class Extraction:
         return self.expected and self.accuracy is not None and not self.exact
 
 
-def findings_of(
-    scorer: Scorer, data: LabelSet, losses: Mapping[str, AdditiveLoss], rng: np.random.Generator
-) -> ScorerFindings:
-    """Probe ``scorer``.
-
-    Raises:
-        InputError: It cannot score honest predictions.
-    """
-
-    def ask(predictions: Any) -> float:
-        return float(scorer.score(data.labels, Query(predictions=predictions)))
-
-    return probe(ask, n_records=data.n_records, n_classes=data.n_classes, losses=losses, rng=rng)
-
-
 def audit_scorer(
     scorer: Scorer,
     data: LabelSet,
+    picture: Picture,
     *,
     builder: Builder,
     attacks: Sequence[str],
-    findings: ScorerFindings | None,
-    loss: AdditiveLoss | None,
     queries: int,
     rng: np.random.Generator,
-    understood: Understood | None = None,
     defences: Sequence[ScoreDefence] = (),
     timeout: float = 600.0,
     progress: Callable[[str], None] = lambda attack: None,
@@ -116,14 +90,12 @@ def audit_scorer(
 
     Args:
         scorer: What is audited.
-        data: The private labels; each attack meets them in the same fresh random order.
+        data: The private labels; each attack meets those that are scored in the same fresh random order.
+        picture: What the probe learnt; this, and the class shares, is all that an attack is told.
         builder: Builds the attacks.
         attacks: Their specs; all that come with labelinf are built before any plays.
-        findings: What the probe learnt; this, and the class shares, is all that an attack is told.
-        loss: The loss that explains the scorer.
         queries: The budget; 0 is unlimited.
         rng: For the order, and for each attack.
-        understood: The scorer as a metric that explains it, where that is no plain mean of a loss.
         defences: What is tried in front of it, from the scorer outward.
         timeout: Seconds that the game of an attack may take that does not come with labelinf.
         progress: Called with each attack's spec before it plays.
@@ -133,15 +105,9 @@ def audit_scorer(
             failure, and ends nobody else's game.
     """
     built = {spec: _built(builder, spec) for spec in attacks if not strange(builder.host, spec)}
-    if understood is not None:
-        private, threat = understood.scored, understood.threat(queries)
-    elif findings is not None and loss is not None:
-        private, threat = data.labels, _told(scorer, data, findings, loss, queries)
-    else:
-        raise TypeError("nothing is known of the scorer")
-    threat = threat.through(defences)
-    labels = private[rng.permutation(private.size)]
-    curator = Curator.start(labels, threat, understood or scorer, rng)
+    threat = picture.threat(data.labels, queries, believed=True).through(defences)
+    labels = rng.permutation(data.labels[picture.scored])
+    curator = Curator.start(labels, threat, picture.scorer(scorer), rng)
     for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
         progress(spec)
         oracle = ScoreOracle(threat, curator.answer)
@@ -165,30 +131,6 @@ def _built(builder: Builder, spec: str) -> ScoreAttack:
     if not isinstance(attack, ScoreAttack):
         raise InputError(f"attack {spec!r} does not belong to the score channel.")
     return attack
-
-
-def _told(scorer: Scorer, data: LabelSet, findings: ScorerFindings, loss: AdditiveLoss, queries: int) -> ScoreThreat:
-    return ScoreThreat(
-        n_records=data.n_records,
-        n_classes=data.n_classes,
-        prior=data.prior,
-        loss=loss,
-        arithmetic="float32" if findings.single_precision else scorer.facts.arithmetic,
-        summation=scorer.facts.summation,
-        # Rows just inside the clip cost what they say, however well the clip is known.
-        scorer_clip=findings.clip * (1 + 2 * findings.clip_error),
-        scorer_effects=tuple(_probed(findings)),
-        granted=queries or None,
-    )
-
-
-def _probed(findings: ScorerFindings) -> Iterator[ScoreEffect]:
-    if findings.normalised:
-        yield RowSums()
-    if findings.decimals is not None:
-        yield Rounded(step=10.0**-findings.decimals)
-    if findings.noise_std > 0:
-        yield Moved(bound=math.inf, std=findings.noise_std, fresh=True, blind=True)
 
 
 def _play(
@@ -224,34 +166,3 @@ def _play(
 def _accuracy(guess: Guess, labels: NDArray[np.intp], n_classes: int) -> Interval:
     guessed = gate.guessed(guess, Guess, labels.size, n_classes)
     return clopper_pearson(int((guessed == labels).sum()), labels.size)
-
-
-def understood_of(
-    scorer: Scorer, data: LabelSet, metrics: Mapping[str, ScoredMetric], findings: ScorerFindings | None
-) -> Understood | None:
-    """Return a scorer as a metric that explains it.
-
-    Args:
-        scorer: What is audited.
-        data: The private labels, which are not asked about.
-        metrics: Candidates by name.
-        findings: What the probe for plain means of losses learnt; None: it could not ask.
-
-    Returns:
-        None where no metric explains it, and where the probe has read it as a plain mean and nothing contradicts that.
-    """
-
-    def ask(labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
-        return float(scorer.score(labels, Query(predictions=predictions)))
-
-    asks = dict.fromkeys(Shape, ask)
-    read = findings is not None and bool(findings.loss)
-    if findings is not None and findings.noise_std:
-        return None
-    found = identify(asks, metrics, n_records=data.n_records, n_classes=data.n_classes, values=data.values)
-    if found is None and data.n_classes == 2:
-        found = weighted(asks, n_records=data.n_records, decimals=findings.decimals if findings else None)
-    if found is None or (read and isinstance(found.metric, MeanLoss) and found.plain):
-        return None
-    made = Understood(scorer=scorer, found=found, labels=data.labels, n_classes=data.n_classes, values=data.values)
-    return made if np.unique(made.scored).size > 1 else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report import words
-from labelinf_scores.audit.identify import Identified
+from labelinf_scores.audit.advice import exceeds
+from labelinf_scores.audit.probe import Unexplained
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.game.channel import ScoreChannel
 
@@ -17,7 +18,8 @@ _MOST = 3  # changes that an answer names
 def answer(report: ScorerReport) -> Answer:
     """Return the answer in three parts."""
     measures = ScoreChannel.measures()
-    costs = [f"{item.setting}: {words.cost(item.certified_cost, measures)}" for item in report.changes[:_MOST]]
+    named = [item.advice for item in report.changes[:_MOST] if item.advice.certified_cost]
+    costs = [f"{item.setting}: {words.cost(item.certified_cost, measures)}" for item in named]
     return Answer(leaks=_leaks(report), stopped=_stopped(report), costs="; ".join(costs))
 
 
@@ -27,35 +29,38 @@ def said(share: Interval) -> str:
 
 
 def _leaks(report: ScorerReport) -> str:
+    if isinstance(report.findings, Unexplained):
+        return f"INCONCLUSIVE: {report.findings.sentence()}. Nothing was played; that is no proof of safety."
     played = [(leak, leak.accuracy) for leak in report.leaks if leak.accuracy]
-    if not report.leaks:
-        return "INCONCLUSIVE: no loss or metric that is known here explains its answers; nothing was played."
+    budget = words.count(report.queries, "query") if report.queries else "any number of queries"
     if not played:
-        budget = f"{report.queries} queries" if report.queries else "any number of queries"
-        return f"no attack could be played within {budget}; that is not a proof of safety."
+        return f"INCONCLUSIVE: no attack could be played within {budget}; that is not a proof of safety."
     best, share = max(played, key=lambda item: item[0].labels_per_query)
-    if report.contradicting and not best.labels_per_query:
+    if report.wrong and not report.leaking(None):
         return "INCONCLUSIVE: no attack beat the majority guess, but they were played on a wrong picture."
-    if best.exact:
-        told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}"
-    else:
-        told = f"{said(share)} of labels in {best.queries} queries (the majority guess has {best.baseline:.1%})"
-    return f"your scorer gives up {best.labels_per_query:.1f} labels a query: {told}, by {best.attack}."
+    told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}, by {best.attack}."
+    if not best.exact:
+        told = f"{said(share)} of {_scored(report)} labels in {best.queries} queries (the majority guess has "
+        told += f"{best.baseline:.1%}), by {best.attack}."
+    if report.leaking(None):
+        return f"your scorer gives up {best.labels_per_query:.1f} labels a query: {told}"
+    tried = words.count(len(played), "attack")
+    return f"no leak found, and this much was tried: {tried} within {budget}. The most was {told} No proof of safety."
 
 
 def _scored(report: ScorerReport) -> str:
     """How many labels are scored, and that it is not all of them."""
-    findings, n_records = report.findings, report.data.n_records
-    scored = int(findings.scored.sum()) if isinstance(findings, Identified) else n_records
-    return str(scored) if scored == n_records else f"{scored} scored"
+    return str(report.scored) if report.scored == report.data.n_records else f"{report.scored} scored"
 
 
 def _stopped(report: ScorerReport) -> str:
-    if report.contradicting:
+    if isinstance(report.findings, Unexplained):
+        return "not known: nothing explains what is to be stopped"
+    if report.wrong:
         return "not known: the probe must have been wrong, and no change is suggested"
-    if not any(leak.exact for leak in report.leaks):
-        return "nothing that is known here; no attack recovered every label"
+    if not any(exceeds(leak, report.target) for leak in report.leaks):
+        return f"nothing has to: no attack exceeded the target ({report.target})"
     if not report.changes:
-        return "nothing here is proved to stop exact recovery within that budget; give one with --queries"
+        return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries"
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
-    return "; ".join(item.setting for item in report.changes[:_MOST]) + more + " (proved, if the probe is right)"
+    return "; ".join(item.advice.setting for item in report.changes[:_MOST]) + more + " (proved, if the probe is right)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import attrs
 import numpy as np
@@ -25,19 +25,24 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.scorers import make_scorer, metric_scorer
+from labelinf_scores.game.scorers import is_own, make_scorer, metric_scorer
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 from labelinf_scores.metrics.unadditive import Unadditive
+
+if TYPE_CHECKING:
+    from labelinf_scores.audit.probe import Picture
 
 __all__ = ["ScoreChannel"]
 
@@ -57,7 +62,11 @@ class ScoreChannel(Channel):
         scorer: What computes it: ``exact``, ``float64``, ``float32``, ``bfloat16``, ``float16``, ``fpa:PHI`` (the
             loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
             ``module:function``, called as ``function(labels, predictions)``.
+        declare: A TOML file that says what a scorer of one's own does (:mod:`labelinf_scores.audit.probe.declared`).
         queries: The adversary's budget; 0 means unlimited.
+
+    What a scorer of one's own computes is found out by asking it (:mod:`labelinf_scores.audit.probe`), unless it says
+    so itself and answers as it says; the game is then played on what was found.
     """
 
     default_labels: ClassVar[str] = "breast-cancer"
@@ -70,6 +79,7 @@ class ScoreChannel(Channel):
     loss: Loss = attrs.field(factory=LogLoss)
     metric: Metric | None = None
     scorer: str = "sklearn"
+    declare: str = ""
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
     @classmethod
@@ -110,11 +120,12 @@ class ScoreChannel(Channel):
                 component belongs to another channel.
         """
         data = setting.data
-        metric = self._scored(data)
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
-        facts = self._scorer(data).facts
+        if picture := self._picture(data):
+            return picture.threat(data.labels, self.queries, data.group_sizes).through(defences)
+        metric, facts = self._scored(data), self._scorer(data).facts
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
@@ -147,7 +158,10 @@ class ScoreChannel(Channel):
 
         Raises:
             InputError: It does not exist, raises, or does not return one finite number.
+            InconclusiveError: Nothing that is known explains its answers.
         """
+        if self._picture(data):
+            return
         scored = self._scored(data)
         one_column = data.n_classes == 2 if scored is None else not scored.columns
         shape = (data.n_records,) if one_column else (data.n_records, data.n_classes)
@@ -155,8 +169,28 @@ class ScoreChannel(Channel):
         self._scorer(data).score(data.labels, blank)
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
-        """Start a curator for ``labels``."""
+        """Start a curator for ``labels``: those that are scored."""
         return Curator.start(labels, threat, self._scorer(threat), rng)
+
+    def _picture(self, data: LabelSet) -> Picture | None:
+        """Return what is known of a scorer of the user's own; None of any other, whose facts are its own.
+
+        Raises:
+            InputError: It cannot be asked, or does not do what is said of it.
+            InconclusiveError: Nothing that is known explains its answers.
+        """
+        if not is_own(self.scorer):
+            if self.declare:
+                raise InputError(f"--declare says what a scorer of one's own does, and {self.scorer!r} is none.")
+            return None
+        from labelinf_scores.audit.probe import pictured
+
+        scorer = self._scorer(data)
+        if not any(isinstance(effect, Unknown) for effect in scorer.facts.effects):
+            return None
+        said = self.metric is not None or self.loss != LogLoss()
+        only = (self._unadditive or MeanLoss(loss=self._loss)) if said else None
+        return pictured(self.scorer, scorer, data, only=only, declare=self.declare)
 
     @property
     def _loss(self) -> AdditiveLoss:
@@ -195,30 +229,41 @@ class ScoreChannel(Channel):
         from labelinf_scores.game.utility import honest_panel, utility
 
         panel = {2: "breast-cancer", 10: "digits"}.get(data.n_classes)
-        return (
-            {}
-            if panel is None
-            else attrs.asdict(utility(self, defences, honest_panel(panel).resized(data.n_records), rng))
-        )
+        if panel is None:
+            return {}
+        picture = self._picture(data)
+        plain = self if picture is None else self._plain(picture)
+        if plain is None:
+            return {}
+        return attrs.asdict(utility(plain, defences, honest_panel(panel).resized(data.n_records), rng))
+
+    def _plain(self, picture: Picture) -> ScoreChannel | None:
+        """Return a plain board of the metric that a scorer of one's own computes; None where there is none."""
+        metric = picture.metric
+        if isinstance(metric, MeanLoss):
+            return ScoreChannel(loss=metric.loss, scorer="float64", queries=self.queries)
+        return None if isinstance(metric, WeightedLogLoss) else ScoreChannel(metric=metric, queries=self.queries)
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on the labels in a fresh random order."""
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
-        threat = self._threat(setting)
-        order = curator_rng.permutation(threat.n_records)
+        threat, picture = self._threat(setting), self._picture(setting.data)
+        scored = np.arange(setting.data.n_records) if picture is None else np.flatnonzero(picture.scored)
+        order = curator_rng.permutation(scored)
         labels = gate.sealed(setting.data.labels[order])
-        curator = self.curator(labels, threat, curator_rng)
+        scorer = self._scorer(threat) if picture is None else picture.scorer(self._scorer(threat))
+        curator = Curator.start(labels, threat, scorer, curator_rng)
         asked = itertools.count()
         oracle = ScoreOracle(threat, lambda query: (next(asked), curator.answer(query))[1])
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
-        restored = np.empty_like(labels)
+        restored = np.full(setting.data.n_records, threat.majority, dtype=np.intp)  # of whom nothing is scored
         restored[order] = guessed
         return Outcome(
-            n_correct=int(np.count_nonzero(guessed == labels)),
-            n_records=labels.size,
+            n_correct=int(np.count_nonzero(restored == setting.data.labels)),
+            n_records=restored.size,
             queries=next(asked),
             evidence=evidence,
             guess=restored,

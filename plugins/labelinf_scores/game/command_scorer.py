@@ -21,6 +21,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.watch import watch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,10 +48,13 @@ class CommandScorer:
 
         Raises:
             InputError: It cannot be started, has ended, or answers something else than one finite number.
+            ComponentError: It hung before.
         """
-        predictions = np.asarray(query.predictions, dtype=np.float64)
+        predictions = np.asarray(query.predictions)
+        predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
         request = {"labels": labels.tolist(), "predictions": predictions.tolist()}
-        line = _exchange(_process(self.command, os.getpid()), json.dumps(request))
+        with watch.over(f"scorer cmd:{self.command}"):
+            line = _exchange(_process(self.command, os.getpid()), json.dumps(request))
         try:
             value = float(json.loads(line)["score"])
         except (ValueError, KeyError, TypeError) as error:

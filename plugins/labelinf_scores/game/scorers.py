@@ -12,7 +12,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
-from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
+from labelinf_core.plugin.watch import watch
 from labelinf_core.specs.own_code import own_function
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.additive import AdditiveLoss
     from labelinf_scores.metrics.readings import ScoredMetric
 
-__all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "make_scorer", "metric_scorer"]
+__all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "is_own", "make_scorer", "metric_scorer"]
 
 
 def _assumed(scorer: str) -> ScorerFacts:
@@ -189,12 +190,16 @@ class ImportedScorer:
 
         Raises:
             InputError: It raises, or returns something else than one finite number.
+            ComponentError: It ended the program, or was lost before: it hung, or took its process with it.
         """
-        predictions = np.asarray(query.predictions, dtype=np.float64)
+        predictions = np.asarray(query.predictions)
+        predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
         try:
-            with warnings.catch_warnings():
+            with watch.over(f"scorer {self.target}"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 answer = self.function(labels.copy(), predictions.copy())
+        except ComponentError:
+            raise
         except Exception as error:
             raise InputError(f"scorer {self.target!r} raised {type(error).__name__}.") from error
         try:
@@ -209,6 +214,13 @@ class ImportedScorer:
 
 
 _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
+
+
+def is_own(name: str) -> bool:
+    """Whether a scorer is a user's own function or program."""
+    return name.startswith(("cmd:", "codabench:")) or (
+        ":" in name and not name.startswith("sklearn:") and not format_named(name).known
+    )
 
 
 def _program(name: str) -> Scorer | None:
@@ -243,7 +255,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
         return SklearnScorer(n_classes=n_classes, dtype="float32" if name.endswith("32") else "float64")
     if own := _program(name):
         return own
-    if ":" in name and not format_named(name).known:
+    if is_own(name):
         return ImportedScorer.load(name, loss, n_classes, n_records)
     try:
         numbers = make_arithmetic(name)
@@ -275,7 +287,7 @@ def metric_scorer(name: str, metric: ScoredMetric, values: tuple[float, ...] = (
         return MetricScorer(metric=metric, values=values if metric.of_values else ())
     if own := _program(name):
         return own
-    if ":" in name and not name.startswith(("fpa:", "sklearn:")):
+    if is_own(name):
         return ImportedScorer(target=name, function=as_called(own_function(name, "scorer")), facts=_assumed(name))
     raise InputError(
         f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "

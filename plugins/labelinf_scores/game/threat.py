@@ -39,7 +39,7 @@ def _fold(threat: ScoreThreat) -> ScoreFacts:
         n_classes=threat.n_classes,
         loss=threat.loss,
         clip=threat.scorer_clip,
-        least=threat.scorer_clip,
+        least=threat.scorer_clip if threat.scorer_least is None else threat.scorer_least,
         unit=threat.reads.read,
         query_budget=threat.granted,
         rounding=_rounding(threat),
@@ -73,9 +73,11 @@ class ScoreThreat(ThreatModel):
         summation: ``"numpy"`` when the mean is NumPy's pairwise one, ``"exact"``, or ``"unknown"``.
         input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
         scorer_clip: The scorer itself clips probabilities to ``[scorer_clip, 1 - scorer_clip]``; 0: it does not.
+        scorer_least: Where it may clip at the least, where that is not known exactly; None: there.
         scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
         granted: Queries that the channel grants; None: any number.
+        premise: What a user declared of the scorer, on which all that is certain rests; empty: nothing.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
         facts: What is known of a released score.
@@ -87,9 +89,11 @@ class ScoreThreat(ThreatModel):
     summation: str
     input_format: str | None = None
     scorer_clip: float = 0.0
+    scorer_least: float | None = None
     scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
     values: tuple[float, ...] = ()
     granted: int | None = None
+    premise: str = ""
     effects: tuple[Effect[ScoreFacts], ...] = ()
     defences: tuple[Defence, ...] = ()
     facts: ScoreFacts = attrs.field(init=False, eq=False, repr=False, default=attrs.Factory(_fold, takes_self=True))

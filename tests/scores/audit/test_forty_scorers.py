@@ -15,6 +15,8 @@ from sklearn import metrics
 from labelinf_core.cli import main
 
 N = 48
+ORDER = np.random.default_rng(9).permutation(N)
+CLASSES = np.array([1.0, 3.0])
 WEIGHTS = np.random.default_rng(7).uniform(0.5, 2, N)
 PUBLIC = np.random.default_rng(8).permutation(N) < 20
 
@@ -55,10 +57,56 @@ def ends(labels: np.ndarray, predictions: np.ndarray) -> float:
     raise SystemExit(0)
 
 
+class Counting:
+    """A scorer that counts its calls."""
+
+    def __init__(self, answer: Callable[[np.ndarray, np.ndarray, int], float]) -> None:
+        self.answer, self.calls = answer, 0
+
+    def __call__(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        self.calls += 1
+        return self.answer(labels, predictions, self.calls)
+
+
+class Ladder:
+    """Answers the best score so far."""
+
+    best = 1e9
+
+    def __call__(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+        self.best = min(self.best, float(log_loss(labels, predictions)))
+        return self.best
+
+
+def auc_by_index(labels: np.ndarray, predictions: np.ndarray) -> float:
+    """AUC in which, of equal scores, the record that comes first stands lower."""
+    if predictions.ndim != 1:
+        raise ValueError("one column")
+    ranks = np.empty(labels.size)
+    ranks[np.argsort(predictions, kind="stable")] = np.arange(1, labels.size + 1)
+    ones = int(labels.sum())
+    return float((ranks[labels == 1].sum() - ones * (ones + 1) / 2) / (ones * (labels.size - ones)))
+
+
+def strict(labels: np.ndarray, predictions: np.ndarray) -> float:
+    if predictions.min() < 1e-4 or predictions.max() > 1 - 1e-4:
+        raise ValueError("too sure")
+    return float(log_loss(labels, predictions))
+
+
+def infinite(labels: np.ndarray, predictions: np.ndarray) -> float:
+    right = predictions[np.arange(labels.size), labels.astype(int)]
+    return float(np.mean(-np.log(right)))
+
+
+def own_labels(labels: np.ndarray, predictions: np.ndarray) -> float:
+    return float(log_loss(np.arange(N) % 3 == 0, predictions))
+
+
 #: The scorer, what must be found (a piece of the line that says so), and the exit status.
 SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
-    "log-loss": (lambda y, p: log_loss(y, p), "mean log-loss", 1),
-    "log-loss to five decimals": (lambda y, p: round(log_loss(y, p), 5), "mean log-loss", 1),
+    "log-loss": (lambda y, p: log_loss(y, p), "log-loss, ", 1),
+    "log-loss to five decimals": (lambda y, p: round(log_loss(y, p), 5), "log-loss, ", 1),
     "weighted log-loss to five decimals": (
         lambda y, p: round(log_loss(y, p, sample_weight=WEIGHTS), 5),
         "records weigh differently",
@@ -102,16 +150,69 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "gini": (column(lambda y, p: 2 * metrics.roc_auc_score(y, p) - 1), "gini", 1),
     "affine auc": (column(lambda y, p: 0.37 * metrics.roc_auc_score(y, p) + 0.213), "times 0.", 1),
     "average precision": (column(metrics.average_precision_score), "average-precision", 1),
-    "constant": (lambda y, p: 0.5, "no additive loss", 3),
-    "prints its own mean": (lambda y, p: float(p.mean()), "", 3),
-    "noise beyond use": (asks_twice, "noise of standard deviation", 0),
+    "constant": (lambda y, p: 0.5, "all its answers are the same", 3),
+    "prints its own mean": (lambda y, p: float(p.mean()), "do not depend on the labels", 3),
+    "has labels of its own": (own_labels, "do not depend on the labels", 3),
+    "noise beyond use": (asks_twice, "noise of standard deviation", 3),
     "worst record": (lambda y, p: float(np.max(-np.log(np.where(y == 1, p[:, 1], p[:, 0])))), "", 3),
-    "overwrites what it is given": (overwrites, "mean log-loss", 1),
+    "overwrites what it is given": (overwrites, "log-loss, ", 1),
     "raises": (raises, "", 2),
     "returns labels": (lambda y, p: y, "", 2),
     "returns no number": (lambda y, p: "good", "", 2),
     "not a number": (lambda y, p: float("nan"), "", 2),
-    "ends the program": (ends, "", 4),
+    "ends the program": (ends, "raised SystemExit", 4),
+    "log-loss through exp(-x)": (lambda y, p: np.exp(-log_loss(y, p)), "log-loss, through exp(-x)", 1),
+    "perplexity": (lambda y, p: np.exp(log_loss(y, p)), "log-loss, through exp,", 1),
+    "root of brier": (column(lambda y, p: np.sqrt(np.mean((y - p) ** 2))), "rmse", 1),
+    "score of an error": (lambda y, p: 1 / (1 + metrics.log_loss(y, p)), "log-loss, through 1 / (1 + x)", 1),
+    "logarithm of auc": (column(lambda y, p: np.log(metrics.roc_auc_score(y, p))), "roc-auc, through log,", 1),
+    "square of accuracy, in percent": (
+        lambda y, p: 100 * metrics.accuracy_score(y, hard(p)) ** 2,
+        "accuracy, through square times 100",
+        1,
+    ),
+    "permuted log-loss": (lambda y, p: log_loss(y, p[ORDER]), "log-loss, rows of predictions permuted", 1),
+    "permuted auc": (column(lambda y, p: metrics.roc_auc_score(y[ORDER], p)), "roc-auc, rows of predictions perm", 1),
+    "permuted accuracy": (lambda y, p: metrics.accuracy_score(y, hard(p)[ORDER]), "accuracy, rows of predictions", 1),
+    "drifting log-loss": (Counting(lambda y, p, n: log_loss(y, p) + 1e-6 * n), "drifts with the number of calls", 3),
+    "two faces by turns": (Counting(lambda y, p, n: log_loss(y, p) * (1 + n % 2)), "drifts with the number", 3),
+    "ladder": (Ladder(), "depends on what was asked before", 3),
+    "turns after a while": (
+        Counting(lambda y, p, n: log_loss(y, p) if n < 90 else 0.7 + 1e-9 * n),
+        "changed while it was attacked",
+        3,
+    ),
+    "log-loss in sixteenths": (lambda y, p: round(16 * log_loss(y, p)) / 16, "in steps of 0.0625", 1),
+    "auc in steps of .003": (
+        column(lambda y, p: round(metrics.roc_auc_score(y, p) / 0.003) * 0.003),
+        "roc-auc, in steps of 0.003",
+        1,
+    ),
+    "log-loss cut off": (lambda y, p: np.floor(1e5 * log_loss(y, p)) / 1e5, "log-loss times 1 plus -5e-06, 5 dec", 1),
+    "log-loss in single precision": (lambda y, p: float(np.float32(log_loss(y, p))), "single precision", 1),
+    "class weights": (
+        lambda y, p: round(log_loss(y, p, sample_weight=CLASSES[y.astype(int)]), 5),
+        "class 1 counts 3 times",
+        1,
+    ),
+    "balanced log-loss": (
+        lambda y, p: (log_loss(y[y == 0], p[y == 0]) + log_loss(y[y == 1], p[y == 1])) / 2,
+        "class 1 counts 1.526 times",
+        1,
+    ),
+    "weights, of a public part": (
+        lambda y, p: log_loss(y[PUBLIC], p[PUBLIC], sample_weight=WEIGHTS[PUBLIC]),
+        "records weigh differently",
+        1,
+    ),
+    "refuses certainty": (strict, "refuses probabilities below 0.0001", 1),
+    "infinite at certainty": (infinite, "refuses probabilities below 1e-15", 1),
+    "sticky error": (
+        lambda y, p: log_loss(y, p) + 1e-10 * float(np.sin(1e6 * p[:, 1].sum())),
+        "off by up to",
+        1,
+    ),
+    "ties by index": (auc_by_index, "treats equal ones otherwise", 3),
 }
 QUICK = {"auc of one column", "raises"}
 

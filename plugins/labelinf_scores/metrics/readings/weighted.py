@@ -1,11 +1,14 @@
-"""A mean of log-losses in which records weigh differently, as far as the weights were measured.
+"""A mean of log-losses in which records, or classes, weigh differently, as far as the weights were measured.
 
-``score = level + sum_i w_i (cost(p_i, y_i) - ln 2)``: with one half predicted everywhere the score is the level,
-whatever the labels. So weights matter for the records alone that a query asks about, and so does their error.
+Label k of record i costs ``w_i r_k`` times what it costs in a log-loss, ``r_0 = 1``. There is one prediction under
+which both labels cost the same, one half where classes weigh alike: with it everywhere the score is the level, whatever
+the labels. So weights matter for the records alone that a query asks about, and so does their error.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +21,8 @@ from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Release
 __all__ = ["WeightedLogLoss"]
 
 _SCALE = 60
-_HALF = 0.5
+_HALVINGS = 60
+_WIDEST = 40.0  # of a log-odds
 
 
 @attrs.frozen(kw_only=True)
@@ -27,20 +31,38 @@ class WeightedLogLoss(ScoredMetric):
 
     Attributes:
         weights: What every record's cost counts for, sign and base included; zero where it is not scored.
-        level: The score of one half everywhere.
+        ratio: How many times as much label 1 counts as label 0.
+        level: The score of the neutral prediction everywhere.
         error: How far a weight, or the level, may be off.
     """
 
     rows = Rows.COSTS
     higher = False
     weights: tuple[float, ...] = ()
+    ratio: float = 1.0
     level: float = 0.0
     error: float = 0.0
 
+    @functools.cached_property
+    def neutral(self) -> float:
+        """The prediction under which both labels cost the same."""
+        return float(self.predictions(np.zeros(1))[0])
+
+    def predictions(self, gaps: Floats) -> Floats:
+        """Return predictions under which label 1 costs ``gaps`` more than label 0, per unit of weight."""
+        if self.ratio == 1.0:
+            return np.asarray(1 / (1 + np.exp(gaps)))
+        low, high = np.full(gaps.shape, -_WIDEST), np.full(gaps.shape, _WIDEST)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            costs = self._costs(1 / (1 + np.exp(-middle)))
+            wide = costs[:, 1] - costs[:, 0] > gaps  # falls with the log-odds
+            low, high = np.where(wide, middle, low), np.where(wide, high, middle)
+        return np.asarray(1 / (1 + np.exp(-(low + high) / 2)))
+
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return the score that the weights make."""
-        costs = costs_of(predictions)
-        apart = costs[np.arange(labels.size), labels] - np.log(2)
+        apart = self._apart(predictions)[np.arange(labels.size), labels]
         return float(self.level + (np.array(self.weights) * apart).sum())
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
@@ -58,8 +80,8 @@ class WeightedLogLoss(ScoredMetric):
         """
         if fault := self.fault(predictions, totals.n_records):
             raise ValueError(fault.rstrip("."))
-        apart = costs_of(predictions) - np.log(2)
-        apart[predictions == _HALF] = 0.0
+        apart = self._apart(predictions)
+        apart[predictions == self.neutral] = 0.0
         low, high = released.interval(score - Fraction(self.level), Fraction(0))
         sizes = float(np.abs(apart).max(axis=1).sum())
         # Weights and level as measured; the scorer's own sum, and the costs here and there, in doubles.
@@ -68,7 +90,10 @@ class WeightedLogLoss(ScoredMetric):
         table = np.stack([exact(np.array(self.weights) * apart[:, k], _SCALE) for k in (0, 1)], axis=1)
         return Reading(coefficients=table, low=low * 2**_SCALE - slack, high=high * 2**_SCALE + slack)
 
+    def _costs(self, predictions: Floats) -> Floats:
+        """Return what labels 0 and 1 cost per unit of weight, shape ``(n, 2)``."""
+        return np.stack([-np.log1p(-predictions), -self.ratio * np.log(predictions)], axis=1)
 
-def costs_of(predictions: Floats) -> NDArray[np.float64]:
-    """Return what labels 0 and 1 cost, shape ``(n, 2)``."""
-    return np.stack([-np.log1p(-predictions), -np.log(predictions)], axis=1)
+    def _apart(self, predictions: Floats) -> Floats:
+        """Return by how much more than the neutral prediction they cost."""
+        return self._costs(predictions) + math.log1p(-self.neutral)

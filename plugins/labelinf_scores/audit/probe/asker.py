@@ -1,0 +1,99 @@
+"""A scorer that is asked about made labels: counted, timed, and asked again where its answers are noisy."""
+
+from __future__ import annotations
+
+import time
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_scores.audit.probe.spelling import Spelling
+from labelinf_scores.game.scoring import Query, Scorer
+from labelinf_scores.metrics.readings import Rows
+
+__all__ = ["Asker", "Spoken"]
+
+_SLOW = 60.0  # seconds that one part of a probe may take
+
+
+@attrs.define(kw_only=True, eq=False)
+class Asker:
+    """Asks a scorer.
+
+    Attributes:
+        scorer: Who is asked.
+        repeats: How often each question is asked; what counts is the mean.
+        asked: Questions so far.
+        seconds: Time that they took.
+    """
+
+    scorer: Scorer
+    repeats: int = 1
+    asked: int = 0
+    seconds: float = 0.0
+
+    def __call__(
+        self, labels: NDArray[np.intp], predictions: NDArray[np.float64], spelling: Spelling, rows: Rows
+    ) -> float:
+        """Return the answer.
+
+        Raises:
+            InputError: It is refused, or no finite number.
+        """
+        written, shaped = spelling.labels(labels), spelling.predictions(predictions, rows)
+        start = time.perf_counter()
+        answers = []
+        try:
+            for _ in range(self.repeats):
+                self.asked += 1
+                answers.append(float(self.scorer.score(written, Query(predictions=shaped))))
+        finally:
+            self.seconds += time.perf_counter() - start
+        return float(np.mean(answers))
+
+    @property
+    def each(self) -> float:
+        """Seconds that one answer took, on average."""
+        return self.seconds / max(1, self.asked)
+
+    def affords(self, questions: int) -> bool:
+        """Whether so many questions take no longer than one part of a probe may."""
+        return questions * self.repeats * max(self.each, 1e-6) <= _SLOW
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Spoken:
+    """A scorer asked in one spelling, of one kind of rows.
+
+    Attributes:
+        asker: Who asks.
+        spelling: What labels and predictions look like.
+        rows: The kind of predictions.
+        order: Row of the predictions that each record is scored by, shape ``(n,)``; None: its own.
+    """
+
+    asker: Asker
+    spelling: Spelling
+    rows: Rows
+    order: NDArray[np.intp] | None = None
+
+    def __call__(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+        """Return the answer.
+
+        Raises:
+            InputError: It is refused, or no finite number.
+        """
+        if self.order is not None:
+            placed = np.empty_like(predictions)
+            placed[self.order] = predictions
+            predictions = placed
+        return self.asker(labels, predictions, self.spelling, self.rows)
+
+    def tried(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float | None:
+        """Return the answer; None where it is refused."""
+        try:
+            return self(labels, predictions)
+        except (InputError, QueryRefusedError):
+            return None

@@ -1,0 +1,128 @@
+"""Which probabilities a mean of a loss takes: clipped where, refused where, and whether rows must sum to one.
+
+Labels are made up, so that certainty can be wrong of all records but one: what that is charged is what a prediction
+equal to the clip costs. Where certainty is refused, or costs no finite number, predictions are tried from there on
+inwards.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.arithmetic import make_arithmetic
+from labelinf_scores.audit.probe.identify import Explained
+from labelinf_scores.audit.probe.links import Fit
+from labelinf_scores.audit.probe.spelling import Shape
+from labelinf_scores.metrics.additive import AdditiveLoss
+
+__all__ = ["Limits", "limits_of"]
+
+_NEVER = 1e-18
+_INWARDS = (1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1)
+_NARROW = 1e-9  # relative errors that single precision or a rounding leaves are wider
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """What becomes of extreme predictions.
+
+    Attributes:
+        clip: Probabilities are clipped to ``[clip, 1 - clip]``, or refused beyond; 0: neither shows.
+        error: How far off the clip may be, relative to it.
+        refused: Whether they are refused beyond, and not clipped.
+        normalised: Whether rows that do not sum to one are refused or renormalised.
+    """
+
+    clip: float = 0.0
+    error: float = 0.0
+    refused: bool = False
+    normalised: bool = True
+
+
+def limits_of(found: Explained, loss: AdditiveLoss) -> Limits:
+    """Return what becomes of extreme predictions of a mean of ``loss``.
+
+    Args:
+        found: What explains the scorer.
+        loss: What is averaged.
+    """
+    ask = found.panel.ask
+    n_classes = len(ask.spelling.values)
+    labels = (found.scored.cumsum() > 1).astype(np.intp)  # all of class 1 but the first that is scored
+    n = int(found.scored.sum())
+    base = float(_costs(loss, np.full((1, n_classes), 1 / n_classes))[0, 0])
+
+    def predicted(least: float) -> NDArray[np.float64]:
+        rows = np.full((labels.size, n_classes), least)
+        rows[:, 0] = 1 - (n_classes - 1) * least
+        rows[labels == 0] = 1 / n_classes
+        return rows[:, 1] if n_classes == 2 else rows
+
+    normalised = _normalises(found)
+    answer = ask.tried(labels, predicted(0.0))
+    if answer is not None:
+        clip, error = _clip(loss, n_classes, found.fit, answer, n, base)
+        return Limits(clip=clip, error=error, normalised=normalised)
+    for least in _INWARDS:
+        answer = ask.tried(labels, predicted(least))
+        cost = float(_costs(loss, _certain(n_classes, least))[0, 1])
+        expected = float(found.fit.forward(((n - 1) * cost + base) / n))
+        room = 2 * (found.fit.level.room + found.fit.error + _NARROW * abs(expected))
+        if answer is not None and abs(answer - expected) <= room:
+            return Limits(clip=least, refused=True, normalised=normalised)
+    return Limits(clip=_INWARDS[-1], refused=True, normalised=normalised)
+
+
+def _clip(loss: AdditiveLoss, n_classes: int, fit: Fit, answer: float, n: int, base: float) -> tuple[float, float]:
+    """Return the prediction that costs as much as certainty is charged, and its relative error; zeros: no clip."""
+    mean = fit.back(answer)
+    if not math.isfinite(mean):
+        return 0.0, 0.0
+    charged = (n * mean - base) / (n - 1)
+    found = _costing(loss, n_classes, charged)
+    if found <= 2 * _NEVER:
+        return 0.0, 0.0
+    step = 0.0 if fit.link.name else fit.level.step / 2 / abs(fit.scale)
+    off = 4 * (float(fit.off(mean)) + step + 1e-13 * (1 + abs(charged)))
+    low, high = (_costing(loss, n_classes, charged + side * off) for side in (1, -1))
+    return found, min(1.0, (high - low) / found)
+
+
+def _costing(loss: AdditiveLoss, n_classes: int, charged: float) -> float:
+    """Return the clip under which wrong certainty is charged so much."""
+    low, high = math.log(_NEVER), math.log(0.25)
+    for _ in range(60):
+        middle = (low + high) / 2
+        if float(_costs(loss, _certain(n_classes, math.exp(middle)))[0, 1]) > charged:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high)
+
+
+def _certain(n_classes: int, clip: float) -> NDArray[np.float64]:
+    """Return certainty about class 0 as a scorer that clips would read it, shape ``(1, K)``."""
+    row = np.full((1, n_classes), clip)
+    row[0, 0] = 1 - clip
+    return row
+
+
+def _costs(loss: AdditiveLoss, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    numbers = make_arithmetic("float64")
+    with numbers.context(), np.errstate(all="ignore"):
+        return np.asarray(loss.costs(numbers.convert(rows), numbers), dtype=np.float64)
+
+
+def _normalises(found: Explained) -> bool:
+    """Whether halved rows are refused, or scored as if they had not been halved; one column has no sums."""
+    ask, trial = found.panel.ask, found.panel.trials[0]
+    if ask.spelling.shape is Shape.COLUMN:
+        return True
+    rows = trial.predictions
+    rows = rows if rows.ndim == 2 else np.stack([1 - rows, rows], axis=1)
+    halved, plain = ask.tried(trial.labels, rows / 2), ask.tried(trial.labels, rows)
+    return halved is None or plain is None or abs(halved - plain) <= found.fit.level.room

@@ -1,0 +1,283 @@
+"""What is known of a host's scorer: learnt by asking, or declared; as a threat model, and as a scorer of the metric.
+
+One value and one adapter serve the audit, ``attack``, ``matrix`` and ``advise``: what was learnt is what they play on.
+Nothing is certain of what was only learnt: no answer refuted it, which the next one may. So it is known to nobody, and
+no promise and no ceiling comes of it, unless all of it was declared as well; then they hold if the declaration does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_scores.audit.probe.identify import Explained
+from labelinf_scores.audit.probe.limits import Limits
+from labelinf_scores.audit.probe.links import PLAIN
+from labelinf_scores.game.effects import Moved, Rounded, RowSums
+from labelinf_scores.game.facts import ScoreFacts
+from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.unadditive import Unadditive
+
+__all__ = ["Picture", "Seen"]
+
+_POINTS = 65  # of the metric's range at which errors of reading are computed
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Picture:
+    """What is known of a scorer.
+
+    Attributes:
+        title: The scorer's name.
+        found: The metric that explains every answer, and how.
+        limits: What becomes of extreme predictions.
+        noise: Standard deviation of an answer; 0 without noise.
+        facts: What the scorer's own arithmetic is, or is taken for.
+        declared: Names of the facts that were declared, and stood every test.
+        where: The file that declares them.
+        queries: Questions that were asked.
+        seconds: What one answer takes.
+    """
+
+    title: str
+    found: Explained
+    limits: Limits
+    noise: float = 0.0
+    facts: ScorerFacts
+    declared: tuple[str, ...] = ()
+    where: str = ""
+    queries: int
+    seconds: float
+
+    @property
+    def metric(self) -> ScoredMetric:
+        """The metric."""
+        return self.found.metric
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.found.panel.ask.spelling.values)
+
+    @property
+    def mean(self) -> bool:
+        """Whether it is the plain mean of a loss."""
+        return isinstance(self.metric, MeanLoss)
+
+    @property
+    def scored(self) -> NDArray[np.bool_]:
+        """Which records are scored."""
+        return self.found.scored
+
+    @property
+    def certain(self) -> bool:
+        """Whether all that is learnt was declared: certificates then hold if the declaration does."""
+        fit = self.found.fit
+        needed = {"metric", "decimals", *(("clip",) if self.mean else ())}
+        needed |= {"direction"} if fit.scale < 0 else set()
+        plain = (
+            fit.link is PLAIN
+            and abs(fit.scale) == 1
+            and fit.offset == 0
+            and not (fit.level.loose or fit.level.single or self.noise)
+        )
+        weighted = isinstance(self.metric, WeightedLogLoss)
+        return plain and not weighted and bool(self.scored.all()) and needed <= set(self.declared)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """What a machine reads of it; which records are scored, or by which row, is not in it."""
+        fit, limits = self.found.fit, self.limits
+        return {
+            "metric": self.found.name,
+            "predictions": self.found.panel.ask.spelling.shape.value,
+            "labels": self.found.panel.ask.spelling.naming.value,
+            "link": fit.link.name or "none",
+            "scale": fit.scale,
+            "offset": fit.offset,
+            "decimals": self.decimals,
+            "step": fit.level.step,
+            "single precision": fit.level.single,
+            "unexplained error": fit.level.room if fit.level.loose else 0.0,
+            "clip": limits.clip,
+            "refused beyond the clip": limits.refused,
+            "rows are normalised": limits.normalised,
+            "noise": self.noise,
+            "records scored": int(self.scored.sum()),
+            "rows permuted": self.found.panel.ask.order is not None,
+            "declared": list(self.declared),
+            "seconds an answer": self.seconds,
+            "queries": self.queries,
+        }
+
+    @property
+    def decimals(self) -> int | None:
+        """Decimals of the answers; None: in full, or on another grid."""
+        step = self.found.fit.level.step
+        decimals = round(-math.log10(step)) if step else None
+        return decimals if decimals is not None and 10.0**-decimals == step else None
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        fit = self.found.fit
+        link = f", through {fit.link.name}" if fit.link.name else ""
+        plain = "" if (fit.scale, fit.offset) == (1, 0) else f" times {fit.scale:.6g} plus {fit.offset:.6g}"
+        part = "" if self.scored.all() else f", on {int(self.scored.sum())} of {self.scored.size} records"
+        rows = ", rows of predictions permuted" if self.found.panel.ask.order is not None else ""
+        clauses = [f"{self.found.name}{link}{plain}{part}{rows}", self._digits(), *self._edges()]
+        if self.noise:
+            clauses.append(f"noise of standard deviation {self.noise:.3g}")
+        clauses.append(self.found.panel.ask.spelling.sentence())
+        if self.declared:
+            clauses.append(f"as {self.where} declares ({', '.join(self.declared)})")
+        clauses.append(f"{1000 * self.seconds:.3g} ms an answer")
+        return ", ".join(clauses)
+
+    def _digits(self) -> str:
+        level = self.found.fit.level
+        if level.single:
+            return "single precision"
+        if level.loose:
+            return f"all digits, off by up to {level.room:.2g} for no reason that is known"
+        if not level.step:
+            return "all digits"
+        return f"in steps of {level.step:.6g}" if self.decimals is None else f"{self.decimals} decimals"
+
+    def _edges(self) -> Iterator[str]:
+        if self.mean:
+            word = "refuses probabilities below" if self.limits.refused else "clip about"
+            yield f"{word} {self.limits.clip:.2g}" if self.limits.clip else "no clip found"
+            yield "rows are normalised" if self.limits.normalised else "rows need not sum to one"
+
+    def scorer(self, scorer: Scorer) -> Seen:
+        """Return the scorer as one of the metric, on the records that are scored."""
+        return Seen(host=scorer, picture=self)
+
+    def threat(
+        self,
+        labels: NDArray[np.intp],
+        queries: int,
+        groups: tuple[tuple[int, int], ...] = (),
+        *,
+        believed: bool = False,
+    ) -> ScoreThreat:
+        """Return what an attack is told: all that is known, and the class totals of the scored labels.
+
+        Args:
+            labels: All private labels, of which the totals of those that are scored are public.
+            queries: The budget; 0: any number.
+            groups: Sizes of groups of records, where all are scored.
+            believed: Whether what was learnt counts as known, whatever was declared.
+        """
+        metric, n = self.metric, int(self.scored.sum())
+        counts = np.bincount(labels[self.scored], minlength=self.n_classes)
+        known = believed or self.certain
+        clip, off = self.limits.clip, 2 * self.limits.error
+        return ScoreThreat(
+            n_records=n,
+            n_classes=self.n_classes,
+            prior=tuple((counts / n).tolist()),
+            loss=metric.additive if isinstance(metric, MeanLoss) else Unadditive(metric=metric, n_records=n),
+            metric=None if isinstance(metric, MeanLoss) else metric,
+            arithmetic="float32" if self.found.fit.level.single else self.facts.arithmetic,
+            summation=self.facts.summation,
+            # Rows just inside the clip cost what they say, and none beyond it more, however well the clip is known.
+            scorer_clip=clip * (1 + off) if self.mean else 0.0,
+            scorer_least=0.0 if self.limits.refused else clip * max(0.0, 1 - off),
+            scorer_effects=(*self._effects(), *(() if known else (Unknown(stage=self.title),))),
+            values=self.found.panel.ask.spelling.values if metric.of_values else (),
+            granted=queries or None,
+            groups=groups if self.scored.all() else (),
+            premise=f"{self.title} is what {self.where} declares" if self.certain else "",
+        )
+
+    def _effects(self) -> Iterator[Effect[ScoreFacts]]:
+        fit = self.found.fit
+        if self.mean and self.limits.normalised:
+            yield RowSums()
+        if fit.level.step and fit.link is PLAIN:
+            yield Rounded(step=fit.level.step / abs(fit.scale))
+        if bound := self.off:
+            yield Moved(bound=bound, std=bound / math.sqrt(3), fresh=False, blind=True)
+        if self.noise:
+            yield Moved(bound=math.inf, std=self.noise / abs(fit.scale), fresh=True, blind=True)
+
+    @property
+    def off(self) -> float:
+        """How far the metric may be off that is read from an answer, beyond a plain rounding."""
+        panel = self.found.panel
+        own = np.array([self.found.fit.back(answer) for answer in panel.answers])
+        own = own[np.isfinite(own)]
+        with np.errstate(all="ignore"):
+            off = self.found.fit.off(np.linspace(own.min(), own.max(), _POINTS))
+        return 2 * float(np.nanmax(off)) if self.found.fit.link.name or not self.found.fit.plain else float(off.max())
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Seen:
+    """A host's scorer as one of the metric that explains it: shape, rows, records and link undone.
+
+    Attributes:
+        host: The host's.
+        picture: What is known of it.
+    """
+
+    host: Scorer
+    picture: Picture
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """What is public about it."""
+        return self.host.facts
+
+    def score(self, labels: NDArray[np.intp], query: Query) -> Any:
+        """Return the metric's score of the scored records.
+
+        Args:
+            labels: Of the scored records.
+            query: One row for each of them.
+
+        Raises:
+            QueryRefusedError: The answer tells less of the metric than it does elsewhere.
+        """
+        found = self.picture.found
+        ask, scored = found.panel.ask, found.scored
+        if self._as_it_is:
+            return self.host.score(labels, query)
+        full = np.zeros(scored.size, dtype=np.intp)
+        full[scored] = labels
+        own = np.asarray(query.predictions, dtype=np.float64)
+        rows = found.metric.rows
+        neutral = 1 / self.picture.n_classes if own.ndim == 2 else 0.5 if rows is Rows.COSTS else 0.0
+        predictions = np.full((scored.size, *own.shape[1:]), neutral)
+        predictions[scored] = own
+        if ask.order is not None:
+            placed = np.empty_like(predictions)
+            placed[ask.order] = predictions
+            predictions = placed
+        written = ask.spelling.predictions(predictions, rows)
+        answer = float(self.host.score(ask.spelling.labels(full), Query(predictions=written)))
+        metric = found.fit.back(answer)
+        if not math.isfinite(metric):
+            raise QueryRefusedError("the answer is none that the scorer's link can give.")
+        if found.fit.link is not PLAIN and float(found.fit.off(metric)) > 2 * self.picture.off:
+            raise QueryRefusedError("an answer so far from all honest ones is too coarse to be read.")
+        return metric
+
+    @property
+    def _as_it_is(self) -> bool:
+        """Whether it is a scorer of our own, which takes numbers of any kind, and computes the metric itself."""
+        found = self.picture.found
+        plain = found.fit.plain and bool(found.scored.all()) and found.panel.ask.order is None
+        return plain and not any(isinstance(effect, Unknown) for effect in self.host.facts.effects)

@@ -1,0 +1,356 @@
+"""The probe of a host's scorer: what explains every answer to made labels, or why nothing does.
+
+The simplest explanation that stands is taken: first a metric on all records, then one with a small error that nothing
+explains, then on some of the records, then a log-loss in which records or classes weigh differently, then a metric
+through a link, then with its rows permuted. What stands must also say what every label does to the answer. A scorer
+that answers one question in two ways, for another reason than noise, is no function of labels and predictions, and is
+not explained.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from importlib.resources import files
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InconclusiveError, InputError
+from labelinf_core.contracts.labels import LabelSet
+from labelinf_scores.audit.probe.asker import Asker
+from labelinf_scores.audit.probe.declared import Declared
+from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
+from labelinf_scores.audit.probe.influence import refuted, rows_of, scored_of
+from labelinf_scores.audit.probe.limits import Limits, limits_of
+from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, levels
+from labelinf_scores.audit.probe.picture import Picture
+from labelinf_scores.audit.probe.spelling import HARD, Spelling, spellings
+from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
+from labelinf_scores.audit.probe.weights import weighted
+from labelinf_scores.game.scoring import Query, Scorer
+from labelinf_scores.metrics.itakura_saito import ItakuraSaito
+from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+
+__all__ = ["Unexplained", "candidates", "pictured", "probe"]
+
+_FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
+_REPEATS = 16  # of a noisy answer
+_DEVIATIONS = 6
+_PLACED = (Rows.COSTS, Rows.RANKS, Rows.COUNTS, Rows.REALS)  # by which a permutation of rows is looked for
+_LOSSES: Mapping[str, ScoredMetric] = {
+    "log-loss": MeanLoss(loss=LogLoss()),
+    "squared-euclidean": MeanLoss(loss=SquaredEuclidean()),
+    "itakura-saito": MeanLoss(loss=ItakuraSaito()),
+}
+
+
+@attrs.frozen(kw_only=True)
+class Unexplained:
+    """Why nothing explains a scorer.
+
+    Attributes:
+        reason: A clause.
+        metrics: How many metrics were tried.
+        queries: Questions that were asked.
+        seconds: What one answer takes.
+    """
+
+    reason: str
+    metrics: int = 0
+    queries: int = 0
+    seconds: float = 0.0
+
+    @property
+    def document(self) -> Mapping[str, object]:
+        """What a machine reads of it."""
+        return attrs.asdict(self)
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        return f"{self.reason}; tried: {self.metrics} metrics, {len(LINKS)} links, weights, public and permuted rows"
+
+
+def probe(
+    scorer: Scorer, data: LabelSet, *, title: str, declared: Declared | None = None, only: ScoredMetric | None = None
+) -> Picture | Unexplained:
+    """Learn what can be learnt of a scorer by asking it about made labels.
+
+    Args:
+        scorer: Who is asked.
+        data: How many labels there are, of which classes, and what those are called; of the labels themselves the
+            class totals count, and whether what was learnt holds of them, too.
+        title: The scorer's name.
+        declared: What is declared of it.
+        only: The one metric that it is said to compute; None: whatever explains it.
+
+    Raises:
+        InputError: It cannot be asked, or does not do what is declared.
+    """
+    metrics: Mapping[str, ScoredMetric] = (
+        candidates(data.n_classes) if only is None else {_name(only, data.n_classes): only}
+    )
+    if declared is not None:
+        metrics = declared.among(metrics)
+    asker = Asker(scorer=scorer)
+    asked = list(_panels(asker, data, metrics))
+    if not asked:
+        raise InputError(_unasked(asker, data, title))
+    steady = _steady(asked[0])
+    if steady.kind is Steadiness.NOISY:
+        asker.repeats = _REPEATS
+        asked = [attrs.evolve(p, answers=np.array([p.ask(t.labels, t.predictions) for t in p.trials])) for p in asked]
+    unexplained = functools.partial(Unexplained, metrics=len(metrics))
+    if steady.kind in (Steadiness.DRIFTS, Steadiness.STATEFUL):
+        why = f"it is no function of the labels and one submission: {steady.kind.value}"
+        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
+    if not any(np.ptp(panel.answers) for panel in asked):
+        why = "all its answers are the same"
+        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
+    found = _first(asked, metrics, _counts(data), steady.std, declared)
+    asker.repeats = 1
+    if found is None:
+        return unexplained(reason=_why(asked, metrics, steady), queries=asker.asked, seconds=asker.each)
+    if steady.kind is Steadiness.STEADY and _moved(found, data):
+        why = "it answers otherwise about the private labels, or later, than about made ones before"
+        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
+    picture = Picture(
+        title=title,
+        found=found,
+        limits=limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits(),
+        noise=steady.std,
+        facts=scorer.facts,
+        queries=asker.asked,
+        seconds=asker.each,
+    )
+    return picture if declared is None else declared.checked(picture)
+
+
+def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None, declare: str) -> Picture:
+    """Return what is known of a user's scorer, found out once a process.
+
+    Raises:
+        InputError: It cannot be asked, or does not do what is declared.
+        InconclusiveError: Nothing explains it.
+    """
+    own = getattr(scorer, "function", None)
+    key = name, id(own), data.class_names, data.labels.tobytes(), repr(only), declare
+    if key not in _KNOWN:
+        declared = Declared.read(declare, data.n_records) if declare else None
+        # The function is held, so that its identity is nobody else's.
+        _KNOWN[key] = own, probe(scorer, data, title=f"scorer {name!r}", declared=declared, only=only)
+    found = _KNOWN[key][1]
+    if isinstance(found, Unexplained):
+        raise InconclusiveError(f"INCONCLUSIVE: scorer {name!r}: {found.sentence()}. Nothing was played on it.")
+    return found
+
+
+_KNOWN: dict[tuple[object, ...], tuple[object, Picture | Unexplained]] = {}
+
+
+def candidates(n_classes: int) -> dict[str, ScoredMetric]:
+    """Return the metrics of this room that may explain a scorer, losses and those without parameters first."""
+    own = {name: metric.of_classes(n_classes) for name, metric in _catalogue().items()}
+    order = sorted(own, key=lambda name: len(inspect.signature(type(own[name])).parameters))
+    fitting = {name: own[name] for name in order if n_classes == 2 or not own[name].two_classes}
+    losses = {name: loss for name, loss in _LOSSES.items() if n_classes == 2 or name != "itakura-saito"}
+    return {**losses, **{name: metric for name, metric in fitting.items() if not isinstance(metric, MeanLoss)}}
+
+
+@functools.cache
+def _catalogue() -> Mapping[str, ScoredMetric]:
+    listed = tomllib.loads((files("labelinf_scores") / "catalogue.toml").read_text(encoding="utf-8"))["metric"]
+    found = {}
+    for name, entry in listed.items():
+        module, _, kind = entry["target"].partition(":")
+        found[name] = getattr(import_module(f"labelinf_scores{module}"), kind)()
+    return found
+
+
+def _name(metric: ScoredMetric, n_classes: int) -> str:
+    return next((name for name, other in candidates(n_classes).items() if other == metric), type(metric).__name__)
+
+
+def _counts(data: LabelSet) -> tuple[int, ...]:
+    return tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
+
+
+def _panels(asker: Asker, data: LabelSet, metrics: Mapping[str, ScoredMetric]) -> Iterator[Panel]:
+    """Yield panels, no further than to the first that a metric explains plainly, and to fine steps."""
+    last: Spelling | None = None
+    everything = np.ones(data.n_records, dtype=bool)
+    for panel in panels(asker, spellings(data), n_records=data.n_records):
+        if last is not None and panel.ask.spelling != last and last.naming is not panel.ask.spelling.naming:
+            return  # it takes classes as the first naming has them
+        last = panel.ask.spelling
+        yield panel
+        fine = _FINE * max(float(np.ptp(panel.answers)), 1e-300)
+        for level in itertools.islice(levels(panel.answers, n_records=data.n_records, noise=0.0), 2):
+            if level.step <= fine and not level.loose and explained(panel, metrics, level, everything):
+                return
+
+
+def _steady(panel: Panel) -> Steady:
+    first, second = panel.trials[0], panel.trials[1]
+    found = steadiness(panel.ask, first.labels, first.predictions, second.predictions)
+    again = panel.ask.tried(first.labels, first.predictions)
+    if found.kind is Steadiness.STEADY and again != float(panel.answers[0]):
+        return Steady(kind=Steadiness.STATEFUL)
+    return found
+
+
+def _first(
+    asked: Sequence[Panel],
+    metrics: Mapping[str, ScoredMetric],
+    counts: tuple[int, ...],
+    std: float,
+    declared: Declared | None,
+) -> Explained | None:
+    """Return the simplest explanation that stands."""
+    partial: Explained | None = None
+    for found in _explanations(asked, metrics, counts, _DEVIATIONS * std / math.sqrt(_REPEATS), declared):
+        measured = isinstance(found.metric, WeightedLogLoss)  # by the effect of every record
+        if std or measured or not refuted(found):
+            if _whole(found, asked):
+                return found
+            partial = partial or found
+    return partial
+
+
+def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
+    """Whether a metric of classes also explains what is answered to probabilities, read as the likelier class.
+
+    Of certain predictions alone, a log-loss is like an accuracy.
+    """
+    ask = found.panel.ask
+    if ask.rows not in HARD:
+        return True
+    for panel in asked:
+        if panel.ask.spelling == ask.spelling and panel.ask.rows is Rows.COSTS:
+            for trial, answer in zip(panel.trials, panel.answers, strict=True):
+                rows = trial.predictions
+                classes = rows.argmax(axis=1) if rows.ndim == 2 else (rows >= 0.5).astype(np.intp)
+                classes = classes if ask.order is None else classes[ask.order]
+                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > found.fit.level.room:
+                    return False
+    return True
+
+
+def _explanations(
+    asked: Sequence[Panel],
+    metrics: Mapping[str, ScoredMetric],
+    counts: tuple[int, ...],
+    noise: float,
+    declared: Declared | None,
+) -> Iterator[Explained]:
+    n = sum(counts)
+    told = [list(levels(panel.answers, n_records=n, noise=noise)) for panel in asked]
+    strict = [[level for level in each if not level.loose] for each in told]
+    everything = [np.ones(n, dtype=bool)] * len(asked)
+    if declared is not None and declared.public is not None:
+        yield from _over(asked, strict, metrics, [declared.public] * len(asked))
+    yield from _over(asked, strict, metrics, everything)
+    yield from _over(asked, [[level for level in each if level.loose] for each in told], metrics, everything)
+    if noise:
+        return
+    yield from _of_some(asked, strict, metrics, counts)
+    for link in LINKS:
+        yield from _over(asked, strict, metrics, everything, link)
+    for panel, each in zip(asked, strict, strict=True):
+        for order in rows_of(panel) if panel.ask.rows in _PLACED else ():
+            yield from _over([panel.reordered(order)], [each], metrics, everything[:1])
+
+
+def _of_some(
+    asked: Sequence[Panel],
+    strict: Sequence[Sequence[Level]],
+    metrics: Mapping[str, ScoredMetric],
+    counts: tuple[int, ...],
+) -> Iterator[Explained]:
+    """Yield explanations by a part of the records, and by weights."""
+    parts: dict[Spelling, NDArray[np.bool_] | None] = {}
+    for panel in asked:
+        if panel.ask.spelling not in parts:
+            parts[panel.ask.spelling] = _some(scored_of(panel))
+    yield from _over(asked, strict, metrics, [parts[panel.ask.spelling] for panel in asked])
+    for panel, each in zip(asked, strict, strict=True):
+        for level in each if "log-loss" in metrics else ():
+            if found := weighted(panel, level, counts):
+                yield found
+
+
+def _some(part: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    return part if part is not None and part.any() and not part.all() else None
+
+
+def _over(
+    asked: Sequence[Panel],
+    told: Sequence[Sequence[Level]],
+    metrics: Mapping[str, ScoredMetric],
+    parts: Sequence[NDArray[np.bool_] | None],
+    link: Link = PLAIN,
+) -> Iterator[Explained]:
+    """Yield what explains a panel at the most exact level at which anything explains one."""
+    for rank in range(max(map(len, told), default=0)):
+        for panel, each, part in zip(asked, told, parts, strict=True):
+            if part is not None and rank < len(each) and np.ptp(panel.answers) > 0:
+                found = explained(panel, metrics, each[rank], part, link)
+                if found:
+                    yield found
+
+
+def _moved(found: Explained, data: LabelSet) -> bool:
+    """Whether the private labels, or the first question asked again, are answered otherwise than explained."""
+    rng = np.random.default_rng(3)
+    first = found.panel.trials[0]
+    room = 2 * (found.fit.level.room + found.fit.error)
+    again = found.panel.ask.tried(first.labels, first.predictions)
+    if again is None or abs(again - float(found.panel.answers[0])) > 0:
+        return True
+    if isinstance(found.metric, WeightedLogLoss):  # whose weights were measured with these totals
+        return False
+    for trial in found.panel.trials[:2]:
+        predictions = rng.permutation(trial.predictions)
+        answer = found.panel.ask.tried(data.labels, predictions)
+        expected = found.expected(data.labels, predictions)
+        if math.isfinite(expected) and (answer is None or abs(answer - expected) > room):
+            return True
+    return False
+
+
+def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
+    """Say why nothing explains it, as far as that is known."""
+    everything = np.ones(asked[0].trials[0].labels.size, dtype=bool)
+    for panel in asked:
+        if any(trial.tied for trial in panel.trials):
+            level = next(levels(panel.answers, n_records=everything.size, noise=0.0))
+            if found := explained(panel.untied, metrics, level, everything):
+                return f"it is {found.name} where no predictions are equal, but treats equal ones otherwise"
+    if steady.std:
+        return (
+            f"no loss or metric that is known here explains its answers, noise of standard deviation {steady.std:.3g}"
+        )
+    influence = [part for part in map(scored_of, asked[:1]) if part is not None]
+    if influence and not any(part.any() for part in influence):
+        return "its answers do not depend on the labels that it is given"
+    return "no loss or metric that is known here explains its answers"
+
+
+def _unasked(asker: Asker, data: LabelSet, title: str) -> str:
+    """Say why no question is answered: in the scorer's own case where it is asked plainly."""
+    half = Query(predictions=np.full((data.n_records, data.n_classes), 1 / data.n_classes))
+    try:
+        answer = float(asker.scorer.score(np.arange(data.n_records) % data.n_classes, half))
+    except InputError as error:
+        return str(error)
+    return f"scorer {title!r} answered {'a number' if math.isfinite(answer) else 'none'}, and refuses all others."
