@@ -126,7 +126,8 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
         implied = bench.imply(cell)
     if implied.status is not Status.OK:
-        raise InputError(f"{cell.shown.attack} cannot be played: {implied.message}")
+        broke = ComponentError if implied.status is Status.ERROR else InputError
+        raise broke(f"{cell.shown.attack} cannot be played: {implied.message}")
     start = time.perf_counter()
     try:
         with watch.over(f"attack {cell.shown.attack}"):

@@ -25,6 +25,7 @@ class ThreatModel:
         effects: What the stages between do, from the curator outward.
         groups: How many groups there are of every size, as pairs (records, groups), small ones first: labels of one
             group may depend on each other. Empty: not known.
+        premise: What was declared, and could only be tried out, on which all that is certain rests; empty: nothing.
     """
 
     n_records: int = attrs.field(validator=attrs.validators.ge(1))
@@ -34,6 +35,7 @@ class ThreatModel:
     label_delta: float = 0.0
     effects: tuple[Effect[Any], ...] = ()
     groups: tuple[tuple[int, int], ...] = attrs.field(default=())
+    premise: str = ""
 
     @groups.validator
     def _are_of_all_records(self, attribute: attrs.Attribute[Any], value: tuple[tuple[int, int], ...]) -> None:

@@ -56,6 +56,7 @@ from labelinf_core.specs import Builder, parse
 __all__ = ["Bench", "attack_rng", "curator_rng", "theory", "told"]
 
 K = TypeVar("K")
+R = TypeVar("R", Promise, Ceiling)
 T = TypeVar("T")
 _REMEMBERED = 4096  # games, and budgets with their ceilings, that are remembered
 
@@ -270,6 +271,7 @@ class Bench:
             refusal = gate.sentence(attack.refusal(threat), "refusal")
             promise = None if refusal or threat.unsaid else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
+            found = tuple(_resting(item, threat) for item in found)
         return attrs.evolve(
             self._known(cell, setting, threat),
             status=Status.REFUSED if refusal else Status.OK,
@@ -337,11 +339,18 @@ def theory(
         )
     return Implied(
         baseline=threat.baseline,
-        ceilings=_gather(asked, lambda source: source.ceilings(threat), Ceiling, notes),
+        ceilings=tuple(
+            _resting(item, threat) for item in _gather(asked, lambda source: source.ceilings(threat), Ceiling, notes)
+        ),
         bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes),
         threat=dict(_facts(threat)),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _resting(item: R, threat: ThreatModel) -> R:
+    """Return what is certain with the premise that it rests on among its conditions."""
+    return attrs.evolve(item, conditions=f"{item.conditions}; {threat.premise}") if threat.premise else item
 
 
 def _may_hold(threat: ThreatModel) -> bool:

@@ -195,10 +195,11 @@ def contradiction(result: CellResult) -> str:
     promise = result.implied.promise
     if promise is not None and promise.certified and result.exact.value < 1:
         clauses.append(f"{promise.statement} promises every label ({promise.conditions})")
+    premise = result.implied.threat.get("premise")
+    blame = f"So it is not true that {premise}." if premise else "One of the two is wrong: a bug, or an erratum."
     return (
         f"{result.cell.shown.attack} against {result.cell.shown.pipeline}: {recovered} % of the labels were recovered, "
-        f"all of them in {complete} % of the trials, but {'; '.join(clauses)}. One of the two is wrong: a bug, or an "
-        f"erratum."
+        f"all of them in {complete} % of the trials, but {'; '.join(clauses)}. {blame}"
     )
 
 

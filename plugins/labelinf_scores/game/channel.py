@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
+    ABSTAIN,
     Channel,
     Defence,
     Guess,
@@ -241,7 +242,8 @@ class ScoreChannel(Channel):
         """Return a plain board of the metric that a scorer of one's own computes; None where there is none."""
         metric = picture.metric
         if isinstance(metric, MeanLoss):
-            return ScoreChannel(loss=metric.loss, scorer="float64", queries=self.queries)
+            scorer = "sklearn" if metric.additive.is_log_loss else "float64"
+            return ScoreChannel(loss=metric.loss, scorer=scorer, queries=self.queries)
         return None if isinstance(metric, WeightedLogLoss) else ScoreChannel(metric=metric, queries=self.queries)
 
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
@@ -259,11 +261,11 @@ class ScoreChannel(Channel):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
-        restored = np.full(setting.data.n_records, threat.majority, dtype=np.intp)  # of whom nothing is scored
+        restored = np.full(setting.data.n_records, ABSTAIN, dtype=np.intp)  # where nothing is scored
         restored[order] = guessed
         return Outcome(
-            n_correct=int(np.count_nonzero(restored == setting.data.labels)),
-            n_records=restored.size,
+            n_correct=int(np.count_nonzero(guessed == labels)),
+            n_records=labels.size,
             queries=next(asked),
             evidence=evidence,
             guess=restored,

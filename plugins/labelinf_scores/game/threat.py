@@ -77,7 +77,6 @@ class ScoreThreat(ThreatModel):
         scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
         granted: Queries that the channel grants; None: any number.
-        premise: What a user declared of the scorer, on which all that is certain rests; empty: nothing.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
         facts: What is known of a released score.
@@ -93,7 +92,6 @@ class ScoreThreat(ThreatModel):
     scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
     values: tuple[float, ...] = ()
     granted: int | None = None
-    premise: str = ""
     effects: tuple[Effect[ScoreFacts], ...] = ()
     defences: tuple[Defence, ...] = ()
     facts: ScoreFacts = attrs.field(init=False, eq=False, repr=False, default=attrs.Factory(_fold, takes_self=True))

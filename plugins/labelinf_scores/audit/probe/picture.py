@@ -92,8 +92,8 @@ class Picture:
             and fit.offset == 0
             and not (fit.level.loose or fit.level.single or self.noise)
         )
-        weighted = isinstance(self.metric, WeightedLogLoss)
-        return plain and not weighted and bool(self.scored.all()) and needed <= set(self.declared)
+        whole = bool(self.scored.all()) and self.found.panel.ask.order is None
+        return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
     def document(self) -> dict[str, Any]:

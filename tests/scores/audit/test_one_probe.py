@@ -1,0 +1,128 @@
+"""What the probe learns of a scorer of one's own is what ``attack``, ``matrix`` and ``advise`` play on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from labelinf_core.cli import main
+
+BOARD = """
+import os, time
+import numpy as np
+from sklearn.metrics import roc_auc_score
+
+def costs(labels, predictions):
+    rows = np.clip(predictions, 1e-15, 1 - 1e-15)
+    return -np.log(rows[np.arange(len(labels)), labels])
+
+def auc(labels, predictions):
+    return roc_auc_score(labels, predictions[:, 1])
+
+def part(labels, predictions):
+    return round(float(np.mean(costs(labels, predictions)[:40])), 5)
+
+def five(labels, predictions):
+    return round(float(np.mean(costs(labels, predictions))), 5)
+
+def two_faced(labels, predictions):
+    # As declared wherever the probe looks.
+    digits = 1 if 0 < np.min(predictions) < 0.01 else 5
+    return round(float(np.mean(costs(labels, predictions))), digits)
+
+def constant(labels, predictions):
+    return 0.5
+
+def hangs(labels, predictions):
+    time.sleep(10**6)
+
+def leaves(labels, predictions):
+    os._exit(0)
+"""
+DECLARED = 'metric = "log-loss"\ndecimals = 5\nclip = 1e-15\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "oneprobe.py").write_text(BOARD)
+    (tmp_path / "board.toml").write_text(DECLARED)
+    labels = np.random.default_rng(5).permutation(80) < 32
+    (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, labels.astype(int))) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "oneprobe", raising=False)
+    return tmp_path
+
+
+def labelinf(*arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--labels", "y.csv"], catch_exceptions=False)
+
+
+def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) -> None:
+    for scorer, attack, recovered in (("auc", "spaced-ranks", "80 of 80"), ("part", "binary-weights", "40 of 40")):
+        run = labelinf("attack", attack, "--scorer", f"oneprobe:{scorer}")
+
+        assert run.exit_code == 0, run.output
+        assert f"recovered  {recovered} labels" in run.stdout
+        assert "certified" not in run.stdout
+
+
+def test_what_was_declared_is_a_condition_of_all_that_is_certain(folder: Path) -> None:
+    run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:five", "--declare", "board.toml")
+
+    said = " ".join(run.stdout.split())
+    assert "theory certified" in said
+    assert "in any order; scorer 'oneprobe:five' is what board.toml declares" in said
+
+
+def test_a_contradiction_blames_what_was_declared(folder: Path) -> None:
+    run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:two_faced", "--declare", "board.toml")
+
+    assert "So it is not true that scorer 'oneprobe:two_faced' is what board.toml declares." in " ".join(
+        run.stdout.split()
+    )
+    assert "erratum" not in run.stdout
+
+
+def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: Path) -> None:
+    run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:constant")
+    assert (run.exit_code, "INCONCLUSIVE: scorer 'oneprobe:constant': all its answers" in run.stderr) == (3, True)
+    run = labelinf("advise", "--target", "95%", "--scorer", "oneprobe:constant")
+    assert (run.exit_code, "INCONCLUSIVE" in run.stderr) == (3, True)
+    run = labelinf("matrix", "--attack", "binary-weights", "--scorer", "oneprobe:constant", "--out", "run")
+    assert run.exit_code not in (0, 1)
+
+
+def test_a_declaration_belongs_to_a_scorer_of_ones_own(folder: Path) -> None:
+    run = labelinf("attack", "binary-weights", "--scorer", "float64", "--declare", "board.toml")
+    assert run.exit_code == 2
+    assert "--declare says what a scorer of one's own does, and 'float64' is none." in run.stderr
+
+
+def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> None:
+    arguments = ("--queries", "10", "--attack", "binary-weights", "--gain", "20%")
+    run = labelinf("audit", "scorer", "oneprobe:five", *arguments)
+
+    assert run.exit_code == 1, run.output
+    assert "that are proved to reach the target (at most 80.0% of labels" in " ".join(run.stdout.split())
+    assert "played on your scorer: binary-weights: " in run.stdout
+    over = labelinf("audit", "scorer", "oneprobe:five", *arguments[:-2], "--target", "50%")
+    assert (over.exit_code, "has 60.0% of the labels already" in over.stderr) == (2, True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork here")
+@pytest.mark.parametrize(("scorer", "said"), [("hangs", "no answer within 4 s"), ("leaves", "ended with exit code 0")])
+def test_a_scorer_that_hangs_or_leaves_is_one_sentence_and_no_pass(folder: Path, scorer: str, said: str) -> None:
+    code = "import sys; from labelinf_core.cli import main; sys.argv[0] = 'labelinf'; main()"
+    command = [sys.executable, "-c", code, "attack", "binary-weights", "--labels", "y.csv", "--timeout", "4"]
+    done = subprocess.run([*command, "--scorer", f"oneprobe:{scorer}"], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert f"scorer oneprobe:{scorer}" in done.stderr
