@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -26,14 +30,18 @@ class OneByOne(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask about as many records as the budget allows; abstain on the rest."""
-        n = oracle.threat.n_records
-        labels = np.full(n, ABSTAIN)
+        labels = np.full(oracle.threat.n_records, ABSTAIN)
+        with contextlib.suppress(QueryRefusedError):  # a refusal ends the asking, not the game: what is known counts
+            self._ask(oracle, labels)
+        return Guess(labels=labels, evidence={"records asked about": int((labels != ABSTAIN).sum())})
+
+    def _ask(self, oracle: ScoreOracle, labels: NDArray[np.intp]) -> None:
+        """Fill in ``labels``, one after the other."""
         if oracle.remaining < 2:
-            return Guess(labels=labels)
-        blank = np.full(n, 0.5)
+            return
+        blank = np.full(len(labels), 0.5)
         reference = oracle.query(blank)
-        for row in range(int(min(n, oracle.remaining))):
+        for row in range(int(min(len(labels), oracle.remaining))):
             asked = blank.copy()
             asked[row] = self.confidence
             labels[row] = int(oracle.query(asked) < reference)
-        return Guess(labels=labels, evidence={"records asked about": int((labels != ABSTAIN).sum())})
