@@ -21,6 +21,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 620.0, 16.0, 286.0  # of the plot itself
 _LEGEND = 18.0  # of every line of the legend
 _TICKS = 5
 _LETTER, _LINE_HEIGHT = 5.6, 13.0  # of a word beside a point
+_MARK = 5  # half of what a mark takes
 _WORDS = 60  # points beyond which no word beside one could be read
 _LINE = 88  # characters of the legend that find room beside each other
 
@@ -100,12 +101,12 @@ def _drawn(at: int, series: Series, x: Any, y: Any) -> dict[str, Any]:
 
 
 def _beside(places: Sequence[tuple[float, float]], words: Sequence[str]) -> Iterator[tuple[float, float, str, str]]:
-    """Yield each word with its place and where it is anchored: the nearest line below its point that is free."""
-    taken: list[tuple[float, float, float]] = []
+    """Yield each word with its place and where it is anchored: the nearest free line below its point."""
+    taken = [(x - _MARK, x + _MARK, y + 4) for x, y in places]
     for (x, y), word in zip(places, words, strict=False):
         left = x > (_LEFT + _RIGHT) / 2
         start = x - 7 - _LETTER * len(word) if left else x + 7
-        lines = (y + 4 + _LINE_HEIGHT * k for k in range(len(words)))
+        lines = (y + 4 + _LINE_HEIGHT * k for k in range(2 * len(words)))
         free = (at for at in lines if not any(_meet((start, start + _LETTER * len(word), at), box) for box in taken))
         height = next(free, y + 4)
         taken.append((start, start + _LETTER * len(word), height))
