@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings.affine import AffineLogLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
 __all__ = ["WeightedBlocks"]
@@ -34,7 +35,7 @@ class WeightedBlocks(MetricAttack):
 
     def reads(self, metric: ScoredMetric | None) -> bool:
         """Weighted log-losses only; others are read by the attacks on losses."""
-        return isinstance(metric, WeightedLogLoss)
+        return isinstance(metric, (WeightedLogLoss, AffineLogLoss))
 
     def play(self, board: Board) -> None:
         """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
@@ -71,6 +72,8 @@ class WeightedBlocks(MetricAttack):
 
 
 def _metric(board: Board) -> WeightedLogLoss:
+    if isinstance(board.metric, AffineLogLoss):
+        return board.metric.weighted(board.totals)
     if not isinstance(board.metric, WeightedLogLoss):
         raise TypeError("weighted log-losses are read by this attack alone")
     return board.metric

@@ -49,6 +49,8 @@ HARD: dict[str, Callable[..., float]] = {
 SOFT: dict[str, Callable[..., float]] = {
     "roc-auc": metrics.roc_auc_score,
     "log-loss": metrics.log_loss,
+    "affine-log-loss": metrics.log_loss,
+    "d2-log-loss": metrics.d2_log_loss_score,
     "brier": metrics.brier_score_loss,
     "gini": lambda y, p: 2 * metrics.roc_auc_score(y, p) - 1,
     "mean-loss": metrics.log_loss,
@@ -179,7 +181,7 @@ def test_what_cannot_be_scored_is_said() -> None:
         metric("accuracy").reading(np.array([0.0, 1, 1]), Fraction(1, 2), totals, Released())
     with pytest.raises(ValueError, match="must be between 1 and 2"):
         Totals.binary(n_records=3, n_positive=3)
-    with pytest.raises(InputError, match="no metric of that name can be read; choose accuracy, average"):
+    with pytest.raises(InputError, match="no metric of that name can be read; choose accuracy, affine"):
         found("bleu")
 
 

@@ -1,0 +1,112 @@
+"""Log-loss in every affine form, with weights, and as D2: one weighted sum of log-losses beyond a level.
+
+Negated, in bits, added up instead of averaged, scaled and shifted, with a weight for every record, or as the share of
+the log-loss of the class frequencies that is left: ``score = level + sum_i w_i (cost(p_i, y_i) - ln 2)``.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+
+__all__ = ["AffineLogLoss", "D2LogLoss"]
+
+_CLIP = float(np.finfo(np.float64).eps)  # scikit-learn's, of doubles
+_SPARE = 8 * float(UNIT)  # relative error of a weight
+
+
+@attrs.frozen(kw_only=True)
+class AffineLogLoss(ScoredMetric):
+    """scikit-learn's log-loss times a factor, plus an offset.
+
+    Attributes:
+        factor: What it is multiplied by: -1 where more is better, ``1 / ln 2`` in bits.
+        offset: What is added.
+        total: Whether records are added up and not averaged.
+        weights: What every record weighs, positive; none: all the same.
+    """
+
+    rows = Rows.COSTS
+    higher = False
+    factor: float = attrs.field(default=1.0)
+    offset: float = attrs.field(default=0.0)
+    total: bool = False
+    weights: tuple[float, ...] = attrs.field(default=(), converter=lambda given: tuple(map(float, given)))
+
+    @factor.validator
+    @offset.validator
+    def _number(self, attribute: attrs.Attribute[float], value: float) -> None:
+        if not math.isfinite(value) or (attribute.name == "factor" and not value):
+            raise ValueError(f"{attribute.name}={value} must be finite, and a factor not zero.")
+
+    @weights.validator
+    def _positive(self, attribute: attrs.Attribute[tuple[float, ...]], value: tuple[float, ...]) -> None:
+        if not all(0 < weight < math.inf for weight in value):
+            raise ValueError("weights must be positive numbers.")
+
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.log_loss``, times the factor, plus the offset."""
+        from sklearn.metrics import log_loss
+
+        heavy = np.array(self.weights) if self.weights else None
+        own = log_loss(labels, predictions, labels=[0, 1], sample_weight=heavy, normalize=not self.total)
+        return float(self.factor * own + self.offset)
+
+    def fault(self, predictions: NDArray[Any], n_records: int) -> str:
+        """Return what is wrong with ``predictions``, or with the number of weights."""
+        if self.weights and len(self.weights) != n_records:
+            return f"there are {len(self.weights)} weights, and {n_records} records."
+        if problem := super().fault(predictions, n_records):
+            return problem
+        values = np.asarray(predictions)
+        return "" if 0 <= values.min() and values.max() <= 1 else "predictions must be probabilities."
+
+    def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
+        """Return what the weighted sum tells that it is.
+
+        Raises:
+            ValueError: The predictions cannot be scored.
+        """
+        if fault := self.fault(predictions, totals.n_records):
+            raise ValueError(fault.rstrip("."))
+        return self.weighted(totals).reading(np.clip(predictions, _CLIP, 1 - _CLIP), score, totals, released)
+
+    def weighted(self, totals: Totals) -> WeightedLogLoss:
+        """Return it as a weighted sum beyond a level."""
+        heavy = np.array(self.weights or (1.0,) * totals.n_records)
+        share = self.factor * (heavy if self.total else heavy / heavy.sum())
+        level = self.offset + float(share.sum()) * math.log(2)
+        error = _SPARE * (float(np.abs(share).max()) + abs(self.offset) + abs(level))
+        return WeightedLogLoss(weights=tuple(share.tolist()), level=level, error=error)
+
+
+@attrs.frozen(kw_only=True)
+class D2LogLoss(AffineLogLoss):
+    """One minus the share of the log-loss of the class frequencies that is left."""
+
+    higher = True
+    factor: float = attrs.field(default=1.0, init=False)
+    offset: float = attrs.field(default=0.0, init=False)
+    total: bool = attrs.field(default=False, init=False)
+    weights: tuple[float, ...] = attrs.field(default=(), init=False)
+
+    def score(self, labels: NDArray[Any], predictions: Floats) -> float:
+        """Return ``sklearn.metrics.d2_log_loss_score``."""
+        from sklearn.metrics import d2_log_loss_score
+
+        return float(d2_log_loss_score(labels, predictions, labels=[0, 1]))
+
+    def weighted(self, totals: Totals) -> WeightedLogLoss:
+        """Return it as a log-loss over what the class frequencies have."""
+        shares = [count / totals.n_records for count in totals.counts]
+        blind = -sum(share * math.log(share) for share in shares)
+        plain = AffineLogLoss(factor=-1 / blind, offset=1.0).weighted(totals)
+        return attrs.evolve(plain, error=(totals.n_records + 16) * plain.error)

@@ -1,0 +1,69 @@
+"""Log-loss negated, in bits, added up, shifted, weighed and as D2: read as scikit-learn computes it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_data.bunches import load_bunch
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
+from labelinf_scores.metrics.readings.affine import AffineLogLoss, D2LogLoss
+
+BUILDER = Builder(Host.load())
+WEIGHTS = tuple((1 + np.arange(60) % 5).tolist())
+FORMS: dict[str, ScoredMetric] = {
+    "negated": AffineLogLoss(factor=-1.0),
+    "in bits": AffineLogLoss(factor=1 / math.log(2)),
+    "added up": AffineLogLoss(total=True),
+    "scaled and shifted": AffineLogLoss(factor=-100.0, offset=250.0),
+    "weighed": AffineLogLoss(weights=WEIGHTS),
+    "weighed and added up": AffineLogLoss(weights=WEIGHTS, total=True),
+    "D2": D2LogLoss(),
+}
+
+
+@pytest.mark.parametrize("decimals", [None, 5, 2])
+@pytest.mark.parametrize("form", list(FORMS))
+def test_true_labels_fit_and_others_do_not(form: str, decimals: int | None) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(60) < 22).astype(np.intp)
+    totals = Totals.binary(n_records=60, n_positive=22)
+    for spread in (0.2, 3.0, 20.0):
+        predictions = 1 / (1 + np.exp(spread * rng.standard_normal(60)))
+        score = FORMS[form].score(labels, predictions)
+        printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
+        told = FORMS[form].reading(predictions, printed, totals, Released(decimals=decimals))
+        assert told.holds(labels)
+        assert decimals is not None or not told.holds(np.roll(labels, 1))
+
+
+@pytest.mark.parametrize("form", list(FORMS))
+@pytest.mark.parametrize("defences", [(), ("round(decimals=5)",)])
+def test_every_form_gives_every_label_away(form: str, defences: tuple[str, ...]) -> None:
+    labels = load_bunch("breast-cancer").target[:60].astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="t", provenance="made")
+    attack = BUILDER.build(Kind.ATTACK, "weighted-blocks", "test")
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
+    channel = ScoreChannel(metric=FORMS[form])
+    assert attack.refusal(channel.threat(setting)) == ""
+    outcome = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    # Weights belong to places, and labels are put in a random order: all are read all the same.
+    assert outcome.n_correct == 60
+    assert outcome.queries <= 20
+    assert "contradiction" not in outcome.evidence
+
+
+def test_a_form_that_means_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="not zero"):
+        AffineLogLoss(factor=0.0)
+    with pytest.raises(ValueError, match="positive"):
+        AffineLogLoss(weights=(1.0, -1.0))
+    assert "2 weights, and 3 records" in AffineLogLoss(weights=(1.0, 2.0)).fault(np.full(3, 0.5), 3)
