@@ -67,7 +67,7 @@ class AffineLogLoss(ScoredMetric):
         if problem := super().fault(predictions, n_records):
             return problem
         values = np.asarray(predictions)
-        return "" if 0 <= values.min() and values.max() <= 1 else "predictions must be probabilities."
+        return "" if values.min() >= 0 and values.max() <= 1 else "predictions must be probabilities."
 
     def reading(self, predictions: Floats, score: Fraction, totals: Totals, released: Released) -> Reading:
         """Return what the weighted sum tells that it is.
