@@ -7,6 +7,7 @@ the log-loss of the class frequencies that is left: ``score = level + sum_i w_i 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +22,10 @@ __all__ = ["AffineLogLoss", "D2LogLoss"]
 
 _CLIP = float(np.finfo(np.float64).eps)  # scikit-learn's, of doubles
 _SPARE = 8 * float(UNIT)  # relative error of a weight
+
+
+def _floats(given: Iterable[float]) -> tuple[float, ...]:
+    return tuple(map(float, given))
 
 
 @attrs.frozen(kw_only=True)
@@ -39,7 +44,7 @@ class AffineLogLoss(ScoredMetric):
     factor: float = attrs.field(default=1.0)
     offset: float = attrs.field(default=0.0)
     total: bool = False
-    weights: tuple[float, ...] = attrs.field(default=(), converter=lambda given: tuple(map(float, given)))
+    weights: tuple[float, ...] = attrs.field(default=(), converter=_floats)
 
     @factor.validator
     @offset.validator
