@@ -149,6 +149,7 @@ def main(arguments: Sequence[str]) -> int:
     for suite, target in in_turns(options.suites, Builder(Host.load())):
         if time.process_time() - start > 60 * options.minutes:
             break
+        print(f"{suite}: {target.name}", file=sys.stderr, flush=True)
         try:
             missed = target.missed()
         except LabelinfError as error:

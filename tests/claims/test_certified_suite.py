@@ -6,7 +6,10 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import attrs
+import numpy as np
 import pytest
+import sklearn.metrics
 
 from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.evaluator.plan import make_plan
@@ -14,6 +17,7 @@ from labelinf_core.evaluator.suite import read_suite
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.game.channel import ScoreChannel
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "certified.py"
 HOST = Host.load()
@@ -59,6 +63,28 @@ def test_every_mechanism_that_certifies_is_played_and_so_are_the_low_bits() -> N
     assert {cell.attack.partition("(")[0] for cell in cells} >= LOW_BITS
     listed = {item.descriptor.name for item in HOST.catalogue(Kind.DEFENCE)}
     assert listed >= CERTIFYING
+
+
+def test_quick_games_are_those_that_the_evaluator_plays(script: ModuleType) -> None:
+    found = script.tables(37)
+    assert {type(item.channel) for item in found} == {ScoreChannel, *script.QUICK}
+    for item in found:
+        whole = attrs.evolve(item, shares=[])
+        item.play(seed=2)
+        whole.play(seed=2, fully=True)
+        assert item.shares == whole.shares, item.name
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_quick_log_loss_is_scikit_learns_bit_by_bit(script: ModuleType, dtype: str, n_classes: int) -> None:
+    quick, rng = script.LogLoss(), np.random.default_rng(n_classes)
+    for n in range(1, 30):
+        rows = rng.dirichlet(np.full(n_classes, 0.2), n).astype(dtype)
+        labels, classes = rng.integers(n_classes, size=n), np.arange(n_classes)
+        for predictions in (rows, rows[:, 1])[: 4 - n_classes]:
+            expected = sklearn.metrics.log_loss(labels, predictions, labels=classes)
+            assert quick(labels, predictions, labels=classes) == expected
 
 
 def test_what_beats_a_certificate_is_seen(script: ModuleType) -> None:

@@ -34,7 +34,7 @@ def figure_2() -> Reproduced:
     rows = tuple((epochs, *curve.row()) for epochs, curve in curves.items())
     low, high = curves[0].ends
     return Reproduced(
-        title="Wang et al., ICLR 2024, Figures 1, 2 and 7 in kind: one smoothed digit, 64-256-128-64-10",
+        title="Figures 1, 2 and 7 of Wang et al., ICLR 2024, in kind: one smoothed digit, 64-256-128-64-10",
         tables=(
             Table(
                 title="scalars lambda of the true class's row that give a label, and the variance loss over them",
@@ -156,7 +156,7 @@ def figure_6(samples: int = 40) -> Reproduced:
             rows.append((law.value, level, float(np.mean(errors)), float(np.median(errors))))
     means = {law: [row[2] for row in rows if row[0] == law.value] for law in Law}
     return Reproduced(
-        title=f"Wang et al., ICLR 2024, Figure 6 in kind: {samples} smoothed digits, untrained network, hidden 512",
+        title=f"Figure 6 of Wang et al., ICLR 2024, in kind: {samples} smoothed digits, untrained network, hidden 512",
         tables=(
             Table(
                 title="L_r, the sum of the errors of a label's entries, under noise on the searched row",
