@@ -63,4 +63,5 @@ def _stopped(report: ScorerReport) -> str:
     if not report.changes:
         return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries"
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
-    return "; ".join(item.advice.setting for item in report.changes[:_MOST]) + more + " (proved, if the probe is right)"
+    named = "; ".join(item.advice.setting for item in report.changes[:_MOST])
+    return f"{named}{more} (proved to reach the target, {report.target}, if the probe is right)"
