@@ -104,6 +104,15 @@ def test_what_holds_for_what_was_spent_has_a_share_of_the_error_that_falls_with_
         assert contradicted(seen, implied(), 1) is denied
 
 
+def test_of_trials_that_spent_differently_the_most_decides_the_share_of_the_error() -> None:
+    shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
+    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11)).low
+    for side, denied in ((-1e-6, True), (1e-6, False)):
+        told = (ceiling(limit + side),)
+        few, many = (trials(part, queries=spent) for part, spent in ((shares[:15], 1), (shares[15:], 9)))
+        assert contradicted([attrs.evolve(t, ceilings=told) for t in (*few, *many)], implied(), 1) is denied
+
+
 @pytest.mark.parametrize(("correct", "void"), [(62, False), (63, True)])
 def test_a_placebo_is_void_from_one_in_a_hundred_on(correct: int, void: bool) -> None:
     """Of 100 guesses at one half, 62 are right or more with probability .0105, and 63 with .0060."""

@@ -263,6 +263,18 @@ def test_the_variance_of_few_references_leans_halfway_towards_that_of_all() -> N
     assert wide == pytest.approx((4 / 3 + pooled) / 2)
 
 
+def test_a_side_that_no_reference_shows_lies_where_the_others_do_on_average() -> None:
+    """Records 0 and 1 are seen trained with class 0 and without; class 1 of record 2 was trained by every reference."""
+    own = np.array([[[True], [False], [True]], [[False], [True], [True]]])
+    said = np.array([[[4.0], [1.0], [7.0]], [[2.0], [6.0], [9.0]]])
+    with_label, without = lira._means(said, own)
+    assert with_label.ravel().tolist() == [4.0, 6.0, 8.0]
+    assert without.ravel().tolist() == [2.0, 1.0, 8.0 - (2.0 + 5.0) / 2]
+
+    nobody = lira._means(said, np.zeros_like(own))
+    assert nobody[0].ravel().tolist() == nobody[1].ravel().tolist() == said.mean(axis=0).ravel().tolist()
+
+
 def test_rmia_is_the_share_of_the_population_that_is_beaten() -> None:
     """Against a naive count over all pairs; the guess is the class of the largest ratio."""
     said, _, references = memorising(40, 3, 4, np.random.default_rng(2), shift=1.0, noise=0.2)

@@ -164,6 +164,15 @@ def test_a_teacher_of_pate_fm_sees_labels_of_its_own_part_only() -> None:
         assert np.array_equal(one.features, two.features)
 
 
+def test_a_teacher_of_pate_fm_believes_itself_from_its_threshold_on() -> None:
+    """What is believed with exactly that probability counts: the recorder's models believe one half of two classes."""
+    task = TrainingTask(features=np.arange(40.0)[:, None], targets=one_hot(np.arange(40) % 2, 2))
+    for sure, trained in ((0.5, 2), (0.51, 1)):
+        recorder = Recorder()
+        PateFm(sure=sure).teach(task, np.arange(10), recorder, np.random.default_rng(0))
+        assert len(recorder.tasks) == trained
+
+
 def test_a_mechanism_leaves_the_labels_it_was_given_alone() -> None:
     for defence in CERTIFIED:
         targets = one_hot(np.arange(40) % 2, 2)

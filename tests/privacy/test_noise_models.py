@@ -6,6 +6,7 @@ chosen at random.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -54,6 +55,39 @@ MODELS: list[NoiseModel] = [
 def test_the_standard_deviation_is_what_is_drawn(model: NoiseModel) -> None:
     drawn = model.sample(np.random.default_rng(1), SIZE)
     assert drawn.std() == pytest.approx(model.std, rel=0.03)
+
+
+def pieces(model: Staircase | Quantiles) -> list[tuple[float, float, float]]:
+    """Where the density is constant, and how likely that is: low, high, probability."""
+    if isinstance(model, Quantiles):
+        ends, levels = list(model.values), list(model.levels)
+        return list(zip(ends[:-1], ends[1:], (b - a for a, b in itertools.pairwise(levels)), strict=True))
+    found, fall = [], math.exp(-model.epsilon)
+    top = 1 / (2 * (model.gamma + (1 - model.gamma) * fall)) * (1 - fall)  # per unit of sensitivity
+    for period in range(400):
+        for low, high, share in ((0, model.gamma, 1.0), (model.gamma, 1, fall)):
+            weight = 2 * top * share * fall**period * (high - low)  # both signs: the second moment is the same
+            found.append(((period + low) * model.sensitivity, (period + high) * model.sensitivity, weight))
+    return found
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Staircase(epsilon=0.3, sensitivity=0.7),
+        Staircase(epsilon=1.5, sensitivity=0.1),
+        Staircase(epsilon=4.0, sensitivity=2.0),
+        Quantiles(levels=(0, 0.1, 0.7, 1), values=(-1, -0.5, 0, 2)),
+        Quantiles(levels=(0, 0.5, 0.8, 1), values=(0.25, 0.5, 3, 3.5)),
+    ],
+    ids=str,
+)
+def test_the_standard_deviation_is_that_of_the_pieces(model: Staircase | Quantiles) -> None:
+    assert sum(weight for _, _, weight in pieces(model)) == pytest.approx(1, rel=1e-12)
+    second = sum(weight * (high**3 - low**3) / (high - low) / 3 for low, high, weight in pieces(model))
+    mean = sum(weight * (low + high) / 2 for low, high, weight in pieces(model))
+    centred = isinstance(model, Staircase)
+    assert model.std == pytest.approx(math.sqrt(second - (0 if centred else mean**2)), rel=1e-12)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)

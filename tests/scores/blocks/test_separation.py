@@ -55,6 +55,15 @@ def test_twenty_gaps_agree_with_the_search_over_wide_numbers() -> None:
     assert 0 <= found < 2**45 * 20 / 2**20
 
 
+def test_wide_gaps_are_searched_from_62_bits_together_on() -> None:
+    """So many are searched in 64 bits up to there, and given up beyond, where sums would need more than a word."""
+    count = LARGEST_WIDE_CORE + 1
+    for total, known in ((2**62 - 1, True), (2**62, False)):
+        gaps = [total // count - 3 * i for i in range(count - 1)]
+        gaps.append(total - sum(gaps))
+        assert (separation(gaps).value is not None) is known
+
+
 @pytest.mark.slow
 def test_thirty_six_gaps_take_seconds() -> None:
     """A planted pair: the last gap is the sum of some others but for 1; gaps of 56 bits do not meet by chance."""
