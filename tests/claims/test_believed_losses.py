@@ -131,6 +131,7 @@ def test_a_metric_that_moves_further_than_it_says_has_no_sensitivity() -> None:
     assert math.isinf(probed(Unadditive(metric=BoastingAuc(), n_records=20), 0.0, 2).span)
 
 
+@pytest.mark.slow
 def test_every_metric_that_is_shipped_moves_as_it_says() -> None:
     host = Host.load()
     builder = Builder(host)

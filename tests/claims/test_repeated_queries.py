@@ -43,7 +43,7 @@ def by_repeating(stages: tuple[str, ...], seed: int) -> tuple[int, float]:
 @pytest.mark.parametrize(
     "stages",
     [
-        (CLIP, FRESH, STICKY),
+        pytest.param((CLIP, FRESH, STICKY), marks=pytest.mark.slow),
         (CLIP, STICKY, FRESH),
         pytest.param((CLIP, "subset(share=0.5, fresh=true)", STICKY), marks=pytest.mark.slow),
         pytest.param((CLIP, "score-noise(model=uniform(tau=1))", STICKY), marks=pytest.mark.slow),

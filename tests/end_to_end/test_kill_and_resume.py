@@ -113,7 +113,7 @@ def test_workers_do_not_outlive_a_killed_run(folder: Path) -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups here")
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
 def test_an_interrupted_run_stops_at_once_and_says_how_to_go_on(folder: Path, name: str) -> None:
     process = start(folder, "stopped", "--workers", "2")
     wait_for(folder, "stopped", 1, process)

@@ -157,7 +157,7 @@ def tables(rng: np.random.Generator, game: object, n_tables: int = 400) -> int:
     return sum(any(game(rng) for _ in range(5)) for _ in range(n_tables))  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("n_trials", [1, 2, 20])
+@pytest.mark.parametrize("n_trials", [1, 2, pytest.param(20, marks=pytest.mark.slow)])
 def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> None:
     proved = implied(ceiling(0.6, game=PerGame(share=0.6)))
 
@@ -168,7 +168,13 @@ def test_independent_guesses_at_the_ceiling_raise_few_alarms(n_trials: int) -> N
     assert tables(np.random.default_rng(1), game) <= 35
 
 
-@pytest.mark.parametrize(("n_trials", "often"), list(itertools.product([1, 3, 20], [0.02, 0.2, 0.5])))
+@pytest.mark.parametrize(
+    ("n_trials", "often"),
+    [
+        *itertools.product([1, 3], [0.02, 0.2, 0.5]),
+        *(pytest.param(20, often, marks=pytest.mark.slow) for often in (0.02, 0.2, 0.5)),
+    ],
+)
 def test_a_defence_that_gives_everything_away_now_and_then_raises_few_alarms(n_trials: int, often: float) -> None:
     """All or nothing is the hardest case for a ceiling on an expectation: no test may count labels as independent."""
     proved = implied(ceiling(often + (1 - often) * 0.5, exact=often))

@@ -77,7 +77,7 @@ def test_a_run_that_is_killed_at_random_moments_ends_with_the_same_bytes(
     assert played(tmp_path / "run", plan, bench) == plain
 
 
-@pytest.mark.parametrize("largest", [1_000, 40_000])
+@pytest.mark.parametrize("largest", [1_000, pytest.param(40_000, marks=pytest.mark.slow)])
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
     plan_of: PlanOf, bench: Bench, tmp_path: Path, largest: int
 ) -> None:

@@ -59,7 +59,13 @@ def _lines(cells: Iterable[Cell]) -> dict[tuple[str, ...], list[Cell]]:
     return found
 
 
-@pytest.mark.parametrize("name", shipped_suites(HOST))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ("metrics", "certified", "full") else name
+        for name in shipped_suites(HOST)
+    ],
+)
 def test_low_bits_are_read_wherever_noise_is_certified(builder: Builder, name: str) -> None:
     """Of models, every attack sees every bit of what a victim that forgets nothing shows."""
     for line in _lines(make_plan(read_suite(name, HOST), builder, name).cells).values():

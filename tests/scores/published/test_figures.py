@@ -34,6 +34,7 @@ def held(found: Reproduced) -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
 
 
+@pytest.mark.slow
 def test_more_classes_fail_sooner_and_itakura_saito_is_perfect_in_220_queries(tmp_path: Path) -> None:
     run = reproduce("icml-figure4", "--into", str(tmp_path))
 
