@@ -7,7 +7,7 @@ all others.
 
 Example::
 
-    labelinf attack ranked-columns --metric roc-auc-ovr --labels wine
+    labelinf attack ranked-columns --metric roc-auc-ovr --labels 'made(n_records=80, n_classes=3)'
 """
 
 from __future__ import annotations

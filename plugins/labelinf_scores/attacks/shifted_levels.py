@@ -7,7 +7,7 @@ records asked about can have. Every labelling that all answers leave is kept, an
 
 Example::
 
-    labelinf attack shifted-levels --metric mae --labels wine --defence 'round(decimals=1)'
+    labelinf attack shifted-levels --metric mae --labels 'made(n_records=80, n_classes=5)' --defence 'round(decimals=1)'
 """
 
 from __future__ import annotations
