@@ -200,3 +200,17 @@ def test_of_equally_good_guesses_the_first_class_is_named(
 ) -> None:
     threat = GradientThreat(n_records=batch, n_classes=len(prior), prior=prior, effects=(Batched(size=batch),))
     assert threat.best_counts == expected
+
+
+def test_counts_by_interpolation_are_exact_for_one_step_on_the_same_records() -> None:
+    """Mean probabilities less the bias's gradient are the class shares: nothing is left to interpolate."""
+    rng = np.random.default_rng(0)
+    layer = Layer(weights=rng.normal(size=(7, 20)), bias=rng.normal(size=7))
+    features, labels = rng.normal(size=(12, 20)), rng.integers(7, size=12)
+    errors = softmax(layer(features)) - np.eye(7)[labels]
+
+    found = counts.by_interpolation(
+        (errors.T @ features / 12)[None], errors.mean(axis=0)[None], layer, features, batch=12, steps=1, rate=0.1
+    )
+
+    assert found[0].tolist() == np.bincount(labels, minlength=7).tolist()

@@ -17,6 +17,7 @@ from labelinf_gradients.game.networks import softmax
 __all__ = [
     "Dictionary",
     "Ilrg",
+    "Interpolated",
     "Llg",
     "Moments",
     "Rlg",
@@ -99,6 +100,34 @@ class Moments(GradientAttack):
         probabilities = softmax(oracle.network.classifier(features_of_auxiliary(oracle)))
         means = class_means(probabilities, known[1], oracle.threat.n_classes)
         return Guess(labels=spread_counts(counts.by_moments(bias, means, oracle.threat.batch)))
+
+
+@attrs.frozen(kw_only=True)
+class Interpolated(GradientAttack):
+    """Counts behind local steps by networks interpolated between the first and the last (Dimitrov et al., 2022).
+
+    Its inputs are the adversary's own samples, which is more than the made ones of the paper.
+    """
+
+    def lacks(self, threat: GradientThreat) -> str:
+        """It needs the gradient of the last bias and auxiliary samples."""
+        return _refusal(threat, Need.BIAS) or _refusal(threat, Need.AUXILIARY)
+
+    def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
+        """Count every release."""
+        bias, threat = oracle.bias_gradients, oracle.threat
+        if bias is None:
+            raise ValueError(Need.BIAS.value)
+        found = counts.by_interpolation(
+            oracle.weight_gradients,
+            bias,
+            oracle.network.classifier,
+            features_of_auxiliary(oracle),
+            batch=threat.batch,
+            steps=threat.steps,
+            rate=threat.rate,
+        )
+        return Guess(labels=spread_counts(found))
 
 
 @attrs.frozen(kw_only=True)

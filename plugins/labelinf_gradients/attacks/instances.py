@@ -18,7 +18,7 @@ from labelinf_gradients.batches.joint import recover_cost, recover_jointly
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
-_MOST = 1e12  # products: minutes
+_MOST = 2e11  # products: three minutes of a slow core at most
 
 __all__ = ["JointRecovery", "SampleBySample"]
 
@@ -71,7 +71,7 @@ class JointRecovery(GradientAttack):
         """It needs unaltered gradients of one-hot labels, and enough equations."""
         if threat.batch > threat.n_classes - 2:
             return "needs a batch of at most K - 2"
-        slow = "" if self._affordable(threat) else "would take hours on batches of this size"
+        slow = "" if self._affordable(threat) else "would take more than minutes on batches of this size"
         return _refusal(threat) or slow
 
     def _affordable(self, threat: GradientThreat) -> int:

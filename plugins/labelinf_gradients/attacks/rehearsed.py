@@ -24,9 +24,9 @@ __all__ = ["RehearsedCounts"]
 class RehearsedCounts(GradientAttack):
     """Learns counts from releases of batches of its own samples, and plays whichever estimate is best on those.
 
-    The estimates: the blind guess, GradInversion's, LLG's, iLRG's, the moments', and two posteriors of prior and own
-    moments (:mod:`labelinf_gradients.batches.rehearsal`). Clients that take local steps are rehearsed step by step: the
-    simulation of Dimitrov et al. (TMLR 2022), on real samples instead of made ones.
+    The estimates: the blind guess, GradInversion's, LLG's, iLRG's, Dimitrov's, the moments', and two posteriors of prior
+    and own moments (:mod:`labelinf_gradients.batches.rehearsal`). Clients that take local steps are rehearsed step by
+    step: the simulation of Dimitrov et al. (TMLR 2022), on real samples instead of made ones.
     """
 
     def lacks(self, threat: GradientThreat) -> str:
@@ -80,6 +80,15 @@ def _others(oracle: GradientOracle, own: Own) -> Mapping[str, Callable[[NDArray[
         means = class_means(softmax(classifier(own.features[:, :width])), own.classes, threat.n_classes)
         found["moments"] = lambda part: counts.by_moments(part[:, :, -1], means, batch)
         found["iLRG"] = lambda part: counts.by_ilrg(part[:, :, :width], part[:, :, -1], classifier, batch)
+        found["interpolation"] = lambda part: counts.by_interpolation(
+            part[:, :, :width],
+            part[:, :, -1],
+            classifier,
+            own.features[:, :width],
+            batch=batch,
+            steps=threat.steps,
+            rate=threat.rate,
+        )
     return found
 
 

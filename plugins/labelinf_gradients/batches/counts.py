@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "by_dictionary",
     "by_ilrg",
+    "by_interpolation",
     "by_llg",
     "by_moments",
     "by_rlg",
@@ -102,6 +103,39 @@ def by_moments(bias_gradients: NDArray[Any], probabilities: NDArray[np.float64],
     """
     counts = [_solve_counts(probabilities, g, batch) for g in bias_gradients.astype(np.float64)]
     return largest_remainder(np.array(counts), batch)
+
+
+def by_interpolation(
+    gradients: NDArray[Any],
+    bias_gradients: NDArray[Any],
+    classifier: Layer,
+    features: NDArray[np.float64],
+    *,
+    batch: int,
+    steps: int,
+    rate: float,
+) -> NDArray[np.intp]:
+    """Subtract what local steps would send without labels, along the straight line from the first network to the last.
+
+    Dimitrov et al. (TMLR 2022, Section 4): the mean probabilities of some inputs at interpolated networks stand for the
+    batch's, ``n = B (mean p - g)``, with ``g`` the mean of the steps' gradients. Features stand for the inputs here.
+
+    Args:
+        gradients: What the weights moved by, per step and rate, shape ``(n, C, I)``.
+        bias_gradients: The same of the biases, shape ``(n, C)``.
+        classifier: The last layer before the first step.
+        features: Of inputs of the adversary's own, shape ``(m, I)``.
+        batch: B.
+        steps: Local steps.
+        rate: Their length.
+    """
+    bias = 0.0 if classifier.bias is None else classifier.bias
+    found = []
+    for big, g in zip(gradients.astype(np.float64), bias_gradients.astype(np.float64), strict=True):
+        start, move = features @ classifier.weights.T + bias, rate * (features @ big.T + g)
+        mean = np.mean([softmax(start - number * move).mean(axis=0) for number in range(steps)], axis=0)
+        found.append(np.clip(batch * (mean - g), 0, None))
+    return largest_remainder(np.array(found), batch)
 
 
 def by_dictionary(gradients: NDArray[Any], dictionary: NDArray[np.float64], batch: int) -> NDArray[np.intp]:
