@@ -24,8 +24,8 @@ __all__ = ["RehearsedCounts"]
 class RehearsedCounts(GradientAttack):
     """Learns counts from releases of batches of its own samples, and plays whichever estimate is best on those.
 
-    The estimates: the blind guess, GradInversion's, LLG's, iLRG's, Dimitrov's, the moments', and two posteriors of prior
-    and own moments (:mod:`labelinf_gradients.batches.rehearsal`). Clients that take local steps are rehearsed step by
+    The estimates: the blind guess, GradInversion's, LLG's, iLRG's, Dimitrov's, the moments', and two posteriors of
+    prior and own moments (:mod:`labelinf_gradients.batches.rehearsal`). Clients with local steps are rehearsed step by
     step: the simulation of Dimitrov et al. (TMLR 2022), on real samples instead of made ones.
     """
 
