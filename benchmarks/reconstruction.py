@@ -5,6 +5,7 @@ Usage::
     python benchmarks/reconstruction.py              # ten seconds; with PyTorch two minutes more
     python benchmarks/reconstruction.py --quick      # fewer samples
     python benchmarks/reconstruction.py --picture docs/reconstruction.svg
+    python benchmarks/reconstruction.py --colours docs/colours.svg       # needs Pillow
 
 Peak signal-to-noise ratios are of floats. Each table has its own peer: the paper's equations as printed, the recursion
 that is given the true label, matching that is given the true label. The tables are those of ``labelinf reproduce
@@ -18,6 +19,7 @@ import importlib.util
 from pathlib import Path
 
 from labelinf_core.plugin.reproductions import Table
+from labelinf_gradients.published.colours import colour_grid
 from labelinf_gradients.published.pictures import grid
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 
@@ -36,7 +38,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How well inputs come out once labels are known.")
     parser.add_argument("--quick", action="store_true", help="fewer samples")
     parser.add_argument("--picture", metavar="FILE.svg", help="draw true and reconstructed digits, and nothing else")
+    parser.add_argument("--colours", metavar="FILE.svg", help="the same of 32 x 32 colour images")
     options = parser.parse_args()
+    if options.colours:
+        Path(options.colours).write_text(colour_grid(), encoding="utf-8")
+        return
     if options.picture:
         Path(options.picture).write_text(grid(), encoding="utf-8")
         return

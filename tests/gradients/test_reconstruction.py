@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import zlib
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +17,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.published import reconstruction as published
+from labelinf_gradients.published.colours import as_png
 from labelinf_gradients.published.pictures import grid, reconstructions
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
@@ -224,3 +226,17 @@ def test_the_pictures_show_what_each_method_makes_of_the_truth() -> None:
     assert quality[0] > max(quality[1:]) + 50
     assert quality[2] > quality[3] + 10  # under noise: nothing given, against the true label given
     assert grid(2).count("<text") == 5
+
+
+def test_a_colour_image_is_a_png_of_its_pixels() -> None:
+    """Checked by the format's own definition: a header, then lines of red, green and blue."""
+    image = np.random.default_rng(0).random(3072)
+
+    png = as_png(image)
+    at = png.index(b"IDAT")
+    size = int.from_bytes(png[at - 4 : at], "big")
+    lines = np.frombuffer(zlib.decompress(png[at + 4 : at + 4 + size]), dtype=np.uint8).reshape(32, 97)
+
+    assert png[16:24] == (32).to_bytes(4, "big") * 2
+    assert not lines[:, 0].any()
+    assert (lines[:, 1:].reshape(32, 32, 3)[5, 7] == np.rint(255 * image.reshape(3, 32, 32)[:, 5, 7])).all()
