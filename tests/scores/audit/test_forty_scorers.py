@@ -177,15 +177,10 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "drifting log-loss": (Counting(lambda y, p, n: log_loss(y, p) + 1e-6 * n), "drifts with the number of calls", 3),
     "two faces by turns": (Counting(lambda y, p, n: log_loss(y, p) * (1 + n % 2)), "drifts with the number", 3),
     "ladder": (Ladder(), "depends on what was asked before", 3),
-    "turns after a while": (
-        Counting(lambda y, p, n: log_loss(y, p) if n < 90 else 0.7 + 1e-9 * n),
-        "changed while it was attacked",
-        3,
-    ),
     "log-loss in sixteenths": (lambda y, p: round(16 * log_loss(y, p)) / 16, "in steps of 0.0625", 1),
     "auc in steps of .003": (
         column(lambda y, p: round(metrics.roc_auc_score(y, p) / 0.003) * 0.003),
-        "roc-auc, in steps of 0.003",
+        "roc-auc, in steps of",
         1,
     ),
     "log-loss cut off": (lambda y, p: np.floor(1e5 * log_loss(y, p)) / 1e5, "log-loss times 1 plus -5e-06, 5 dec", 1),

@@ -87,7 +87,7 @@ def test_it_measures_fresh_noise() -> None:
 
 
 def test_it_tells_another_loss_and_single_precision_and_more_classes() -> None:
-    assert learn(lambda y, p: float(np.mean((p[:, 1] - y) ** 2))).found.name == "squared-euclidean"
+    assert learn(lambda y, p: float(np.mean((p[:, 1] - y) ** 2))).found.name == "brier"
     single = learn(lambda y, p: float(np.float32(mean_costs(y, p, 0.01))))
     assert (single.found.fit.level.single, single.found.name) == (True, "log-loss")
     many = learn(lambda y, p: mean_costs(y, p), CLASSES, ("0", "1", "2"))

@@ -158,7 +158,8 @@ def levels(answers: Floats, *, n_records: int, noise: float) -> Iterator[Level]:
     decimals = decimals_of(answers)
     if decimals is not None:
         yield Level(step=10.0**-decimals, room=0.5 * 10.0**-decimals + tight)
-    elif step := _grid(answers):
+    step = _grid(answers)
+    if step > (0.0 if decimals is None else 10.0**-decimals * (1 + 1e-6)):
         yield Level(step=step, room=step / 2 + tight)
     if decimals is None and bool(np.all(np.float32(answers) == answers)):
         yield Level(room=_SINGLE * size + noise, single=True)

@@ -35,6 +35,7 @@ from labelinf_scores.audit.probe.spelling import HARD, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
 from labelinf_scores.audit.probe.weights import weighted
 from labelinf_scores.game.scoring import Query, Scorer
+from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
@@ -50,6 +51,7 @@ _DEVIATIONS = 6
 _PLACED = (Rows.COSTS, Rows.RANKS, Rows.COUNTS, Rows.REALS)  # by which a permutation of rows is looked for
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
+    "brier": MeanLoss(loss=Brier()),
     "squared-euclidean": MeanLoss(loss=SquaredEuclidean()),
     "itakura-saito": MeanLoss(loss=ItakuraSaito()),
 }
@@ -163,7 +165,7 @@ def candidates(n_classes: int) -> dict[str, ScoredMetric]:
     own = {name: metric.of_classes(n_classes) for name, metric in _catalogue().items()}
     order = sorted(own, key=lambda name: len(inspect.signature(type(own[name])).parameters))
     fitting = {name: own[name] for name in order if n_classes == 2 or not own[name].two_classes}
-    losses = {name: loss for name, loss in _LOSSES.items() if n_classes == 2 or name != "itakura-saito"}
+    losses = {name: loss for name, loss in _LOSSES.items() if n_classes == 2 or name not in ("brier", "itakura-saito")}
     return {**losses, **{name: metric for name, metric in fitting.items() if not isinstance(metric, MeanLoss)}}
 
 

@@ -80,6 +80,8 @@ def _measured(ask: Spoken, level: Level, counts: tuple[int, ...], surprise: floa
     if not ratios.size or not np.isfinite(ratios).all():
         return None
     ratio = float(np.median(ratios))
+    if not ratio:
+        return None
     weights = effects / np.where(labels == 1, ratio, 1.0)
     scored = np.abs(weights) > max(error, _LIGHTEST * float(np.abs(weights).mean()))
     weights[~scored] = 0.0
