@@ -12,13 +12,12 @@ import attrs
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.gate import clean, unquoted
 from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.descriptors import Descriptor
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.watch import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from labelinf_core.plugin.descriptors import Descriptor
 
 __all__ = ["PluginRecord", "PluginStatus", "Registered", "told"]
 
