@@ -272,8 +272,8 @@ def main(arguments: Sequence[str]) -> int:
         _restore(found, json.loads(options.keep.read_text(encoding="utf-8")))
     left = 60 * options.minutes
     while left > 0 and any(len(item.shares) < options.trials for item in found):
-        spend(found, options.trials, min(left, 60.0), options.seed)
-        left -= 60
+        spend(found, options.trials, min(left, 15.0), options.seed)
+        left -= 15
         if options.keep:
             part = options.keep.with_suffix(".part")
             part.write_text(json.dumps(_kept(found)), encoding="utf-8")
