@@ -31,7 +31,7 @@ WIDTH = "100"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _EXIT = re.compile(r"\s+# exit (\d+)$")
-_TIMES = re.compile(r"\d[\d.e-]* s\b|from \d+ installed")  # what depends on the machine, and on what is installed
+_TIMES = re.compile(r"\d[\d.e-]* m?s\b|from \d+ installed")  # what depends on the machine, and on what is installed
 
 
 class DifferentExitError(AssertionError):
