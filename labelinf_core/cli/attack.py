@@ -62,6 +62,7 @@ def attack(attack: str, **chosen: Any) -> None:
     from labelinf_core.evaluator.estimate import estimate
     from labelinf_core.evaluator.play import Bench
     from labelinf_core.plugin.apart import apart
+    from labelinf_core.plugin.markers import PROJECT
     from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
@@ -69,9 +70,10 @@ def attack(attack: str, **chosen: Any) -> None:
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
     played = functools.partial(_play, Bench(builder=Builder(host)), plan)
+    strange = plan.cells[0].versions.keys() - {PROJECT}
     with waiting("playing", lambda: estimate(plan, RUNS).duration):
         # What is written and printed is none of a stranger's business.
-        result, outcome = apart(plan.cells[0].game[2], played, once=False) if plan.cells[0].strangers else played()
+        result, outcome = apart(plan.cells[0].game[2], played, once=False) if strange else played()
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
     if chosen["as_json"]:

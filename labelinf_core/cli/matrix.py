@@ -74,7 +74,7 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
     "--workers",
     type=click.IntRange(min=0),
     help="Worker processes  [default: one per core]; 0 plays in this process, without --timeout, and others' "
-    "plugins in one of their own.",
+    "plugins and code of your own in one of their own.",
 )
 @click.option(
     "--executor",

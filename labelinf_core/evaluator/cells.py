@@ -77,7 +77,7 @@ class Cell:
         shown: How a report names it.
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
-        strangers: Its components that do not come with labelinf: kinds and full specs.
+        strangers: Its components that do not come with labelinf, or run a user's own code: kinds and full specs.
         lost: Why it cannot be played, when planning has found out that a plugin's part of it cannot be had.
         role: Why it stands in the plan.
     """

@@ -48,7 +48,7 @@ class Engine:
     Attributes:
         executor: ``local``, ``dask`` or ``slurm``.
         workers: How many workers, or jobs of an array; one per core when omitted; 0 plays what comes
-            with labelinf in this process, and strangers' in a copy of it.
+            with labelinf in this process, and strangers' or a user's own code in a copy of it.
         address: Of Dask's scheduler; without one, Dask's workers run on this machine.
         cluster: What submitit submits to: ``slurm``, or ``local`` to try it on this machine.
         seconds: How long a job of an array should take.

@@ -16,6 +16,7 @@ from labelinf_core.contracts.errors import InputError, LabelinfError, PluginErro
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
+from labelinf_core.evaluator.strangers import code_in
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.evaluator.survey import ChannelFacts, Fault, Point, channel_facts, points
 from labelinf_core.plugin.descriptors import NO_DEFENCE, Kind
@@ -243,7 +244,7 @@ def _cell(
         strangers=tuple(
             f"{kind.value} {point.full}"
             for kind, point in zip(kinds, parts, strict=True)
-            if any(plugin.stranger for plugin in point.plugins)
+            if any(plugin.stranger for plugin in point.plugins) or any(code_in(point.full))
         ),
         labels=source,
         shown=Shown(

@@ -391,3 +391,23 @@ def test_two_components_of_one_plugin_share_no_process(zoo: Callable[[str], None
     found = li.matrix([0, 0, 0, 1] * 3, attacks=["a-patches", "b-honest"], trials=5, workers=workers)
 
     assert [row["accuracy"] for row in found.rows()] == [0.25, 0.75]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_scorer_of_the_users_own_that_hangs_or_ends_its_process_costs_its_cells_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was played in the user's own process: a notebook was gone, or hung whatever ``timeout`` said."""
+    (tmp_path / "own_board.py").write_text(
+        "import os, time\ndef ends(y, p):\n    os._exit(3)\ndef hangs(y, p):\n    time.sleep(600)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    labels = [0, 1, 1, 0] * 3
+
+    ended = li.matrix(labels, scorer="own_board:ends", attacks=["majority"], trials=1)
+    hung = li.matrix(labels, scorer="own_board:hangs", attacks=["majority"], trials=1, timeout=1.0)
+
+    assert [cell.failure for cell in ended.cells] == [(Status.CRASHED, "its process ended with exit code 3")]
+    assert [cell.failure for cell in hung.cells] == [(Status.TIMEOUT, "no result within 1 s")]
+    assert "own_board" not in sys.modules
