@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["load", "matrix", "named_scorer", "stored"]
 
 
+_MISSING = frozenset({"None", "nan", "NaN", "<NA>", "NaT"})  #: how what is no label prints
+
+
 def load(run: str | Path) -> Played:
     """Read a run that was kept, complete or not.
 
@@ -147,8 +150,9 @@ def stored(y: ArrayLike, features: ArrayLike | None, directory: Path) -> Spec:
     from labelinf_core.specs import Spec
 
     labels = np.asarray(y)
-    if labels.dtype == object:
-        labels = labels.astype(str)
+    if labels.dtype == object:  # what is missing has no name of its own: None, NaN, pandas' NA and NaT
+        texts = [str(item) if isinstance(item, str) or str(item) not in _MISSING else "" for item in labels.ravel()]
+        labels = np.array(texts, dtype=str).reshape(labels.shape)
     if features is None:
         np.save(directory / "y.npy", labels)
         return Spec("npy", {"path": str(directory / "y.npy")})

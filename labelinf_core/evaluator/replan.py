@@ -10,8 +10,8 @@ __all__ = ["changes", "shared"]
 
 
 def shared(kept: Plan, plan: Plan) -> bool:
-    """Return whether some attack meets the same defences on the same labels in both."""
-    return bool(_matchups(kept).keys() & _matchups(plan).keys())
+    """Return whether some attack meets the same defences on the same labels in both, wherever those were read."""
+    return bool(_matchups(kept).keys() & _matchups(plan).keys() or _ids(kept) & _ids(plan))
 
 
 def changes(kept: Plan, plan: Plan) -> Iterator[str]:
@@ -24,10 +24,14 @@ def changes(kept: Plan, plan: Plan) -> Iterator[str]:
         yield f"every cell was played {kept.trials} times and is played {plan.trials} times now"
     before, after = _matchups(kept), _matchups(plan)
     yield from _again(before, plan)
-    if new := len(after.keys() - before.keys()):
+    if new := sum(cell.id not in _ids(kept) for key, cell in after.items() if key not in before):
         yield f"the suite changed: {new} cells are new"
-    if gone := len(before.keys() - after.keys()):
+    if gone := sum(cell.id not in _ids(plan) for key, cell in before.items() if key not in after):
         yield f"the suite changed: {gone} cells are left out"
+
+
+def _ids(plan: Plan) -> set[str]:
+    return {cell.id for cell in plan.cells}
 
 
 def _matchups(plan: Plan) -> dict[tuple[str, ...], Cell]:

@@ -110,12 +110,12 @@ class Store:
         path = directory / RECORD
         with _closed_on_error(sqlite3.connect(path)) as connection:
             known = described(connection, path)
-            connection.execute("PRAGMA journal_mode = WAL")
+            kept, plan = _compared(known, plan, directory) if known else (plan, plan)
+            connection.execute("PRAGMA journal_mode = WAL")  # of a record that is ours to write
             connection.execute("PRAGMA synchronous = NORMAL")
             if not known:
                 _begin(connection, plan, command)
                 return cls(plan=plan, directory=directory, connection=connection, lock=lock)
-            kept, plan = _compared(known, plan, directory)
             look_through(connection, path)
             store = cls(plan=plan, directory=directory, connection=connection, lock=lock)
             store._mend()

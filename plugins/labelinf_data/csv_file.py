@@ -16,7 +16,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
-from labelinf_data.encode import is_number, label_set
+from labelinf_data.encode import is_missing, is_number, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
 from labelinf_data.table import Row, listed, read_rows
 
@@ -152,7 +152,7 @@ def _numbers(path: str, columns: dict[str, list[tuple[int, str]]]) -> NDArray[np
 
 def _check(path: str, place: str, body: list[Row], width: int, chosen: int) -> None:
     ragged = [number for number, cells in body if len(cells) != width]
-    empty = [number for number, cells in body if len(cells) == width and cells[chosen].lower() in ("", "nan")]
+    empty = [number for number, cells in body if len(cells) == width and is_missing(cells[chosen])]
     faults = []
     if ragged:
         plural = "rows do" if len(ragged) > 1 else "row does"

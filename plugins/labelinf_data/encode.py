@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from labelinf_core.contracts.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["is_number", "label_set"]
+__all__ = ["is_missing", "is_number", "label_set"]
 
 _MANY = 10  # records, from which on a class each is a mistake
 
@@ -37,7 +38,7 @@ def label_set(
         groups: Number of every record's group, where they are known.
 
     Raises:
-        InputError: There are fewer than two classes, or about as many as records.
+        InputError: There are fewer than two classes, or about as many as records, or one number has two names.
     """
     names = sorted(set(values))
     if all(map(is_number, names)):
@@ -51,6 +52,7 @@ def label_set(
             f"{place} has {len(names)} different values in {len(values)} rows, too many for classes. Is it the column "
             f"with the labels?"
         )
+    _one_name_each(names, place)
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(
         labels=np.array([index[value] for value in values], dtype=np.intp),
@@ -60,6 +62,20 @@ def label_set(
         features=features,
         groups=groups,
     )
+
+
+def is_missing(value: str) -> bool:
+    """Whether a text says that there is no label."""
+    return value.strip().lower() in ("", "nan")
+
+
+def _one_name_each(names: Sequence[str], place: str) -> None:
+    """Refuse one number under two names: a file that was put together of two would have more classes than it has."""
+    numbers: dict[Decimal, str] = {}
+    for name in filter(is_number, names):
+        other = numbers.setdefault(Decimal(name), name)
+        if other != name:
+            raise InputError(f"{place} has the number {other} also as {name}: one class or two? Write it in one way.")
 
 
 def is_number(name: str) -> bool:

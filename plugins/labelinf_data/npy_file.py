@@ -11,7 +11,7 @@ import numpy as np
 from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
-from labelinf_data.encode import label_set
+from labelinf_data.encode import is_missing, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
 
 if TYPE_CHECKING:
@@ -60,11 +60,14 @@ class NpyFile(LabelSource):
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise InputError(f"{self.path} has {values[row]} at index {row}. Every record needs a label.")
+        texts = [str(value) for value in values]
+        if missing := [row for row, text in enumerate(texts) if is_missing(text)]:
+            raise InputError(f"{self.path} has no label at index {missing[0]}. Every record needs one.")
         groups = groups_of_file(self.groups, len(values)) if self.groups and not inner else None
         if grouped is not None:
             groups = group_numbers([str(value) for value in grouped.ravel()], f"{self.path}: {inner}", len(values))
         return label_set(
-            [str(value) for value in values],
+            texts,
             title=Path(self.path).name,
             place=self.path,
             features=None if features is None else _checked(self.path, features, len(values)),

@@ -53,6 +53,27 @@ def test_a_nameless_scorer_is_one_sentence() -> None:
         li.matrix([0, 1, 1], scorer=lambda labels, predictions: 0.0)
 
 
+@pytest.mark.parametrize("hole", [None, float("nan"), ""])
+def test_a_label_that_is_missing_is_no_class(hole: object) -> None:
+    """It was played as a class called None or nan: a game of other labels, and a blind guess that was too low."""
+    for y in ([0, hole, 1, 0], ["b", hole, "a", "b"]):
+        with pytest.raises(InputError, match="label"):
+            li.matrix(np.array(y, dtype=object), attacks=["majority"], trials=1)
+
+
+def test_a_kept_run_goes_on_although_the_labels_were_passed_anew(tmp_path: Path) -> None:
+    """It was refused as another run: the file that stood for the labels is another one at every call."""
+    y = [0, 1, 1, 0] * 3
+    li.matrix(y, attacks=["majority"], trials=1, out=tmp_path)
+
+    found = li.matrix(y, attacks=["majority"], defences=["none", "round"], trials=2, out=tmp_path)
+
+    assert [result.tally.played for result in found.cells] == [2, 2]
+    with pytest.raises(InputError, match="holds another run"):
+        li.matrix(y[1:], attacks=["majority"], out=tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.lock", "run.sqlite"]
+
+
 @pytest.mark.slow
 def test_the_strongest_attacks_are_played_when_none_is_named_and_a_run_is_read_again(tmp_path: Path) -> None:
     found = li.matrix([0, 1, 1, 0, 1] * 4, scorer="float64", queries=30, trials=1)
