@@ -44,7 +44,7 @@ def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
 
 def _final(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any] | None:
     part = policy.final
-    if not part.scores or not sizes.sealed:
+    if not part.scores:
         return None
     return {"scores": part.scores, "ranks": part.ranks, "ratio": _ratio(final_ratio(policy, metric, sizes))}
 

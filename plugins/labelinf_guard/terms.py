@@ -144,6 +144,7 @@ def scale_of(policy: Policy, metric: Metric) -> Scale:
         InputError: They are none, or too many for one to be predicted in time.
     """
     part, low, high = policy.release, metric.low, metric.high
+    largest = max(abs(low), abs(high))  # ranks compare scores before they are cut
     if part.low is not None:
         low = max(low, exact(part.low))
     if part.high is not None:
@@ -151,7 +152,7 @@ def scale_of(policy: Policy, metric: Metric) -> Scale:
     if low >= high:
         raise InputError("[release] low must be below high, and one of them within the range of the metric.")
     ranked = part.show == "ranks"
-    if ranked and (policy.budget.per_board > _MOST_RANKS or max(abs(low), abs(high)) > _MOST_SCORE):
+    if ranked and (policy.budget.per_board > _MOST_RANKS or largest > _MOST_SCORE):
         raise InputError(
             f"ranks are for boards of at most {_MOST_RANKS} submissions ([budget] per_board), and of scores of at most "
             f"{_MOST_SCORE}."
@@ -197,13 +198,18 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
     """Return the terms of a board whose ledger charges ``bits`` bits in all, at most.
 
     Raises:
-        InputError: The noise proves nothing for this metric.
+        InputError: The noise proves nothing for this metric, or no label is left for the final release.
     """
+    if policy.final.scores and not sizes.sealed:
+        raise InputError(
+            f"[final] scores are of sealed labels, and with [public] share = {policy.public.share} all {sizes.public} "
+            "labels are public: take a smaller share."
+        )
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
     answers = scale_of(policy, metric).answers
     bits = min(bits, transcript_bits(policy.release.show, answers, policy.budget.per_board))
     final = None
-    if policy.final.scores and sizes.sealed:
+    if policy.final.scores:
         final = _final_bits(policy, metric, sizes)
     return Terms(
         classes=len(policy.board.classes),

@@ -90,6 +90,13 @@ def test_values_have_noise_records_and_cuts(show: str, tmp_path: Path) -> None:
     opened.close()
 
 
+def test_ranks_of_scores_that_no_ledger_can_hold_are_refused_at_the_beginning(tmp_path: Path) -> None:
+    """They are compared before they are cut: whether one of 10**8 fits into a row would have been up to the labels."""
+    path = board(tmp_path, "mse", 'show = "ranks"\nhigh = 1.0', "values = [-1.0, 4000.0, 0.5]")
+    with pytest.raises(InputError, match="scores of at most"):
+        Board.init(path, clock=StepClock())
+
+
 def test_every_metric_of_values_that_ships_is_one_of_a_board() -> None:
     from labelinf_scores.metrics.readings.registry import metric
 
