@@ -342,6 +342,9 @@ FORGED: dict[str, tuple[Callable[[Rows], Any], str]] = {
     "no beat": (lambda rows: rows[-2][2].update(due=rows[-2][2]["due"] + 1), "for no beat"),
     "a claim of nothing": (lambda rows: rows[0][2].update(claims={"now": 1}), "has no terms"),
     "another charge": (lambda rows: rows[2][2].update(charge=1), "computed again"),
+    "a beat of yesterday": (lambda rows: rows[-2][2].update(due=rows[-4][2]["due"]), "that had passed"),
+    "an answer that says more": (lambda rows: rows[2][2].update(symbol=102), "no answer that submission 0 can have"),
+    "a settlement of nothing": (lambda rows: rows[2][2].pop("symbol"), "row 3: it does not say"),
     "a cheap place": (lambda rows: rows[1][2].update(charge=1), "not the worst charge"),
 }
 
@@ -359,6 +362,18 @@ def test_a_ledger_that_was_edited_and_sealed_again_does_not_add_up(forged: str, 
     edit, said = FORGED[forged]
     resealed(tmp_path / "l", lambda rows: edit(rows))
     assert said in " ".join(verify(tmp_path / "l", KEY).faults)
+
+
+@pytest.mark.parametrize(
+    ("rule", "symbol"), [("uniform", 102), ("uniform", -1), ("uniform", 0.5), ("ranks", 1), ("records", 101)]
+)
+def test_an_answer_that_cannot_be_does_not_add_up(rule: str, symbol: float, tmp_path: Path) -> None:
+    """All answers of a uniform board cost the same: one of those that the certificate does not count too."""
+    ledger = begin(tmp_path, rule=rule)
+    ledger.wait(ledger.reserve("a", "1")[0])
+    ledger.close()
+    resealed(tmp_path / "l", lambda rows: rows[2][2].update(symbol=symbol))
+    assert "no answer that submission 0 can have" in " ".join(verify(tmp_path / "l", KEY).faults)
 
 
 @pytest.mark.parametrize("rule", ["near", "records", "ranks", "uniform"])
@@ -440,30 +455,57 @@ def fill(ledger: Ledger) -> None:
         ledger.reserve("a", f"{number:050d}" * 20)
 
 
+TERMS = {
+    "public": 25_000,
+    "sealed": 0,
+    "classes": 2,
+    "known": False,
+    "perfect": [1, 2],
+    "doubt": [1, 10**6],
+    "grouped": False,
+    "effective": None,
+    "sealed_effective": None,
+    "units": 25_000,
+    "levels": 101,
+    "noise": None,
+    "flip": [0, 1],
+    "final": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("noise", "fault"),
+    [
+        ([1024, 1000, (1024 * 1000) ** 2, 1], ""),
+        ([1024, 999, (1024 * 1000) ** 2, 1], "the noise of fewer answers"),
+        ([1, 1000, 24, 1], "fewer steps in a deviation"),
+    ],
+)
+def test_noise_is_counted_for_every_answer(noise: list[int], fault: str, tmp_path: Path) -> None:
+    begin(tmp_path, budget=-1, terms=TERMS | {"noise": noise}, claims={"now": 500}).close()
+    found = " ".join(verify(tmp_path / "l", KEY).faults)
+    assert fault in found if fault else not found
+
+
+@pytest.mark.parametrize("rows", [0, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_a_final_release_of_more_than_was_counted_is_found(rows: int, ranks: int, tmp_path: Path) -> None:
+    terms = TERMS | {"public": 10_000, "sealed": 15_000, "final": {"scores": 2, "ranks": 1, "ratio": None}}
+    ledger = begin(tmp_path, budget=-1, terms=terms, claims={"now": 200, "after": 240, "line": 1000})
+    ledger.add_final([{"team": f"t{at}", "score": "0.5", "rank": at + 1 if at < ranks else None} for at in range(rows)])
+    ledger.close()
+    found = any("more scores or ranks" in fault for fault in verify(tmp_path / "l", KEY).faults)
+    assert found == (rows > 2 or min(rows, ranks) > 1)
+
+
 def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:
     """The first row holds the terms and what was printed; verify computes it again in whole numbers."""
-    terms = {
-        "public": 25_000,
-        "sealed": 0,
-        "classes": 2,
-        "known": False,
-        "perfect": [1, 2],
-        "doubt": [1, 10**6],
-        "grouped": False,
-        "effective": None,
-        "sealed_effective": None,
-        "units": 25_000,
-        "levels": 101,
-        "noise": None,
-        "flip": [0, 1],
-        "final": None,
-    }
     claims = [({"now": 101}, 0), ({"now": 100}, 0), ({"now": 99}, 1), ({}, 1), ({"now": 101, "after": 200}, 1)]
     lines = [({"now": 101, "line": line}, faults) for line, faults in ((602, 0), (590, 1), (505, 1))]
     for at, (said, faults) in enumerate([*claims, *lines]):
         folder = tmp_path / str(at)
         folder.mkdir()
-        begin(folder, budget=726 * 1024, terms=terms, claims=said).close()
+        begin(folder, budget=726 * 1024, terms=TERMS, claims=said).close()
         assert len(verify(folder / "l", KEY).faults) == faults, said
 
 

@@ -186,7 +186,7 @@ class Ledger:
             if why := self.book.refusal(team, day, worst):
                 raise RefusedError(why)
             body = {"team": team, "digest": digest, "day": day, "due": self.book.due(now), "charge": worst}
-            self._append("reserve", body)
+            self._append("reserve", body, now)
         return self.book.entries[-1], True
 
     def keep(self, entry: Entry, symbol: int) -> None:
@@ -244,9 +244,9 @@ class Ledger:
         self.settle()
         return self.book.entries[entry.number]
 
-    def _append(self, kind: str, body: dict[str, Any]) -> None:
+    def _append(self, kind: str, body: dict[str, Any], at: int | None = None) -> None:
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-        at = self._now()
+        at = self._now() if at is None else at
         number = self.rows + 1
         seal = chained(self._key, self.head, number, kind, at, text)
         self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, at, text, seal))

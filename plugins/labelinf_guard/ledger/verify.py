@@ -93,7 +93,11 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
     faults.extend(_claimed(rules))
     sums = _Sums(rules=rules, faults=faults, time=events[0][1])
     for row, event in enumerate(events[1:], 2):
-        if not sums.add(row, *event):
+        try:
+            if not sums.add(row, *event):
+                break
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+            faults.append(f"row {row}: it does not say what a row of kind {event[0]!r} has to say")
             break
     return Verified(
         rows=len(events),
@@ -114,8 +118,7 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
         if claims:
             yield "row 1: the certificate claims something, and has no terms, or those of an earlier version"
         return
-    if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
-        yield "row 1: the certificate counts other answers than the ledger"
+    yield from _counted(terms, rules)
     for name, again in zip(("now", "after"), gains_again(terms, rules), strict=True):
         if (again is None) != (name not in claims):
             yield f"row 1: the certificate says something else of {name!r} than its terms"
@@ -123,6 +126,16 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
             yield f"row 1: the certificate says {claims[name] / 10} points {name}, computed again {again / 10_000}"
     if "line" in claims and not line_again(terms, rules, claims["line"]):
         yield f"row 1: the line of one game, {claims['line'] / 10} %, does not follow from its terms"
+
+
+def _counted(terms: dict[str, Any], rules: dict[str, Any]) -> Iterator[str]:
+    """Say where the certificate counts other answers than the ledger admits."""
+    if terms["noise"] is not None and terms["noise"][1] < rules["per_board"]:
+        yield "row 1: the certificate counts the noise of fewer answers than the ledger admits"
+    if terms["noise"] is not None and terms["noise"][2] < 25 * terms["noise"][3]:
+        yield "row 1: the noise has fewer steps in a deviation than the certificate needs"
+    if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
+        yield "row 1: the certificate counts other answers than the ledger"
 
 
 def _read(path: Path) -> list[tuple[int, str, int, str, str]]:
@@ -186,13 +199,33 @@ class _Sums:
                     self.faults.append(f"row {row}: what was lost is not charged in full")
                 self.spent += body["charge"]
                 self.lost += body["rows"]
-            case "close" | "final":
-                if kind == "final" and self.final:
-                    self.faults.append(f"row {row}: the final scores were released twice")
-                self.closed, self.final = True, self.final or kind == "final"
+            case "close":
+                self.closed = True
+            case "final":
+                self._release(row, body["released"])
+                self.closed = self.final = True
             case _:
                 self.faults.append(f"row {row}: a row of kind {kind!r} cannot stand here")
         return True
+
+    def _release(self, row: int, released: list[dict[str, Any]]) -> None:
+        if self.final:
+            self.faults.append(f"row {row}: the final scores were released twice")
+        if "final" not in self.rules["terms"]:
+            return
+        promised = self.rules["terms"]["final"] or {"scores": 0, "ranks": 0}
+        ranked = sum(one["rank"] is not None for one in released)
+        if len(released) > promised["scores"] or ranked > promised["ranks"]:
+            self.faults.append(f"row {row}: more scores or ranks were released than the certificate counts")
+
+    def _can(self, symbol: Any) -> bool:
+        """Whether the next answer can be this one: a record is always told, a rank is among those before."""
+        answers, rule = self.rules["answers"], self.rules["rule"]
+        if type(symbol) is not int or not 0 <= symbol <= answers:
+            return False
+        if rule == "records":
+            return symbol < answers
+        return rule != "ranks" or symbol <= self.settled or symbol == answers
 
     def _admit(self, row: int, at: int, new: dict[str, Any]) -> None:
         rules, say, number = self.rules, self.faults.append, len(self.entries)
@@ -208,6 +241,8 @@ class _Sums:
             say(f"row {row}: time ran backwards")
         if new["due"] % max(1, rules["beat"]) or new["day"] > at // _DAY:
             say(f"row {row}: a submission was numbered for no beat, or for a day that had not come")
+        if new["due"] <= at:
+            say(f"row {row}: a submission was numbered for a beat that had passed")
         if new["charge"] != _bits(_least(rules, number)):
             say(f"row {row}: what was reserved is not the worst charge")
         self._count(row, new)
@@ -228,6 +263,9 @@ class _Sums:
         number, symbol, answers = self.settled, body["symbol"], self.rules["answers"]
         if number == len(self.entries) or number != body["number"]:
             self.faults.append(f"row {row}: submission {body['number']} was settled out of order")
+            return False
+        if not self._can(symbol):
+            self.faults.append(f"row {row}: it is no answer that submission {number} can have")
             return False
         entry = self.entries[number]
         if at < entry["due"]:
@@ -255,8 +293,7 @@ class _Sums:
         if rules["rule"] == "uniform":
             return _bits(_TOTAL // (answers + 1))
         if rules["rule"] == "ranks":
-            can = symbol <= self.settled or symbol == answers
-            return _bits(_least(rules, self.settled) if can else 1)
+            return _bits(_least(rules, self.settled))
         if rules["rule"] == "records":
             return _bits(_record(answers, *self._records[seen], seen, symbol))
         own, around = self._told(new["team"], seen)[-1:], self._told(None, seen)
