@@ -15,6 +15,7 @@ import io
 import math
 import re
 import shutil
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -161,8 +162,7 @@ class Board:
         """Open a board whose policy is at hand."""
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
-        with np.load(state.split, allow_pickle=False) as kept:
-            public, ids, codes = kept["public"], kept["ids"], kept["codes"]
+        public, ids, codes = _split(state.split)
         if not np.array_equal(ids, _digest(labels.ids)):
             raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
         metric = metric_of(policy, path.parent)
@@ -170,7 +170,10 @@ class Board:
         begun = ledger.book.known()
         if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), claims=begun.claims):
             ledger.close()
-            raise InputError(f"{path} was changed since the board was begun. Restore it, or begin another board.")
+            raise InputError(
+                f"{path} was changed since the board was begun, or an earlier version of labelinf began it. Restore "
+                "the file, or go on with that version: another board of these labels would add to what this one told."
+            )
         values = values_of(policy)
         expected = Expected(
             column=policy.board.id,
@@ -369,6 +372,17 @@ class Board:
             said = UNSCORED if released is None else self._scale.text(self._scale.symbol(released))
             found.append({"team": team, "score": said, "rank": rank.get(at)})
         return found
+
+
+def _split(path: Path) -> tuple[NDArray[Any], ...]:
+    """Return which labels are public, of which ids, and their replacements."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
+            return kept["public"], kept["ids"], kept["codes"]
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} cannot be read. It holds which labels are public: restore it from a copy.") from error
+    except KeyError as error:
+        raise InputError(f"{path} was written by an earlier version of labelinf. Go on with that version.") from error
 
 
 @contextmanager

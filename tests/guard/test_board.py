@@ -513,13 +513,30 @@ def test_what_was_begun_cannot_be_changed(begin: Begin, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="A board is begun once"):
         begin()
     write_board(tmp_path, PLAIN.replace("100", "200"))
-    with pytest.raises(InputError, match="was changed since the board was begun"):
+    with pytest.raises(InputError, match="was changed since the board was begun, or an earlier version"):
         Board.open(tmp_path / "board.toml", clock=StepClock())
     write_board(tmp_path, PLAIN)
     key = tmp_path / "board.state" / "key"
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     key.chmod(0o644)
     with pytest.raises(InputError, match="may be read by others"):
+        Board.open(tmp_path / "board.toml", clock=StepClock())
+
+
+def test_a_board_of_an_earlier_version_is_said_to_be_one(begin: Begin, tmp_path: Path) -> None:
+    """Its rules, or its split, are not what this version would write; the host changed nothing."""
+    begin().close()
+    path = tmp_path / "board.state" / "split.npz"
+    with np.load(path) as kept:
+        np.savez(path, public=kept["public"], ids=kept["ids"])
+    with pytest.raises(InputError, match="by an earlier version"):
+        Board.open(tmp_path / "board.toml", clock=StepClock())
+    for left in (b"", b"PK\x03\x04", b"split"):
+        path.write_bytes(left)
+        with pytest.raises(InputError, match="restore it from a copy"):
+            Board.open(tmp_path / "board.toml", clock=StepClock())
+    path.unlink()
+    with pytest.raises(InputError, match="restore it from a copy"):
         Board.open(tmp_path / "board.toml", clock=StepClock())
 
 
@@ -567,6 +584,7 @@ def test_a_submission_that_waits_for_its_beat_is_not_released(begin: Begin, labe
     [
         ("[final]\nscores = 3\nnoise = 0.01\n", "f1", "noise proves nothing for this metric"),
         ("[public]\nshare = 1.0\n[final]\nscores = 3\n", "accuracy", "there are none"),
+        ("[public]\nshare = 0.9999\n[final]\nscores = 3\n[target]\naccept_void = true\n", "accuracy", "all 600 labels"),
         ("[target]\nperfect = 0.3\n", "accuracy", "below what the likeliest class scores"),
     ],
 )
