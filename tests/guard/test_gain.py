@@ -297,8 +297,8 @@ def test_a_ceiling_is_the_sum_over_the_lattice_and_not_phi(
 
 
 def test_seventeen_answers_are_one_sum() -> None:
-    told = StepNoise(moved=1, answers=17, variance=Fraction(4)).distance()
-    assert 0.5 * (1 + told) == pytest.approx(0.84883, abs=1e-5)  # Phi says .84868
+    summed = math.exp(lattice_log(-8, 8, Fraction(17 * 4)))
+    assert 0.5 * (1 + summed) == pytest.approx(0.84883, abs=1e-5)  # Phi says .84868
     one = pmf(25.0, 300)
     for answers, moved in ((2, 3), (3, 1), (3, 4)):
         summed = one
@@ -307,6 +307,18 @@ def test_seventeen_answers_are_one_sum() -> None:
         exact = np.maximum(summed - np.roll(summed, moved * answers), 0).sum()
         told = StepNoise(moved=moved, answers=answers, variance=Fraction(25)).distance()
         assert -1e-12 <= told - exact <= 1e-8
+
+
+@pytest.mark.parametrize(("answers", "moved"), [(2, 1), (2, 3), (3, 1)])
+def test_of_few_steps_nothing_is_said_of_a_sum(answers: int, moved: int) -> None:
+    """At one step two answers tell .50180 apart, and the sum over the lattice of twice the variance says .50179."""
+    one = summed = pmf(1.0, 60)
+    for _ in range(answers - 1):
+        summed = np.convolve(summed, one)
+    exact = np.maximum(summed - np.roll(summed, moved * answers), 0).sum()
+    shift = moved * answers
+    assert math.exp(lattice_log(-(shift // 2), (shift - 1) // 2, Fraction(answers))) < exact - 1e-9
+    assert StepNoise(moved=moved, answers=answers, variance=Fraction(1)).distance() >= exact
 
 
 def test_no_adaptive_choice_of_moves_tells_more_than_the_largest() -> None:

@@ -72,7 +72,12 @@ class StepNoise:
         return math.sqrt(self.square) * _UP
 
     def distance(self) -> float:
-        """Return the total variation of all answers when one record changes: the exact lattice sum, rounded up."""
+        """Return the total variation of all answers when one record changes: the exact lattice sum, rounded up.
+
+        Of fewer steps than :data:`FEWEST_STEPS` a sum is no discrete Gaussian, and the lattice sum may be below it: 1.
+        """
+        if self.answers > 1 and self.variance < FEWEST_STEPS**2:
+            return 1.0
         shift = self.moved * self.answers
         return min(1.0, math.exp(lattice_log(-(shift // 2), (shift - 1) // 2, self.answers * self.variance)))
 
