@@ -523,6 +523,37 @@ def test_a_full_disk_tells_nothing_and_loses_nothing(tmp_path: Path) -> None:
     assert verify(tmp_path / "l", KEY).faults == ()
 
 
+def test_a_full_disk_under_a_refusal_is_a_sentence_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refused submission had settled another one on its way."""
+
+    class Full:
+        def __init__(self, whole: sqlite3.Connection) -> None:
+            self.whole = whole
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.whole, name)
+
+        def execute(self, query: str, *values: Any) -> Any:
+            if query == "COMMIT":
+                raise sqlite3.OperationalError("database or disk is full")
+            return self.whole.execute(query, *values)
+
+    clock = StepClock()
+    ledger = begin(tmp_path, clock, per_team=1)
+    clock.wait(ledger.reserve("a", "1")[0].due)
+    with monkeypatch.context() as full:
+        full.setattr(ledger, "_connection", Full(ledger._connection))
+        with pytest.raises(InputError, match="nothing was told"):
+            ledger.reserve("a", "2")
+    with pytest.raises(RefusedError, match="no submissions left"):
+        ledger.reserve("a", "2")
+    assert ledger.book.settled == 1
+    ledger.close()
+    assert verify(tmp_path / "l", KEY).faults == ()
+
+
 def test_fifty_clients_on_a_budget_for_twenty(tmp_path: Path) -> None:
     worst = worst_charge(Uniform(answers=101))
     begin(tmp_path, rule="uniform", budget=20 * worst, per_team=1).close()

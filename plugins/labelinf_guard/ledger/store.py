@@ -256,15 +256,15 @@ class Ledger:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """Hold the file for oneself, with all that others have added taken in; on the disk before it returns."""
+        refused = None
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             self.read()
-            yield
+            try:
+                yield
+            except RefusedError as error:  # what was settled on the way stays settled
+                refused = error
             self._connection.execute("COMMIT")
-        except RefusedError:
-            self._connection.execute("COMMIT")  # what was settled on the way stays settled
-            self._anchored()
-            raise
         except sqlite3.Error as error:
             self._forget()
             raise InputError(f"the ledger cannot be written ({error}); nothing was told.") from error
@@ -275,6 +275,8 @@ class Ledger:
             self._forget()
             raise
         self._anchored()
+        if refused is not None:
+            raise refused
 
     def _anchored(self) -> None:
         """Reach the last row, whoever wrote it: who did may have been killed before, and it is about to be told."""

@@ -220,12 +220,12 @@ class _Sums:
 
     def _can(self, symbol: Any) -> bool:
         """Whether the next answer can be this one: a record is always told, a rank is among those before."""
-        answers, rule = self.rules["answers"], self.rules["rule"]
+        answers, rule = int(self.rules["answers"]), self.rules["rule"]
         if type(symbol) is not int or not 0 <= symbol <= answers:
             return False
         if rule == "records":
-            return symbol < answers
-        return rule != "ranks" or symbol <= self.settled or symbol == answers
+            return symbol != answers
+        return rule != "ranks" or symbol == answers or self.settled >= symbol
 
     def _admit(self, row: int, at: int, new: dict[str, Any]) -> None:
         rules, say, number = self.rules, self.faults.append, len(self.entries)
