@@ -400,14 +400,19 @@ def test_a_scorer_of_the_users_own_that_hangs_or_ends_its_process_costs_its_cell
 ) -> None:
     """It was played in the user's own process: a notebook was gone, or hung whatever ``timeout`` said."""
     (tmp_path / "own_board.py").write_text(
-        "import os, time\ndef ends(y, p):\n    os._exit(3)\ndef hangs(y, p):\n    time.sleep(600)\n"
+        "import os, time\nimport numpy as np\n"
+        "def loss(y, p):\n    return float(np.mean(-np.log(np.where(np.asarray(y) == 1, p, 1 - np.asarray(p)))))\n"
+        "def ends(y, p):\n    return os._exit(3) if len(y) == 37 else loss(y, p)\n"
+        "def hangs(y, p):\n    return time.sleep(600) if len(y) == 37 else loss(y, p)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    labels = [0, 1, 1, 0] * 3
+    labels = [0, 1, 1, 0] * 9 + [1]
 
-    ended = li.matrix(labels, scorer="own_board:ends", attacks=["majority"], trials=1)
-    hung = li.matrix(labels, scorer="own_board:hangs", attacks=["majority"], trials=1, timeout=1.0)
+    ended = li.matrix(labels, scorer="own_board:ends", attacks=["prime-blocks"], trials=1)
+    hung = li.matrix(labels, scorer="own_board:hangs", attacks=["prime-blocks"], trials=1, timeout=1.0)
 
-    assert [cell.failure for cell in ended.cells] == [(Status.CRASHED, "its process ended with exit code 3")]
-    assert [cell.failure for cell in hung.cells] == [(Status.TIMEOUT, "no result within 1 s")]
+    [(crashed, how)] = [cell.failure or (Status.OK, "") for cell in ended.cells]
+    assert crashed is Status.CRASHED and how.endswith("its process ended with exit code 3")
+    [(late, how)] = [cell.failure or (Status.OK, "") for cell in hung.cells]
+    assert late is Status.TIMEOUT and how.endswith("within 1 s")
     assert "own_board" not in sys.modules
