@@ -412,7 +412,7 @@ def test_a_scorer_of_the_users_own_that_hangs_or_ends_its_process_costs_its_cell
     hung = li.matrix(labels, scorer="own_board:hangs", attacks=["prime-blocks"], trials=1, timeout=1.0)
 
     [(crashed, how)] = [cell.failure or (Status.OK, "") for cell in ended.cells]
-    assert crashed is Status.CRASHED and how.endswith("its process ended with exit code 3")
+    assert (crashed, how.endswith("its process ended with exit code 3")) == (Status.CRASHED, True)
     [(late, how)] = [cell.failure or (Status.OK, "") for cell in hung.cells]
-    assert late is Status.TIMEOUT and how.endswith("within 1 s")
+    assert (late, how.endswith("within 1 s")) == (Status.TIMEOUT, True)
     assert "own_board" not in sys.modules
