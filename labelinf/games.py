@@ -104,6 +104,7 @@ def matrix(
     from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
+    _check_numbers(timeout, trials=(trials, 1), seed=(seed, 0), workers=(workers, 0))
     builder = Builder(Host.load())
     players = written(builder, Kind.ATTACK, attacks) or [STRONGEST]
     lines = written(builder, Kind.DEFENCE, defences)
@@ -121,6 +122,19 @@ def matrix(
         kept = Path(directory) / "run" if out is None else Path(out)
         found = _played(plan, builder, kept, timeout, workers)
         return found if out is not None else _held(found)
+
+
+def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
+    """Say what is no number of seconds, and what is no whole number of at least so many."""
+    from numbers import Integral, Real
+
+    from labelinf_core.contracts.errors import InputError
+
+    if not isinstance(timeout, Real) or not timeout > 0:
+        raise InputError(f"timeout={timeout!r} must be a positive number of seconds.")
+    for name, (value, least) in whole.items():
+        if not isinstance(value, Integral) or value < least:
+            raise InputError(f"{name}={value!r} must be a whole number, at least {least}.")
 
 
 def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import attrs
 import numpy as np
@@ -51,6 +52,16 @@ def test_a_users_own_function_is_attacked_on_their_own_labels(monkeypatch: pytes
 def test_a_nameless_scorer_is_one_sentence() -> None:
     with pytest.raises(InputError, match="scorer must be a function with a name"):
         li.matrix([0, 1, 1], scorer=lambda labels, predictions: 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("timeout", 0), ("timeout", float("nan")), ("timeout", "5"), ("workers", -1), ("seed", 1.5), ("trials", "3")],
+)
+def test_a_number_that_is_none_is_one_sentence(name: str, value: Any) -> None:
+    """No time at all was no limit, NaN a traceback after minutes, and a seed of 1.5 was played."""
+    with pytest.raises(InputError, match=f"{name}=.* must be a"):
+        li.matrix([0, 1, 1], **{name: value})
 
 
 @pytest.mark.parametrize("hole", [None, float("nan"), ""])
