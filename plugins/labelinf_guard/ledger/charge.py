@@ -158,10 +158,10 @@ class Near:
         away = np.abs(np.arange(self.answers, dtype=np.int64) - centre)
         widths = range(max(1, self.answers.bit_length() - 4))
         for width in widths:
-            steps = np.minimum(away >> width, _HEIGHT + 1)
-            stairs = np.int64(1) << np.maximum(_HEIGHT - steps, 0)
-            stairs[steps > _HEIGHT] = 0
-            weights[:-1] += stairs * (share // len(widths)) // stairs.sum()  # below 2**60
+            reach = (_HEIGHT + 1) << width  # where a staircase has ended
+            here = slice(max(0, centre - reach + 1), min(self.answers, centre + reach))
+            stairs = np.int64(1) << (_HEIGHT - (away[here] >> width))
+            weights[here] += stairs * (share // len(widths)) // stairs.sum()  # below 2**60
 
 
 @attrs.frozen(kw_only=True)
