@@ -33,6 +33,7 @@ class Game(TypedDict, total=False):
         groups: Its column that says which records belong together.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
+        declare: A TOML file that says what it does.
         loss: What a score averages.
         metric: What is scored that is no mean of a loss.
         channel: Which game; the first that can be played on what is given when omitted.
@@ -48,6 +49,7 @@ class Game(TypedDict, total=False):
     groups: str
     queries: int | None
     scorer: str | Callable[..., float] | None
+    declare: str | None
     loss: str | None
     metric: str | None
     channel: str
@@ -64,6 +66,7 @@ _OMITTED: Game = {
     "groups": "",
     "queries": None,
     "scorer": None,
+    "declare": None,
     "loss": None,
     "metric": None,
     "channel": "",

@@ -335,6 +335,7 @@ def test_no_adaptive_choice_of_moves_tells_more_than_the_largest() -> None:
         largest = np.abs(both - np.roll(both, 4)).sum()
         assert best <= largest + 1e-12
     assert best == pytest.approx(largest)
+    assert StepNoise(moved=2, answers=2, variance=Fraction(4)).distance() >= best / 2
 
 
 @pytest.mark.parametrize("share", [0.5, 0.2])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -165,15 +167,28 @@ def test_what_is_no_tuple_of_effects_is_the_stages_own_failure(effect: Any, erro
         told(Claiming(effect=effect))
 
 
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    """A scorer in a program of its own, of which nothing is declared."""
+    (tmp_path / "scorer.py").write_text("""
+import json, math, sys
+for line in sys.stdin:
+    game = json.loads(line)
+    held = [min(max(row[label], 1e-15), 1.0) for label, row in zip(game["labels"], game["predictions"])]
+    print(json.dumps({"score": -sum(map(math.log, held)) / len(held)}), flush=True)
+""")
+    return f"cmd:{sys.executable} {tmp_path / 'scorer.py'}"
+
+
 @pytest.mark.parametrize("nearer", [True, False])
-def test_what_another_stage_claims_does_not_count_beside_an_unknown_one(nearer: bool) -> None:
+def test_what_another_stage_claims_does_not_count_beside_an_unknown_one(nearer: bool, program: str) -> None:
     silent = Coarse(told=False)
     assert 0.5 in ceilings(told(Boasting()))
     threat = told(*((silent, Boasting()) if nearer else (Boasting(), silent)))
     implied = theory(BUILDER, "score", threat.defences, threat)
     assert implied.ceilings == ()
     assert any("nothing is known of Coarse" in note for note in implied.notes)
-    assert ceilings(told(Boasting(), scorer="cmd:cat")) == []
+    assert ceilings(told(Boasting(), scorer=program)) == []
 
 
 def test_a_bound_counts_beside_an_unknown_stage_only_where_the_channel_says_that_labels_are_private() -> None:
@@ -201,10 +216,10 @@ def test_a_budget_that_every_participant_has_anew_certifies_nothing_of_all_answe
     assert told(*stages, Claiming(effect=(attrs.evolve(effect, shared=True),))).label_epsilon == 1.0
 
 
-@pytest.mark.parametrize("scorer", ["sklearn.metrics:log_loss", "cmd:cat"])
-def test_a_scorer_that_declares_nothing_is_unknown(scorer: str) -> None:
-    threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
-    assert (threat.known, ceilings(threat)) == (False, [])
+def test_a_scorer_that_declares_nothing_is_unknown(program: str) -> None:
+    for scorer in ("sklearn.metrics:log_loss", program):
+        threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
+        assert (threat.known, ceilings(threat)) == (False, [])
 
 
 def test_what_is_supposed_leaves_the_unknown_out_and_stays_uncertain() -> None:
