@@ -186,7 +186,7 @@ def test_a_blocked_plugin_is_not_there(labelinf: Labelinf, suite: str) -> None:
     result = matrix(labelinf, suite, "-p", "no:fakes")
 
     assert result.exit_code == 2
-    assert "small.toml: matrix[0].attacks[0]: no attack is called 'fake-reader'." in result.stderr
+    assert "small.toml: nobody provides label source 'fake-labels', attack 'fake-reader'," in result.stderr
     assert "plugin 'fakes' of labelinf-fakes 1.0 is blocked" in result.stderr
 
 

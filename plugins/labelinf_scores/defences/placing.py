@@ -19,13 +19,13 @@ def need_costs(threat: ScoreThreat, name: str) -> None:
 
 
 def need_probabilities(threat: ScoreThreat, name: str) -> None:
-    """Refuse a loss on logits.
+    """Refuse a loss on logits, and a metric that is no mean over the records.
 
     Raises:
-        InputError: The loss does not take probabilities.
+        InputError: What is scored is no loss on probabilities.
     """
     if threat.metric is not None:
-        raise InputError(f"{name} acts on probabilities, and {type(threat.metric).__name__} takes other predictions.")
+        raise InputError(f"{name} is worked out for means of a loss, and {type(threat.metric).__name__} is none.")
     if threat.loss.takes_logits:
         raise InputError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
 

@@ -355,4 +355,5 @@ def _unasked(asker: Asker, data: LabelSet, title: str) -> str:
         answer = float(asker.scorer.score(np.arange(data.n_records) % data.n_classes, half))
     except InputError as error:
         return str(error)
-    return f"scorer {title!r} answered {'a number' if math.isfinite(answer) else 'none'}, and refuses all others."
+    told = "with a number" if math.isfinite(answer) else "with none"
+    return f"{title} answers the same prediction for every record {told}, and refuses all other predictions."
