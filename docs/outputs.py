@@ -57,8 +57,8 @@ def session() -> Iterator[Path]:
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         folder = Path(directory)
-        for file in (*(ROOT / "examples" / "samples").iterdir(), ROOT / "examples" / "audit_sklearn.py"):
-            shutil.copy(file, folder)
+        shutil.copytree(ROOT / "examples" / "samples", folder, dirs_exist_ok=True)
+        shutil.copy(ROOT / "examples" / "audit_sklearn.py", folder)
         stack.enter_context(patch("labelinf_core.evaluator.plan.new_key", lambda: KEY))
         stack.enter_context(patch.dict(os.environ, {"COLUMNS": WIDTH}))
         stack.enter_context(patch.object(sys, "path", [str(folder), *sys.path]))
