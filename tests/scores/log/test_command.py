@@ -101,7 +101,9 @@ def test_a_score_that_the_metric_does_not_give_is_inconclusive(board: Board) -> 
     result = audit(board, metric="brier")
 
     assert result.exit_code == 3
-    assert "INCONCLUSIVE: the score of submission 's00' is not what brier of these labels gives" in " ".join(result.output.split())
+    assert "INCONCLUSIVE: the score of submission 's00' is not what brier of these labels gives" in " ".join(
+        result.output.split()
+    )
 
 
 def test_records_are_told_to_a_private_file_only(board: Board) -> None:
