@@ -75,6 +75,8 @@ class Cell:
         versions: Distributions that provide the components, and their versions.
         labels: Spec of the label source, as written; where the labels come from, not what they are.
         shown: How a report names it.
+        code: Programs and functions of the user's own that it runs, and the SHA-256 of their files; it never leaves the
+            run record.
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
         strangers: Its components that do not come with labelinf, or run a user's own code: kinds and full specs.
@@ -89,6 +91,7 @@ class Cell:
     versions: Mapping[str, str] = attrs.field(hash=False)
     labels: str = attrs.field(eq=False)
     shown: Shown = attrs.field(eq=False)
+    code: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     content: str = attrs.field(eq=False, default="", repr=False)
     public: bool = attrs.field(eq=False, default=False)
     strangers: tuple[str, ...] = attrs.field(eq=False, default=())
@@ -123,7 +126,8 @@ class Cell:
     @functools.cached_property
     def id(self) -> str:
         """Name of the cell: 64 hexadecimal digits."""
-        return _sha256({"game": self.game, "versions": self.versions})
+        code = {"code": self.code} if self.code else {}
+        return _sha256({"game": self.game, "versions": self.versions} | code)
 
 
 @attrs.frozen(kw_only=True)

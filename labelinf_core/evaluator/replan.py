@@ -62,5 +62,6 @@ def _moved(old: Cell, cell: Cell) -> str:
         for name, version in sorted(cell.versions.items())
         if old.versions.get(name) != version
     ]
+    told += [f"{name} was edited" for name, content in sorted(cell.code.items()) if old.code.get(name) != content]
     changed = [f"the content of labels {cell.labels} changed"] if old.content != cell.content else []
     return ", ".join([*told, *changed]) or "other plugins are needed"

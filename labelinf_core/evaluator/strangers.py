@@ -10,14 +10,18 @@ Example:
 
 from __future__ import annotations
 
+import hashlib
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Any
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Spec, parse
 
-__all__ = ["code_in", "refusal"]
+__all__ = ["code_in", "content_of", "refusal"]
 
 _CODE = re.compile(r"cmd:.*|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*", re.DOTALL)
 
@@ -40,6 +44,38 @@ def code_in(written: Any) -> Iterator[str]:
         yield written
     elif isinstance(written, str) and "(" in written:
         yield from code_in(_parsed(written))
+
+
+def content_of(code: str) -> str:
+    """Return the SHA-256 of the files in which a program or function stands, without running any of them.
+
+    What it imports in turn is not looked at; of a function that stands in no file, such as one of a notebook, it is the
+    digest of nothing.
+
+    Args:
+        code: As :func:`code_in` yields it.
+    """
+    files = _words(code) if code.startswith("cmd:") else _modules(code)
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
+
+
+def _words(code: str) -> list[Path]:
+    try:
+        return [Path(word) for word in shlex.split(code.removeprefix("cmd:"))]
+    except ValueError:  # told where it is started
+        return []
+
+
+def _modules(code: str) -> Iterator[Path]:
+    """Yield the files of a module and of the packages around it."""
+    where, name = None, ""
+    for part in code.partition(":")[0].split("."):
+        name = f"{name}.{part}" if name else part
+        spec = PathFinder.find_spec(name, where)
+        if spec is None:
+            return
+        yield Path(spec.origin or "")
+        where = spec.submodule_search_locations
 
 
 def refusal(code: Sequence[str], place: str) -> InputError:

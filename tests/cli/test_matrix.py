@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
 from collections.abc import Callable
@@ -286,3 +287,22 @@ def test_leaks_are_sarif_for_a_code_host(labelinf: Labelinf, suite: str) -> None
     assert run["results"]
     assert {found["ruleId"] for found in run["results"]} == rules
     assert {found["level"] for found in run["results"]} <= {"error", "warning", "note"}
+
+
+def test_a_scorer_that_was_edited_is_played_again(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    """What its file was when its games were played is kept with them; other cells stay as they are."""
+    (tmp_path / "edited_board.py").write_text("from sklearn.metrics import log_loss as score\n")
+    text = (tmp_path / suite).read_text()
+    (tmp_path / suite).write_text(text + text[text.index("[[") :].replace('"float64"', '"edited_board:score"'))
+    asked = ["matrix", suite, "--workers", "0", "--only", "fake-reader/none", "--allow-code", "--out", "run"]
+    first = labelinf(*asked)
+    assert labelinf(*asked).exit_code == first.exit_code == 0
+
+    (tmp_path / "edited_board.py").write_text(
+        "from sklearn.metrics import log_loss\ndef score(y, p): return log_loss(y, p)\n"
+    )
+    importlib.invalidate_caches()
+    again = labelinf(*asked)
+
+    said = " ".join((again.stdout + again.stderr).split())
+    assert "edited_board:score was edited: fake-reader/none played again" in said
