@@ -6,7 +6,6 @@ plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.e
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import sys
@@ -83,7 +82,7 @@ class _Commands(Offered):
             sys.stdout.flush()
             return found
         except BrokenPipeError:  # whoever read has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _write_nowhere()
             ctx.exit(Exit.DONE)
         except LabelinfError as error:
             click.echo(f"labelinf: {error}", err=True)
@@ -129,10 +128,17 @@ def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
         click.echo(_unwritten(error), err=True)
         return Exit.INCOMPLETE
     finally:
-        with contextlib.suppress(OSError):
+        try:
             sys.stdout.flush()
             sys.stderr.flush()
+        except OSError:
+            _write_nowhere()
     return Exit.DONE
+
+
+def _write_nowhere() -> None:
+    """Let what could not be written go: Python tries once more at its end, and complains in words of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(

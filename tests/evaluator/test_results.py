@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import tracemalloc
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import attrs
@@ -225,7 +226,7 @@ def test_what_is_written_is_what_was_counted_whatever_becomes_of_the_record(
     store.close()
 
     def change(statement: str) -> None:
-        with sqlite3.connect(tmp_path / "run.sqlite") as record:
+        with closing(sqlite3.connect(tmp_path / "run.sqlite")) as record, record:
             record.execute(statement)
 
     change("CREATE TABLE aside AS SELECT * FROM trials WHERE trial > 3")
