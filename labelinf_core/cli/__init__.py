@@ -74,7 +74,7 @@ class _Commands(Offered):
         sys.exit(supervised(lambda: _status(self.main, *args, **kwargs)))
 
     def invoke(self, ctx: click.Context) -> Any:
-        from labelinf_core.contracts.errors import ComponentError, InconclusiveError, LabelinfError
+        from labelinf_core.contracts.errors import ComponentError, InconclusiveError, LabelinfError, UnwrittenError
 
         _speak_in_any_encoding()
         try:
@@ -87,7 +87,7 @@ class _Commands(Offered):
         except LabelinfError as error:
             click.echo(f"labelinf: {error}", err=True)
             unclear = Exit.INCONCLUSIVE if isinstance(error, InconclusiveError) else Exit.INPUT
-            ctx.exit(Exit.INCOMPLETE if isinstance(error, ComponentError) else unclear)
+            ctx.exit(Exit.INCOMPLETE if isinstance(error, ComponentError | UnwrittenError) else unclear)
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
             ctx.exit(Exit.INTERRUPTED)

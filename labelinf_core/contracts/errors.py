@@ -17,6 +17,7 @@ __all__ = [
     "QueriesExhaustedError",
     "QueryRefusedError",
     "UnknownNameError",
+    "UnwrittenError",
 ]
 
 
@@ -30,6 +31,10 @@ class InputError(LabelinfError, ValueError):
 
 class InconclusiveError(InputError):
     """Nothing is understood of what a user gave, so that nothing played on it would tell anything."""
+
+
+class UnwrittenError(InputError):
+    """What was played cannot be kept any more: the disk is full, say. What is kept already stays."""
 
 
 class PluginError(LabelinfError):

@@ -24,7 +24,7 @@ from typing import IO
 
 import attrs
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnwrittenError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.layout import (
     RECORD,
@@ -173,12 +173,12 @@ class Store:
         """Write what is pending.
 
         Raises:
-            InputError: It cannot be written.
+            UnwrittenError: It cannot be written.
         """
         try:
             self._connection.commit()
         except sqlite3.Error as error:
-            raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
+            raise _unwritten(error) from error
         self._pending, self._since = 0, time.monotonic()
 
     def _insert(self, table: str, *row: object) -> None:
@@ -186,7 +186,7 @@ class Store:
         try:
             self._connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({places})", (*row, checksum(table, *row)))
         except sqlite3.Error as error:
-            raise InputError(f"the run record cannot be written any more ({error}); what it holds is kept.") from error
+            raise _unwritten(error) from error
         self._pending += 1
         if self._pending >= _BATCH or time.monotonic() - self._since > _SECONDS:
             self.commit()
@@ -401,3 +401,7 @@ def find_run(folder: Path, plan: Plan) -> Path | None:
             if known["digest"] == (plan.keyed(key) if key else plan).digest:
                 return record.parent
     return None
+
+
+def _unwritten(error: sqlite3.Error) -> UnwrittenError:
+    return UnwrittenError(f"the run record cannot be written any more ({error}); what it holds is kept.")

@@ -6,10 +6,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 from click.testing import Result
 
 from labelinf_core.cli.exits import TABLE, Exit
+from labelinf_core.evaluator.records import Trial
+from labelinf_core.evaluator.store import Store
 
 Labelinf = Callable[..., Result]
 
@@ -54,3 +57,20 @@ def test_a_run_that_is_stopped_says_so(labelinf: Labelinf, suite: str, monkeypat
     monkeypatch.setattr("labelinf_core.evaluator.run.run", stop)
 
     assert labelinf("matrix", suite, "--workers", "0").exit_code == Exit.INTERRUPTED
+
+
+def test_a_disk_that_is_full_in_mid_run_leaves_a_run_incomplete(
+    labelinf: Labelinf, suite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something was played, so it is no mistake in what was given."""
+    keep = Store.keep_trial
+
+    def fill(store: Store, cell: str, number: int, trial: Trial) -> None:
+        store._connection.execute("PRAGMA max_page_count = 1")
+        keep(store, cell, number, attrs.evolve(trial, message="x" * 1_000_000))
+
+    monkeypatch.setattr(Store, "keep_trial", fill)
+    done = labelinf("matrix", suite, "--workers", "0")
+
+    assert done.exit_code == Exit.INCOMPLETE
+    assert "the run record cannot be written any more" in done.stderr
