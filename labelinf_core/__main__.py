@@ -10,7 +10,8 @@ __all__ = ["main"]
 def main() -> None:
     """Run the command line; stopped while it is still being imported, it says so as it does later."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stopped)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as a shell has it for what runs in the background
+            signal.signal(number, _stopped)
     from labelinf_core.cli import main as command
 
     sys.exit(command(prog_name="labelinf"))

@@ -157,8 +157,13 @@ def _heed(page: _Page) -> None:
             page.stop()
             raise KeyboardInterrupt
 
-    for number in _ASKED:
+    for number in _heeded():
         signal.signal(number, stop)
+
+
+def _heeded() -> list[int]:
+    """Return the signals that whoever started us did not have us ignore, as a shell has what runs in the background."""
+    return [number for number in _ASKED if signal.getsignal(number) != signal.SIG_IGN]
 
 
 def _streams() -> list[int]:
@@ -187,7 +192,7 @@ def _wait(child: int, page: _Page, line: socket.socket) -> tuple[int, bool]:
     late = False
     before = {
         number: signal.signal(number, lambda number, frame: asked.append((time.monotonic(), number)))
-        for number in _ASKED
+        for number in _heeded()
     }
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ASKED)
     try:

@@ -67,3 +67,23 @@ def test_stopped_while_it_is_imported_it_says_so(tmp_path: Path, name: str) -> N
 
     assert process.communicate(timeout=30) == ("", "labelinf: stopped\n")
     assert process.returncode == 130
+
+
+def test_what_a_shell_has_put_into_the_background_is_not_stopped_from_the_keyboard(tmp_path: Path) -> None:
+    """A shell has such a command ignore SIGINT, while it starts and while it plays."""
+    (tmp_path / "asked.py").write_text(
+        "import os, signal\n"
+        "def score(labels, predictions):\n"
+        "    os.kill(os.getppid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return 0.5\n"
+    )
+    (tmp_path / "y.csv").write_text("y\n0\n1\n0\n1\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "labelinf_core", "audit", "scorer", "asked:score", "--labels", "y.csv", "--column", "y"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
+    )  # fmt: skip
+
+    assert "stopped" not in done.stderr
+    assert done.returncode == 3
+    assert "all its answers are the same" in " ".join(done.stdout.split())
