@@ -25,7 +25,7 @@ def need_probabilities(threat: ScoreThreat, name: str) -> None:
         InputError: What is scored is no loss on probabilities.
     """
     if threat.metric is not None:
-        raise InputError(f"{name} is worked out for means of a loss, and {type(threat.metric).__name__} is none.")
+        raise InputError(f"{name} is worked out for plain means of a loss, and {type(threat.metric).__name__} is none.")
     if threat.loss.takes_logits:
         raise InputError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
 
