@@ -10,6 +10,13 @@ a set of reference probability ``q_k`` is right with at most ``c(q_k)``, ``c`` t
 The bound holds for an adversary who does not know the sample's features; mixing over them keeps ``c``, being concave.
 (labelinf theory, certificates.)
 
+Of a **batch** of B samples, whose sum is hidden, the share of labels that a guess has in common with the truth is a
+number f in [0, 1], at most ``b`` on average without a release, ``b`` that of the best blind guess. Two proofs limit it:
+
+* all samples are within B times the distance of the noise alone, and ``E f <= c(E0 f)`` as ``c`` is concave;
+* a sample tells at most D nats, D the Kullback-Leibler divergence from its place left empty, whatever the others are,
+  so by the chain rule all labels and the release share B D nats, and by data processing ``kl(E f, b) <= B D``.
+
 Example:
     >>> [round(gaussian(1 / ratio, (0.1,) * 10), 3) for ratio in (0.5, 1, 2)]
     [0.764, 0.389, 0.217]
@@ -23,12 +30,15 @@ from statistics import NormalDist
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import rel_entr
 
-__all__ = ["bayes_public", "gaussian", "laplace", "training_mu"]
+__all__ = ["bayes_public", "gaussian", "gaussian_overlap", "laplace", "laplace_overlap", "training_mu"]
 
 _NORMAL = NormalDist()
 _POINTS = 4001
 _SPAN = 9.0
+_FAR = 700.0  #: exponents beyond it are no floats
+_ROOT = 4e-12  #: what a root may be off by, twice
 
 
 def gaussian(mu: float, prior: Sequence[float]) -> float:
@@ -72,6 +82,49 @@ def laplace(epsilon: float, prior: Sequence[float]) -> float:
         accuracy += slope * used
         left -= used
     return min(1.0, accuracy)
+
+
+def gaussian_overlap(mu: float, blind: float, batch: int) -> float:
+    """Return the largest mean overlap with the labels of a batch, against Gaussian noise on the sum of its gradients.
+
+    Args:
+        mu: Of one sample, as in :func:`gaussian`.
+        blind: Mean overlap of the best blind guess, in (0, 1).
+        batch: Samples B.
+
+    Example:
+        >>> [round(gaussian_overlap(mu, 0.55, 8), 3) for mu in (0.02, 0.1, 0.5)]
+        [0.578, 0.69, 1.0]
+    """
+    near = _NORMAL.cdf(_NORMAL.inv_cdf(blind) + batch * mu) if blind < 1 else 1.0
+    return min(near, _informed(batch * mu**2 / 2, blind))
+
+
+def laplace_overlap(epsilon: float, blind: float, batch: int) -> float:
+    """Return the largest mean overlap with the labels of a batch, against Laplace noise on the sum of its gradients.
+
+    Noise of scale ``2 S / epsilon`` moved by a vector of 1-norm S is ``x + e^-x - 1`` away, ``x = epsilon / 2``, at
+    most: in one entry of it, and elsewhere by less, as this is convex and nothing at zero.
+
+    Args:
+        epsilon: As in :func:`laplace`.
+        blind: Mean overlap of the best blind guess, in (0, 1).
+        batch: Samples B.
+    """
+    half = epsilon / 2
+    h = math.exp(min(batch * half, _FAR))
+    return min(h * blind, 1 - (1 - blind) / h, _informed(batch * (half + math.expm1(-half)), blind))
+
+
+def _informed(nats: float, blind: float) -> float:
+    """Return the largest v with ``v ln(v / b) + (1 - v) ln((1 - v) / (1 - b)) <= nats``, ``b`` the blind mean."""
+    if not 0 < blind < 1 or nats >= -math.log(blind):
+        return 1.0
+
+    def excess(v: float) -> float:
+        return float(rel_entr(v, blind) + rel_entr(1 - v, 1 - blind)) - nats
+
+    return min(1.0, brentq(excess, blind, 1.0) + _ROOT)
 
 
 def bayes_public(distance: float, n_classes: int) -> float:

@@ -49,7 +49,12 @@ def test_the_gradient_suite_plays_everything_of_its_channel(builder: Builder, ki
 
 
 LOW_BITS = {"score": {"ulp-grid", "support-of-the-sampler"}, "gradient": {"zero-mask"}}
-NOISE = ("noise of scale", "certificates: Gaussian", "certificates: Laplace")  # how proofs of it are told from others
+NOISE = (
+    "noise of scale",
+    "certificates: Gaussian",
+    "certificates: Laplace",
+    "certificates: batches",
+)  # how proofs of it are told from others
 
 
 def _lines(cells: Iterable[Cell]) -> dict[tuple[str, ...], list[Cell]]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from statistics import NormalDist
 
+import attrs
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from labelinf_core.contracts.components import Setting
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_gradients import certificates
+from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_privacy.label_dp import pure_accuracy
 
 TEN = (0.1,) * 10
@@ -93,3 +100,71 @@ def test_several_releases_add_up_like_one_with_less_noise() -> None:
 def test_no_signal_leaves_the_majority() -> None:
     assert certificates.gaussian(0.0, (0.7, 0.3)) == pytest.approx(0.7)
     assert certificates.laplace(0.0, (0.7, 0.3)) == pytest.approx(0.7)
+
+
+def _best_overlap(law: str, size: float, prior: float, batch: int, moves: tuple[float, float]) -> tuple[float, float]:
+    """Return what the Bayes rule shares with the labels of a batch of two classes, and the best blind guess.
+
+    Every sample moves a sum of one number by ``moves[label]``, under noise of scale ``size``: exact up to the grid.
+    """
+    ones = np.arange(batch + 1)
+    weight = np.array([math.comb(batch, n) * prior**n * (1 - prior) ** (batch - n) for n in ones])
+    shared = 1 - np.abs(ones[:, None] - ones) / batch  # guessed, true
+    at = np.linspace(-60, 60, 24_001)[:, None] * size
+    z = (at - (moves[0] * (batch - ones) + moves[1] * ones)) / size
+    density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi) if law == "normal" else np.exp(-np.abs(z)) / 2
+    joint = density * weight / size
+    reached = np.trapezoid((joint @ shared.T).max(axis=1), at[:, 0])
+    return float(reached), float((shared @ weight).max())
+
+
+@pytest.mark.parametrize("law", ["normal", "laplace"])
+def test_no_rule_overlaps_with_a_batch_more_than_its_ceiling(law: str) -> None:
+    """The Bayes rule, on sums that move as far as the clip lets them; without noise to speak of it has everything."""
+    nearest = []
+    for batch, prior, ratio in itertools.product((2, 3, 8), (0.5, 0.7), (0.02, 0.1, 0.4, 1.0)):
+        for moves in ((-1.0, 1.0), (0.0, 1.0), (1.0, -0.5)):
+            reached, blind = _best_overlap(law, 1 / ratio, prior, batch, moves)
+            whole = certificates.gaussian_overlap if law == "normal" else certificates.laplace_overlap
+            ceiling = whole(ratio if law == "normal" else 2 * ratio, blind, batch)
+            assert blind - 1e-6 <= reached <= ceiling + 1e-6
+            nearest.append((ceiling - reached) / max(ceiling - blind, 1e-9))
+    assert min(nearest) < 0.7  # the ceiling is not far above what is reached
+
+
+def test_the_ceiling_of_a_batch_falls_to_the_blind_guess_and_rises_to_one() -> None:
+    for whole in (certificates.gaussian_overlap, certificates.laplace_overlap):
+        values = [whole(size, 0.55, 8) for size in (1e-9, 1e-3, 0.1, 0.5, 3.0, 100.0, 1e4)]
+        assert values == sorted(values)
+        assert values[0] == pytest.approx(0.55, abs=1e-8)
+        assert values[-1] == 1.0
+        assert whole(0.1, 1.0, 8) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("defences", "certified"),
+    [
+        (("clipped-gaussian(multiplier=40)",), True),
+        (("clipped-laplace(epsilon=0.05)",), True),
+        (("clipped-gaussian(multiplier=40)", "top-k(share=0.1)"), True),
+        (("top-k(share=0.1)", "clipped-gaussian(multiplier=40)"), False),
+        (("clipped-gaussian(multiplier=40)", "gradient-clip(norm=0.3)"), False),
+        (("federated-averaging", "clipped-gaussian(multiplier=40)"), False),
+        (("gradient-noise(model=gaussian(scale=40))",), False),
+        (("gradient-clip",), False),
+    ],
+)
+def test_a_batch_is_certified_where_the_sum_lies_on_the_grid_of_its_noise(
+    defences: tuple[str, ...], certified: bool
+) -> None:
+    builder = Builder(Host.load())
+    channel = builder.build(Kind.CHANNEL, "gradient(batch=4, samples=16)", "test")
+    data = builder.build(Kind.LABELS, "digits", "test").load()
+    threat = channel.threat(Setting(data=data, defences=builder.pipeline(list(defences), "test")))
+    ceilings = GradientCertificate().ceilings(threat)
+    assert bool(ceilings) is certified
+    for item in ceilings:
+        assert threat.baseline < item.accuracy < threat.baseline + 0.1
+        assert item.exact == item.accuracy**4
+        assert item.game is None
+    assert not GradientCertificate().ceilings(attrs.evolve(threat, features_public=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import attrs
 
@@ -17,9 +18,11 @@ from labelinf_privacy.noise.gaussian import Gaussian
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
 
 _HIDDEN_FEATURES = (
-    "one sample per release, features private, labels drawn independently from the class shares; an adversary who "
+    "{release}, features private, labels drawn independently from the class shares; an adversary who "
     "holds other samples of the same finite data set knows these shares a little better"
 )
+_ALONE = _HIDDEN_FEATURES.format(release="one sample per release")
+_TOGETHER = _HIDDEN_FEATURES.format(release="batches of {batch}, of which the overlap is counted")
 
 
 @attrs.frozen(kw_only=True)
@@ -31,12 +34,11 @@ class GradientCertificate(Bound):
     """
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """Return one ceiling for every noise whose proof holds: single samples with features the adversary lacks."""
-        if not isinstance(threat, GradientThreat) or not _hidden(threat):
+        """Return one ceiling for every noise whose proof holds: samples with features that the adversary lacks."""
+        if not isinstance(threat, GradientThreat) or threat.features_public:
             return ()
-        proofs = [item.noise.proof for item in threat.facts.proved]
-        stated = [(proof.accuracy(threat.facts, threat.prior), proof.statement) for proof in proofs]
-        return tuple(_ceiling(threat, accuracy, statement) for accuracy, statement in stated if accuracy < 1)
+        found = _of_batches(threat) if threat.batch > 1 else _of_samples(threat)
+        return tuple(item for item in found if item.accuracy < 1)
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line per certificate, or one that says there is none."""
@@ -90,14 +92,29 @@ def _hidden(threat: GradientThreat) -> bool:
     return threat.batch == 1 and not threat.features_public
 
 
-def _ceiling(threat: GradientThreat, accuracy: float, statement: str) -> Ceiling:
-    return Ceiling(
-        accuracy=accuracy,
-        statement=statement,
-        conditions=_HIDDEN_FEATURES,
-        exact=accuracy**threat.n_records,
-        game=PerGame(share=accuracy),  # every release depends on its own sample alone
-    )
+def _of_samples(threat: GradientThreat) -> Iterator[Ceiling]:
+    for proof in (item.noise.proof for item in threat.facts.proved):
+        accuracy = proof.accuracy(threat.facts, threat.prior)
+        yield Ceiling(
+            accuracy=accuracy,
+            statement=proof.statement,
+            conditions=_ALONE,
+            exact=accuracy**threat.n_records,
+            game=PerGame(share=accuracy),  # every release depends on its own sample alone
+        )
+
+
+def _of_batches(threat: GradientThreat) -> Iterator[Ceiling]:
+    """Yield what holds of sums of samples on the noise's grid: local steps or a cut in between leave it."""
+    for item in threat.facts.proved if threat.steps == 1 else ():
+        overlap = item.noise.proof.overlap(threat.facts, threat.baseline) if item.linear else 1.0
+        yield Ceiling(
+            accuracy=overlap,
+            statement="labelinf theory, certificates: batches",
+            conditions=_TOGETHER.format(batch=threat.batch),
+            exact=overlap
+            ** (threat.n_records // threat.batch),  # no line for one game: labels of a batch hang together
+        )
 
 
 def _of_label_dp(threat: GradientThreat) -> BoundValue:
@@ -105,7 +122,7 @@ def _of_label_dp(threat: GradientThreat) -> BoundValue:
         f"label accuracy under label-DP, epsilon = {threat.label_epsilon:g}",
         label_dp.pure_accuracy(threat.label_epsilon, threat.prior),
         "max_j e^eps P_(1..j) / (j - 1 + e^eps)",
-        _HIDDEN_FEATURES,
+        _ALONE,
         "labelinf theory, certificates: label-DP",
     )
 

@@ -141,6 +141,10 @@ class Proof(abc.ABC):
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return the largest accuracy of any attack; 1 where the proof says nothing."""
 
+    def overlap(self, facts: GradientFacts, blind: float) -> float:
+        """Return the largest mean overlap with the labels of a batch, which is ``blind`` without a release."""
+        return 1.0
+
     def epsilon(self, facts: GradientFacts) -> float:
         """Return the epsilon of label-DP that one release has; infinity where it has none."""
         return math.inf
@@ -173,10 +177,14 @@ class GaussianNoise(Proof):
 
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return ``Phi(Phi^-1(1/K) + mu)``, ``mu = sqrt(exposures) clip / std``, for equal shares."""
-        if math.isinf(facts.clip):
-            return 1.0
-        mu = math.sqrt(self.exposures) * facts.clip / self.std
-        return certificates.gaussian(mu, prior)
+        return 1.0 if math.isinf(facts.clip) else certificates.gaussian(self._mu(facts), prior)
+
+    def overlap(self, facts: GradientFacts, blind: float) -> float:
+        """Return what is left of a batch, see :func:`labelinf_gradients.certificates.gaussian_overlap`."""
+        return 1.0 if math.isinf(facts.clip) else certificates.gaussian_overlap(self._mu(facts), blind, facts.batch)
+
+    def _mu(self, facts: GradientFacts) -> float:
+        return math.sqrt(self.exposures) * facts.clip / self.std
 
 
 @attrs.frozen(kw_only=True)
@@ -201,6 +209,11 @@ class LaplaceNoise(Proof):
     def accuracy(self, facts: GradientFacts, prior: Sequence[float]) -> float:
         """Return ``min(h / K, 1 - (1 - 1/K) / h)``, ``h = e^(epsilon / 2)``, for equal shares."""
         return certificates.laplace(self.privacy, prior) if facts.clip_sum <= self.norm else 1.0
+
+    def overlap(self, facts: GradientFacts, blind: float) -> float:
+        """Return what is left of a batch, see :func:`labelinf_gradients.certificates.laplace_overlap`."""
+        fits = facts.clip_sum <= self.norm
+        return certificates.laplace_overlap(self.privacy, blind, facts.batch) if fits else 1.0
 
     def epsilon(self, facts: GradientFacts) -> float:
         """Return epsilon where samples are as short as it takes."""
