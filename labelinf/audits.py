@@ -133,13 +133,15 @@ def audit_scorer(
         queries: The adversary's budget; 0 is unlimited.
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
         seed: Of all that is drawn.
-        timeout: Seconds that the game of an attack may take that does not come with labelinf.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
+            take to answer, though never more than two minutes. The scorer runs in a copy of this process.
         declare: A TOML file that says what the scorer does; empty: none.
         target: What a change is to reach: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
         gain: Points over the best blind guess, instead.
 
     Raises:
         InputError: The scorer cannot be asked, or does not do what is declared.
+        ComponentError: It hung, or ended its process.
     """
     import tempfile
     from pathlib import Path
@@ -148,6 +150,7 @@ def audit_scorer(
     from labelinf.objects import written
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
+    from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
 
@@ -156,17 +159,18 @@ def audit_scorer(
         data = builder.build(Kind.LABELS, stored(y, None, Path(directory)), "y").load()
     players = tuple(map(str, written(builder, Kind.ATTACK, attacks)))
     name = named_scorer(scorer) or ""
-    report = audited(
-        name,
-        data,
-        builder,
-        attacks=players,
-        queries=queries,
-        seed=seed,
-        timeout=timeout,
-        declare=declare,
-        goal=Goal(target=target, gain=gain),
-    )
+    with watch.waiting(min(timeout, watch.patience)):
+        report = audited(
+            name,
+            data,
+            builder,
+            attacks=players,
+            queries=queries,
+            seed=seed,
+            timeout=timeout,
+            declare=declare,
+            goal=Goal(target=target, gain=gain),
+        )
     return ScorerAudited(report=report)
 
 

@@ -160,14 +160,19 @@ def advise(
 
 
 def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:
-    """Ask here, or in a copy of this process, under its limits, where a stranger's code is built."""
+    """Ask here, or in a copy of this process, under its limits, where a stranger's or her own code is built.
+
+    Her own scorer is asked aside in any case.
+    """
+    from labelinf_core.evaluator.strangers import code_in
     from labelinf_core.evaluator.survey import strange
     from labelinf_core.plugin.apart import apart
     from labelinf_core.plugin.watch import watch
 
     played = list(map(str, chosen.get("attacks", ())))
     settings = [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]
-    if not strange(host, [*settings, played]):
+    written = [text for text in settings if text != chosen["scorer"]]
+    if not strange(host, [*settings, played]) and not any(code_in(written)):
         return ask()
     name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
     limit = watch.patience + games

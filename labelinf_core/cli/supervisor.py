@@ -127,7 +127,7 @@ def _be_child(command: Callable[[], int], page: _Page, parent: socket.socket) ->
         watch.tell = lambda name, endless: None
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
-    watch.tell, watch.stopped = tell, lambda: page.stopped
+    watch.tell, watch.stopped, watch.watched = tell, lambda: page.stopped, True
     os.register_at_fork(after_in_child=forked)  # what a plugin forks ends with the command
     _heed(page)
     status = int(Exit.INCOMPLETE)

@@ -325,7 +325,8 @@ def _serve(pipe: Connection, host: Host, workers: int, silent: bool, environment
     def tell(name: str, endless: bool) -> None:
         say("doing", name)
 
-    watch.worker, watch.stopped = True, lambda: False  # nobody stops a worker but its parent
+    watch.worker = watch.watched = True
+    watch.stopped = lambda: False  # nobody stops a worker but its parent
     bench = Bench(builder=Builder(host), held={})
     say("ready")
     threads = threading.active_count()

@@ -36,7 +36,7 @@ from labelinf_core.contracts import errors
 from labelinf_core.contracts.gate import own_packages, own_words, unquoted
 from labelinf_core.plugin.watch import limit_memory, watch
 
-__all__ = ["apart", "death", "packed", "plain_data"]
+__all__ = ["GRACE", "answer_of", "apart", "death", "end", "heard", "packed", "plain_data", "read"]
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ _BUILTINS = frozenset({"frozenset", "set", "bytearray", "complex", "range", "sli
 _HEAD = struct.Struct("=Q")  # length of an answer
 _FOUND, _RAISED = "found", "raised"
 _LOOK = 3600.0  # seconds that one wait may take at most
-_GRACE = 1.0  # seconds that a child has to end after its last word
+GRACE = 1.0  #: seconds that a child has to end after its last word
 
 
 def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, once: bool = True) -> T:
@@ -82,10 +82,10 @@ def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, onc
     with contextlib.suppress(OSError):  # it may have ended
         os.setpgid(child, child)  # what it leaves behind ends with it
     try:
-        written, late = _heard(ours, patience)
-        status = _end(child, 0.0 if late else _GRACE)
+        written, late = heard(ours, patience)
+        status = end(child, 0.0 if late else GRACE)
     except BaseException:
-        _end(child, 0.0)
+        end(child, 0.0)
         raise
     finally:
         os.close(ours)
@@ -94,7 +94,7 @@ def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, onc
         if once:  # nobody waits for it twice
             watch.lost[name] = told
         raise errors.ComponentError(f"{name}: {told}")
-    answer: T = _read(name, written)
+    answer: T = read(name, written)
     return answer
 
 
@@ -144,31 +144,32 @@ def _answer(pipe: int, ask: Callable[[], object]) -> NoReturn:
         limit_memory(2)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        found = _pickled(ask)
+        watch.watched = True
+        found = answer_of(ask)
         if os.getpid() == process:  # else a copy that a plugin has forked
             with os.fdopen(pipe, "wb") as file:
-                file.write(_HEAD.pack(len(found)) + found)
+                file.write(found)
             sys.stderr.flush()
     finally:
         os._exit(0)
 
 
-def _pickled(ask: Callable[[], object]) -> bytes:
+def answer_of(ask: Callable[[], object]) -> bytes:
+    """Return what a child says, as :func:`heard` and :func:`read` take it: its answer, or what was raised."""
     try:
-        return packed((_FOUND, ask()))
+        found = packed((_FOUND, ask()))
     except BaseException as error:
-        if own_words(error):
-            return packed((type(error).__name__, str(error)))
-        return packed((_RAISED, unquoted(error)))
+        found = packed((type(error).__name__, str(error)) if own_words(error) else (_RAISED, unquoted(error)))
+    return _HEAD.pack(len(found)) + found
 
 
-def _heard(pipe: int, patience: float) -> tuple[bytes, bool]:
+def heard(pipe: int, patience: float) -> tuple[bytes, bool]:
     """Return what the child says, as far as it comes, and whether that took too long.
 
     Nobody waits for the end of the pipe: a copy that a plugin has forked may hold it open.
     """
-    found, end = bytearray(), time.monotonic() + patience
-    while (left := end - time.monotonic()) > 0:
+    found, late = bytearray(), time.monotonic() + patience
+    while (left := late - time.monotonic()) > 0:
         if select.select([pipe], [], [], min(left, _LOOK))[0]:
             part = os.read(pipe, 1 << 20)
             found += part
@@ -178,17 +179,18 @@ def _heard(pipe: int, patience: float) -> tuple[bytes, bool]:
     return b"", True
 
 
-def _end(child: int, grace: float) -> int:
+def end(child: int, grace: float) -> int:
     """End the child with all that it has left behind, and return its exit code."""
-    end = time.monotonic() + grace
-    while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) and time.monotonic() < end:
+    late = time.monotonic() + grace
+    while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT | os.WNOHANG) and time.monotonic() < late:
         time.sleep(0.001)
     with contextlib.suppress(OSError):
         os.killpg(child, signal.SIGKILL)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _read(name: str, written: bytes) -> Any:
+def read(name: str, written: bytes) -> Any:
+    """Return the answer of a child that runs ``name``'s code, or raise what it raised, in labelinf's own words."""
     try:
         word, answer = plain_data(written)
     except pickle.UnpicklingError as error:

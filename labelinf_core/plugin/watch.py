@@ -5,7 +5,8 @@ name is reported to whoever watches: the supervisor of a command (:mod:`labelinf
 plays the command again with that name among the ``lost``. A name that is lost is never run again: it raises, like any
 other failure of a plugin, and costs what any other failure would cost.
 
-Nobody watches inside a worker of a run or under the Python API: there a failure is only named.
+Under the Python API nobody watches: there a failure is only named, and a user's own function is asked aside
+(:mod:`labelinf_core.plugin.aside`).
 
 Example:
     >>> watch = Watch(lost={"bound endless": "no answer within 5 s"})
@@ -39,6 +40,7 @@ class Watch:
         tell: Told the name of what runs, and whether it may take as long as it likes; an empty name for our own code.
         stopped: Whether the user asked to stop; None where nobody can know.
         worker: Whether this process is there to run strangers' code; in any other it runs apart.
+        watched: Whether somebody ends this process where it hangs, and outlives it; under the Python API nobody does.
     """
 
     def __init__(self, lost: dict[str, str] | None = None) -> None:
@@ -46,7 +48,7 @@ class Watch:
         self.patience = 120.0
         self.tell: Callable[[str, bool], None] = lambda name, endless: None
         self.stopped: Callable[[], bool] | None = None
-        self.worker = False
+        self.worker = self.watched = False
         self._running: list[tuple[str, bool]] = [("", False)]
 
     @contextmanager

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.watch import watch
 
-__all__ = ["own_function"]
+__all__ = ["own_function", "watched_function"]
 
 
 def own_function(target: str, what: str) -> Callable[..., Any]:
@@ -20,17 +24,49 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
 
     Raises:
         InputError: It cannot be imported or called.
+        ComponentError: The module ends the program when it is imported, or takes its process with it.
     """
     module, _, name = target.partition(":")
     try:
-        found = importlib.import_module(module)
+        found = _imported(module)
         for part in name.split("."):
             found = getattr(found, part)
+    except ComponentError:
+        raise
     except Exception as error:  # a module may raise anything when it is imported
         raise InputError(f"{what} {target!r} cannot be imported: {_told(error)}.") from error
     if not callable(found):
         raise InputError(f"{what} {target!r} is not a function.")
-    return found
+    return found  # type: ignore[no-any-return]  # whatever is callable
+
+
+def watched_function(target: str, what: str) -> Callable[..., Any]:
+    """Import ``module:function`` and have every call of it watched over: one that hangs or exits is named.
+
+    Args:
+        target: As :func:`own_function` takes it.
+        what: What a message calls it.
+
+    Raises:
+        InputError: It cannot be imported or called.
+        ComponentError: The module ends the program when it is imported, or takes its process with it.
+    """
+    function = own_function(target, what)
+
+    @functools.wraps(function)
+    def called(*args: Any, **settings: Any) -> Any:
+        with watch.over(f"{what} {target}"):
+            return function(*args, **settings)
+
+    return called
+
+
+def _imported(module: str) -> Any:
+    """Import a module; where nobody watches, a copy of this process tries first."""
+    if module not in sys.modules and not watch.watched:
+        apart(f"module {module}", lambda: importlib.import_module(module) and None, once=False)
+    with watch.over(f"module {module}"):
+        return importlib.import_module(module)
 
 
 def _told(error: Exception) -> str:

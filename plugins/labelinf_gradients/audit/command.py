@@ -69,7 +69,7 @@ def client(
     from labelinf_core.contracts.errors import InputError
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
-    from labelinf_core.specs.own_code import own_function
+    from labelinf_core.specs.own_code import watched_function
     from labelinf_gradients.audit.client import audit_client
     from labelinf_gradients.audit.saved import audit_saved
     from labelinf_gradients.audit.updates import Client, format_seen, read_updates
@@ -93,7 +93,7 @@ def client(
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
     with steps("auditing") as progress:
         found = audit_client(
-            Client(function=own_function(client, "client"), name=client, network=network),
+            Client(function=watched_function(client, "client"), name=client, network=network),
             data,
             builder,
             samples=samples,

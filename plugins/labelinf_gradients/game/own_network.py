@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
-from labelinf_core.specs.own_code import own_function
+from labelinf_core.specs.own_code import watched_function
 from labelinf_gradients.game.networks import Layer, Network, Perceptron
 from labelinf_gradients.game.torch_network import TorchNetwork, import_torch
 
@@ -61,7 +61,7 @@ def load(target: str, *, n_inputs: int, n_classes: int, precision: str, seed: in
 def _function(target: str) -> Any:
     """Return the function; where PyTorch is missing, that is what its module most likely wants."""
     try:
-        return own_function(target, "network")
+        return watched_function(target, "network")
     except InputError:
         import_torch(f"network {target!r}")
         raise

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.specs.own_code import own_function
+from labelinf_core.specs.own_code import watched_function
 from labelinf_outputs.game.training import Predictor, Recipe, Trained, TrainingTask
 
 __all__ = ["VICTIMS", "Victim", "make_victim"]
@@ -144,4 +144,4 @@ def make_victim(name: str) -> Victim:
     target = VICTIMS.get(name, name)
     if ":" not in target:
         raise InputError(f"victim {name!r} must be one of {', '.join(VICTIMS)} or your own module:factory.")
-    return Victim(target=name, factory=own_function(target, "victim"))
+    return Victim(target=name, factory=watched_function(target, "victim"))

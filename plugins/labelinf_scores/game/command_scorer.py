@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.aside import Aside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +42,11 @@ class CommandScorer:
 
     command: str
     facts: ScorerFacts
+    _aside: Aside = attrs.field(init=False, repr=False, eq=False)
+
+    @_aside.default
+    def _asked_aside(self) -> Aside:
+        return Aside(name=f"scorer cmd:{self.command}", function=functools.partial(_answer, self.command))
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
         """Return the program's answer.
@@ -53,8 +58,7 @@ class CommandScorer:
         predictions = np.asarray(query.predictions)
         predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
         request = {"labels": labels.tolist(), "predictions": predictions.tolist()}
-        with watch.over(f"scorer cmd:{self.command}"):
-            line = _exchange(_process(self.command, os.getpid()), json.dumps(request))
+        line = self._aside(json.dumps(request))
         try:
             value = float(json.loads(line)["score"])
         except (ValueError, KeyError, TypeError) as error:
@@ -80,8 +84,9 @@ def _process(command: str, _asker: int) -> subprocess.Popen[str]:
     return process
 
 
-def _exchange(process: subprocess.Popen[str], request: str) -> str:
+def _answer(command: str, request: str) -> str:
     """Send one line and return the answer; nothing when the program has ended."""
+    process = _process(command, os.getpid())
     try:
         print(request, file=process.stdin, flush=True)
     except OSError:

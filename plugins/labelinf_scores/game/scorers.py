@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
-from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
-from labelinf_core.plugin.watch import watch
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.plugin.aside import Aside
 from labelinf_core.specs.own_code import own_function
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.formats import NAMES, format_named
@@ -170,6 +170,11 @@ class ImportedScorer:
     target: str
     function: Callable[..., Any] = attrs.field(repr=False)
     facts: ScorerFacts
+    _aside: Aside = attrs.field(init=False, repr=False, eq=False)
+
+    @_aside.default
+    def _asked_aside(self) -> Aside:
+        return Aside(name=f"scorer {self.target}", function=self._called)
 
     @classmethod
     def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
@@ -194,12 +199,13 @@ class ImportedScorer:
         """
         predictions = np.asarray(query.predictions)
         predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
+        return self._aside(labels.copy(), predictions.copy())
+
+    def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> float:
         try:
-            with watch.over(f"scorer {self.target}"), warnings.catch_warnings():
+            with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                answer = self.function(labels.copy(), predictions.copy())
-        except ComponentError:
-            raise
+                answer = self.function(labels, predictions)
         except Exception as error:
             raise InputError(f"scorer {self.target!r} raised {type(error).__name__}.") from error
         try:

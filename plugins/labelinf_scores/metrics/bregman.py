@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.specs.own_code import own_function
+from labelinf_core.specs.own_code import watched_function
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.binary import BinaryLoss
 from labelinf_scores.metrics.generators import GENERATORS, Function
@@ -96,7 +96,7 @@ class Bregman(BinaryLoss):
     def _functions(self) -> tuple[Function, Function]:
         if self.generator in GENERATORS:
             return GENERATORS[self.generator]
-        return own_function(self.generator, "generator"), own_function(self.derivative, "derivative")
+        return watched_function(self.generator, "generator"), watched_function(self.derivative, "derivative")
 
 
 def _weighted(weight: Any, slope: Any) -> Any:
