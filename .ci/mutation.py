@@ -207,6 +207,8 @@ def play(tests: list[str], mutant: Mutant | Text | None) -> int:
     options = [
         "-q",
         "-x",
+        "-m",
+        "not slow",
         "-p",
         "no:cacheprovider",
         "-p",

@@ -85,6 +85,19 @@ def test_every_test_reaches_something_of_the_product() -> None:
     assert idle == []
 
 
+def test_what_is_listed_as_long_is_there() -> None:
+    listed = (TESTS / "long.txt").read_text(encoding="utf-8").splitlines()
+    stale = []
+    for file, _, rest in (line.partition("::") for line in listed):
+        name = rest.partition("[")[0]
+        if not (TESTS.parent / file).is_file() or f"def {name}(" not in (TESTS.parent / file).read_text(
+            encoding="utf-8"
+        ):
+            stale.append(f"{file}::{name}")
+    assert listed == sorted(set(listed))
+    assert stale == []  # python .ci/long.py writes the list anew
+
+
 def test_the_walk_finds_what_only_does_the_arithmetic_of_a_paper() -> None:
     source = """
 from labelinf_core import thing
