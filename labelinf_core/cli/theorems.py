@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from labelinf_core.cli.completion import named, statements
+from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
@@ -18,13 +19,14 @@ __all__ = ["called_to_mind", "theorems"]
 @click.command()
 @click.argument("words", nargs=-1, metavar="[show] [WORDS]...", shell_complete=named(statements))
 @click.option("--json", "as_json", is_flag=True, help="Print the statements as JSON.")
-def theorems(words: tuple[str, ...], as_json: bool) -> None:
+@block_option
+def theorems(words: tuple[str, ...], as_json: bool, blocks: tuple[str, ...]) -> None:
     """List the papers' statements: what they say, whether they hold, their code and test.
 
     WORDS find one by its key (S16), its erratum (I-9), what people remember ("ICML Theorem 3") or a reference that a
     report prints; what is found is shown whole, with its worked number and its counterexample.
     """
-    host = Host.load()
+    host = load_host(blocks)
     text = " ".join(words[1:] if words[:1] == ("show",) else words)
     statements, components = called_to_mind(host, text) if text else (host.statements(), ())
     if as_json:

@@ -44,6 +44,7 @@ COMMANDS = {
     "guard": ["guard", "--help"],
     "theorems": ["theorems"],
     "theorem": ["theorems", "S16"],
+    "theorems of others": ["theorems", "-p", "no:data"],
     "reproduce": ["reproduce"],
 }
 NO_KNOB = {"advise on outputs"}  # inconclusive also when nothing is missing
