@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import math
 import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import attrs
 import numpy as np
@@ -31,40 +30,37 @@ from labelinf_guard.certificate.response import response_epsilon
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
-from labelinf_guard.metrics import Brier, LogLoss
-from labelinf_guard.policy import BoardPart, BudgetPart, Policy, PublicPart, ReleasePart, TargetPart, exact
-from labelinf_guard.release import FINE
-from labelinf_guard.terms import Sizes, scale_of, terms_of
+from labelinf_guard.metrics import Metric
+from labelinf_guard.policy import BudgetPart, LimitsPart, Policy, PublicPart, ReleasePart, TargetPart, exact
+from labelinf_guard.task import Task, task_of
+from labelinf_guard.terms import Sizes, metric_of, noise_of, scale_of, terms_of
 from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.game.curator import ActiveDefence, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import (
     Added,
     Budgeted,
-    Clipped,
     Laddered,
-    Moved,
     Perturbed,
     Ranked,
     Refusing,
     Rounded,
-    RowSums,
     Sampled,
     ScoreEffect,
 )
-from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.brier import Brier as SquaredError
-from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.game.threat import ScoreThreat, score_threat
 
 __all__ = ["GuardedBoard"]
 
 _PREFIX, _HELD = "labelinf-board-", "held"  # of the folder of a game, and what it holds while it plays
-_COST = 2.0**-40  #: costs are multiples of it
+_SECONDS = 60.0  # of a score in a child, which may play beside many others
 
 
 @attrs.frozen(kw_only=True)
 class GuardedBoard(ScoreDefence):
-    """A board of ``labelinf guard`` that scores log-loss or the squared error, alone between the labels and the world.
+    """A board of ``labelinf guard`` that scores what the game is about, alone between the labels and the world.
+
+    That is log-loss, the squared error, or any metric but means of other losses.
 
     Stage: all of them. Guarantee: the board's own certificate, for class counts that are known. Utility: that of its
     rounding, its noise and its public subset.
@@ -79,6 +75,8 @@ class GuardedBoard(ScoreDefence):
         show: ``scores``; ``records``, the best of all teams after every submission; or ``ranks``.
         clip: Of the log-loss.
         flip: Probability with which every public label is replaced by another class, once.
+        low: Of all scores, where a metric runs in a child and its range is not known; what is below counts as this.
+        high: The same from above.
     """
 
     share: float = attrs.field(default=1.0, validator=[attrs.validators.gt(0), attrs.validators.le(1)])
@@ -90,10 +88,12 @@ class GuardedBoard(ScoreDefence):
     show: str = attrs.field(default="scores", validator=attrs.validators.in_(("scores", "records", "ranks")))
     clip: float = attrs.field(default=0.01, validator=[attrs.validators.gt(0), attrs.validators.lt(0.5)])
     flip: float = attrs.field(default=0.0, validator=[attrs.validators.ge(0), attrs.validators.lt(0.5)])
+    low: float | None = None
+    high: float | None = None
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return a board that begins with the first query."""
-        return _Playing(self._policy(threat), rng)
+        return _Playing(self._policy(threat), self._task(threat), rng)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """What a board does to a score, in the channel's words.
@@ -103,18 +103,15 @@ class GuardedBoard(ScoreDefence):
         """
         if threat.effects:
             raise InputError("guarded-board scores the labels itself: put nothing before it.")
-        size, metric = self._sizes(threat).public, self._metric(threat)
-        told: list[ScoreEffect] = [RowSums()]
-        if isinstance(metric, LogLoss):
-            told.insert(0, Clipped(epsilon=self.clip))
+        task, size = self._task(threat), self._sizes(threat).public
+        told: list[ScoreEffect] = [Sampled(size=size)] if size < threat.n_records else []
         if self.flip:
-            told.insert(0, Perturbed(epsilon=response_epsilon(exact(self.flip), threat.n_classes)))
-        if size < threat.n_records:
-            told.append(Sampled(size=size))
-        told.append(Moved(bound=_COST, blind=True))  # costs of what is scored, on a grid: nothing hidden is seen
-        if self.noise:
-            move = float(metric.move(size, threat.n_classes))
-            told.append(Added(model=DiscreteGaussian(scale=self.noise, step=move / FINE), sticky=True))
+            told.append(Perturbed(epsilon=response_epsilon(exact(self.flip), threat.n_classes)))
+        told.extend(task.effects)
+        if task.child or (task.of_all_classes and (self.flip or size < threat.n_records)):
+            told.append(Refusing())
+        if noise := noise_of(self._policy(threat), self._metric(threat), size, self.noise):
+            told.append(Added(model=DiscreteGaussian(scale=self.noise, step=float(noise.step)), sticky=True))
         queries = self.answers
         if self.bits >= 0:  # after so many some may still be answered, and none must be
             queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))
@@ -151,29 +148,21 @@ class GuardedBoard(ScoreDefence):
         smallest = 1 / threat.n_records
         return (Knob(title=title, template="guarded-board(share={})", weakest=1.0, strongest=smallest),)
 
-    def _metric(self, threat: ThreatModel) -> LogLoss | Brier:
-        loss = getattr(threat, "loss", None)
-        if getattr(loss, "is_log_loss", False):
-            return LogLoss(clip=self.clip)
-        if isinstance(loss, SquaredEuclidean | SquaredError):
-            return Brier()
-        raise InputError(f"guarded-board scores log-loss and the squared error, not {type(loss).__name__}.")
+    def _task(self, threat: ThreatModel) -> Task:
+        return task_of(score_threat(threat), clip=self.clip, low=self.low, high=self.high)
+
+    def _metric(self, threat: ThreatModel) -> Metric:
+        return metric_of(self._policy(threat), Path())
 
     def _policy(self, threat: ThreatModel) -> Policy:
         most = dict.fromkeys(("per_team", "per_team_day", "per_day", "per_board"), self.answers)
         return Policy(
-            board=BoardPart(
-                labels="labels.csv",
-                id="id",
-                label="label",
-                classes=[str(name) for name in range(threat.n_classes)],
-                metric="log-loss" if (clipped := isinstance(self._metric(threat), LogLoss)) else "brier",
-                parameters={"clip": self.clip} if clipped else {},
-            ),
+            board=self._task(threat).part,
             public=PublicPart(share=self.share, flip=self.flip),
             release=ReleasePart(show=self.show, decimals=self.decimals, noise=self.noise, rule=self.rule),
             budget=BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most),
             target=TargetPart(accept_void=True),
+            limits=LimitsPart(seconds=_SECONDS),
         )
 
     def _sizes(self, threat: ThreatModel) -> Sizes:
@@ -187,8 +176,8 @@ class GuardedBoard(ScoreDefence):
 
 
 class _Playing(ActiveDefence):
-    def __init__(self, policy: Policy, rng: np.random.Generator) -> None:
-        self._policy, self._rng = policy, rng
+    def __init__(self, policy: Policy, task: Task, rng: np.random.Generator) -> None:
+        self._policy, self._task, self._rng = policy, task, rng
         self._board: Board | None = None
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> float:
@@ -199,7 +188,7 @@ class _Playing(ActiveDefence):
         """
         if self._board is None:
             self._board = self._begun(labels)
-        told = self._board.submit("all-teams", _file(self._board.expected.ids, query.predictions))
+        told = self._board.submit("all-teams", self._task.file(self._board.expected.ids, query.predictions))
         if not isinstance(told, Answer):
             raise QueryRefusedError(told.reason)
         try:
@@ -212,8 +201,7 @@ class _Playing(ActiveDefence):
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         held = (folder / _HELD).open("w")
         fcntl.flock(held, fcntl.LOCK_EX)
-        rows = "".join(f"{place:09d},{label}\n" for place, label in enumerate(labels.tolist()))
-        (folder / "labels.csv").write_text(f"id,label\n{rows}", encoding="utf-8")
+        (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
         board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=SeededWords(self._rng))
         weakref.finalize(self, _end, board, folder, held)
         (folder / "labels.csv").unlink()  # killed at any moment, no game leaves its labels behind
@@ -232,9 +220,3 @@ def _swept() -> None:
         with contextlib.suppress(OSError), left.open("w") as held:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(left.parent, ignore_errors=True)
-
-
-def _file(ids: tuple[str, ...], predictions: NDArray[Any]) -> bytes:
-    packed = io.BytesIO()
-    np.savez(packed, ids=np.array(ids), predictions=predictions.astype(np.float64))
-    return packed.getvalue()

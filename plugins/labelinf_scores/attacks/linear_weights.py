@@ -47,7 +47,7 @@ class LinearWeights(MetricAttack):
         scale = _Scale.of(threat)
         if scale is None:
             return "the metric has no score of such values"
-        fits = scale.exponent(scale.residual(threat.totals.counts), 1) is not None
+        fits = scale.exponent(threat.totals.counts, 1) is not None
         return "" if fits else "one label does not stand out from the error of the score"
 
     def rate(self, threat: ScoreThreat) -> float:
@@ -55,8 +55,7 @@ class LinearWeights(MetricAttack):
         scale, size = _Scale.of(threat), 0
         if scale is None:
             return 0.0
-        residual = scale.residual(threat.totals.counts)
-        while size < _MOST and scale.exponent(residual, size + 1) is not None:
+        while size < _MOST and scale.exponent(threat.totals.counts, size + 1) is not None:
             size += 1
         return float(size)
 
@@ -65,11 +64,11 @@ class LinearWeights(MetricAttack):
         scale, size, limit = _Scale.of(board.oracle.threat), 1, _MOST
         while scale is not None and board.unknown.size:
             counts = tuple(board.left.tolist())
-            residual, most = scale.residual(counts), min(limit, max(1, board.unknown.size - 1))
+            most = min(limit, max(1, board.unknown.size - 1))
             size = min(size, most)
-            while size < most and scale.exponent(residual, size + 1) is not None:
+            while size < most and scale.exponent(counts, size + 1) is not None:
                 size += 1
-            exponent = scale.exponent(residual, size)
+            exponent = scale.exponent(counts, size)
             if exponent is None or not scale.read(board, size, scale.middle(counts), exponent):
                 if size == 1:
                     return
@@ -115,16 +114,30 @@ class _Scale:
     def middle(self, counts: tuple[int, ...]) -> float:
         """Return a value near the mean, a multiple of 1/16 so that predictions are held exactly."""
         total = sum(float(number) * count for number, count in zip(self.numbers, counts, strict=True))
-        return round(16 * total / max(1, sum(counts))) / 16
+        return min(round(16 * total / max(1, sum(counts))) / 16, float(max(self.numbers)))
+
+    @property
+    def confined(self) -> bool:
+        """Whether predictions are cut to a range."""
+        return math.isfinite(self.threat.facts.highest) or math.isfinite(self.threat.facts.lowest)
+
+    def room(self, counts: tuple[int, ...]) -> float:
+        """Return how far above the middle a prediction may be: up to the largest value, where they are cut to it."""
+        if not self.confined:
+            return self.metric.reach
+        facts, values = self.threat.facts, self.threat.totals.values
+        inside = facts.lowest <= min(values) and max(values) <= facts.highest
+        return min(self.metric.reach, float(max(self.numbers)) - self.middle(counts)) if inside else 0.0
 
     def residual(self, counts: tuple[int, ...]) -> float:
         """Return the sum of squared residuals of labels that are all predicted in the middle."""
         middle = self.middle(counts)
         return sum(count * (float(number) - middle) ** 2 for number, count in zip(self.numbers, counts, strict=True))
 
-    def exponent(self, residual: float, size: int) -> int | None:
+    def exponent(self, counts: tuple[int, ...], size: int) -> int | None:
         """Return the exponent of the t at which the interval is shortest against t; None when it is too long."""
-        return _exponent(self.metric, self.threat, residual, self.base, float(self.apart), size)
+        residual, room = self.residual(counts), self.room(counts)
+        return _exponent(self.metric, self.threat, residual, room, self.base, float(self.apart), size)
 
     def read(self, board: Board, size: int, middle: float, exponent: int) -> bool:
         """Ask about a block and write down the only labels that fit; whether there were any.
@@ -134,7 +147,7 @@ class _Scale:
         """
         asked, numbers = board.unknown[:size], np.array([float(number) for number in self.numbers])
         wanted = numbers[np.maximum(board.labels, 0)]
-        wanted[board.unknown] = middle if exponent <= -4 else round(middle)
+        wanted[board.unknown] = middle if exponent <= -4 or self.confined else round(middle)
         wanted[asked] += 2.0**exponent * np.array([round(self.base**j) for j in range(size)], dtype=np.float64)
         predictions = self.metric.predictions(wanted)
         known = board.known
@@ -156,7 +169,7 @@ class _Scale:
 
 @functools.lru_cache(maxsize=1024)
 def _exponent(
-    metric: SquaredResiduals, threat: ScoreThreat, residual: float, base: float, apart: float, size: int
+    metric: SquaredResiduals, threat: ScoreThreat, residual: float, room: float, base: float, apart: float, size: int
 ) -> int | None:
     weights = [float(round(base**j)) for j in range(size)]
     if weights[-1] >= 2**52:
@@ -165,7 +178,7 @@ def _exponent(
 
     def share(exponent: int) -> float:
         t = 2.0**exponent
-        if t * weights[-1] > metric.reach:
+        if t * weights[-1] > room:
             return math.inf
         return metric.length((math.sqrt(residual) + t * norm) ** 2, threat.totals, released(threat)) / (t * apart)
 

@@ -41,15 +41,17 @@ class RankedColumns(MetricAttack):
     reading_of = "ranks in the columns of classes"
 
     def too_coarse(self, threat: ScoreThreat) -> str:
-        """One record on top of a column must stand out, and every class have a record."""
+        """One record on top of a column must stand out, every class have a record, and columns be ordered at will."""
         if min(threat.totals.counts) == 0:
             return "a class has no record"
+        if threat.normalised:
+            return "needs columns in orders of their own, and rows are made to sum to one"
         apart = threat.metric is not None and _off(threat) < threat.metric.floor(threat.totals)
         return "" if apart else "one label does not stand out from the error of the score"
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, where one record on top of a column stands out and nothing ends the game."""
-        if threat.metric is None or min(threat.totals.counts) == 0:
+        if threat.metric is None or min(threat.totals.counts) == 0 or threat.normalised:
             return None
         most = (_PATIENCE + threat.n_classes) * threat.n_records
         return Promise(

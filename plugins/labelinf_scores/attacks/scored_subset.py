@@ -4,7 +4,7 @@ A record flipped from "negative" to "positive" moves the number right by one up,
 positive, scored and negative, not scored. These are three labels, and a ternary detecting matrix (M5) reads them. How
 many records are scored need not be known: every number is tried, and the one must make all answers whole, be the
 number of records that turn out to be scored, and agree with what all records predicted negative score. Only where
-exactly one does is anything decided.
+exactly one does is anything decided. Rounding is no obstacle as long as one record stands out from it.
 
 Example::
 
@@ -49,13 +49,15 @@ class ScoredSubset(ScoreAttack):
         return isinstance(metric, Accuracy)
 
     def lacks(self, threat: ScoreThreat) -> str:
-        """There must be one subset that is always the same, and a score in full."""
+        """There must be one subset that is always the same, and a score in which one record stands out."""
         if threat.scored == 1:
             return "all records are scored"
         if threat.scored_fresh or not threat.ordered:
             return "needs the same records to be scored in every query"
-        if threat.noise_bound > 0 or threat.label_keep < 1 or threat.magnification != 1:
-            return "needs the accuracy in full, on true labels"
+        if threat.label_keep < 1 or threat.magnification != 1:
+            return "needs the true labels behind every score"
+        if threat.noise_bound * 2 * threat.n_records >= 1:
+            return "one record does not stand out from the error of the score"
         return ""
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -77,7 +79,8 @@ class ScoredSubset(ScoreAttack):
         except (QueriesExhaustedError, QueryRefusedError):
             return Guess(labels=guess)
         sizes = [int(row.sum()) for row in rows]
-        fitting = _explanations(design, base, answers, sizes, asked, n if asked < n else None)
+        off = Fraction(oracle.threat.noise_bound)
+        fitting = _explanations(design, base, answers, sizes, asked, n if asked < n else None, off)
         evidence: dict[str, Any] = {"numbers of scored records that fit": len(fitting)}
         if len(fitting) == 1:
             found = fitting[0]
@@ -88,14 +91,20 @@ class ScoredSubset(ScoreAttack):
 
 
 def _right(oracle: ScoreOracle, predictions: NDArray[Any]) -> Fraction:
-    """Return the share of the scored records that is predicted right, as it was computed."""
+    """Return the share of the scored records that is predicted right, as it was told."""
     answer = Fraction(float(oracle.query(predictions)))
     metric = oracle.threat.metric
     return answer if metric is None or metric.higher else 1 - answer
 
 
 def _explanations(
-    design: BitSets, base: Fraction, answers: list[Fraction], sizes: list[int], asked: int, beyond: int | None
+    design: BitSets,
+    base: Fraction,
+    answers: list[Fraction],
+    sizes: list[int],
+    asked: int,
+    beyond: int | None,
+    off: Fraction = Fraction(0),
 ) -> list[NDArray[np.int64]]:
     """Return what every number of scored records that fits makes of the records: 0 and 2 are scored labels, 1 is not.
 
@@ -106,16 +115,17 @@ def _explanations(
         sizes: Ones of the rows.
         asked: Records that have a column.
         beyond: N, where some records have none; None otherwise.
+        off: How far what is told may be off the share.
     """
     found = []
     shares = np.array([float(share) for share in [base, *answers]])
     for k in range(1, (beyond or asked) + 1):
         scaled = shares * k
-        if (np.abs(scaled - np.round(scaled)) > _NEAR).any():
+        if (np.abs(scaled - np.round(scaled)) > _NEAR + k * float(off)).any():
             continue
         right = [round(share * k) for share in [base, *answers]]
         near = zip([base, *answers], right, strict=True)
-        if any(abs(share * k - count) > 4 * UNIT * k for share, count in near):
+        if any(abs(share * k - count) > (4 * UNIT + off) * k for share, count in near):
             continue
         sums = np.array([count - right[0] + size for count, size in zip(right[1:], sizes, strict=True)])
         try:

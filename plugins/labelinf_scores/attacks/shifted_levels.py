@@ -57,6 +57,8 @@ class ShiftedLevels(MetricAttack):
             return "the score is not rounded: it is read as it is"
         if threat.noise_bound > threat.step * 0.51:
             return "there is more than rounding between"
+        if math.isfinite(threat.facts.highest) or math.isfinite(threat.facts.lowest):
+            return "needs predictions beyond the labels, and they are cut to a range"
         shifts = _shifts(Board.unasked(threat))
         return "" if shifts is not None else "the metric has no score of such values"
 

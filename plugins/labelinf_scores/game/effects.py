@@ -35,6 +35,7 @@ __all__ = [
     "Added",
     "Budgeted",
     "Clipped",
+    "Confined",
     "Hidden",
     "Laddered",
     "Moved",
@@ -75,6 +76,18 @@ class RowSums(ScoreEffect):
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """Nothing else changes."""
         return attrs.evolve(facts, normalised=True)
+
+
+@attrs.frozen(kw_only=True)
+class Confined(ScoreEffect):
+    """Predicted values are cut to ``[low, high]``: what lies beyond counts as the nearer end."""
+
+    low: float
+    high: float
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """The narrower range counts."""
+        return attrs.evolve(facts, lowest=max(facts.lowest, self.low), highest=min(facts.highest, self.high))
 
 
 @attrs.frozen(kw_only=True)
@@ -386,6 +399,7 @@ class Supposed(ScoreEffect):
 
 EFFECTS: tuple[type[ScoreEffect], ...] = (
     Clipped,
+    Confined,
     RowSums,
     Rounded,
     Added,

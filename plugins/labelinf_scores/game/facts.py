@@ -60,6 +60,8 @@ class ScoreFacts:
         least: What a probability is at least once it has been clipped *and* rounded to the curator's format.
         unit: By how much that rounding moves a probability at most.
         normalised: Whether rows of probabilities must sum to one.
+        lowest: Predicted values below count as this one.
+        highest: Predicted values above count as this one.
         step: Of the coarsest rounding, 0 without any.
         grid: Step that every answer is a multiple of, 0 when that is not known.
         noise_bound: Largest absolute difference between the computed and the released score; infinity: unbounded.
@@ -97,6 +99,8 @@ class ScoreFacts:
     least: float = 0.0
     unit: float = 0.0
     normalised: bool = False
+    lowest: float = -math.inf
+    highest: float = math.inf
     step: float = 0.0
     grid: float = 0.0
     noise_bound: float = 0.0
