@@ -119,7 +119,7 @@ def _status(report: ScorerReport, most: float | None) -> Exit:
         return Exit.FOUND
     if any(leak.failure for leak in report.leaks):
         return Exit.INCOMPLETE
-    stands = any(leak.accuracy for leak in report.leaks) and not report.wrong
+    stands = bool(report.played) and not report.wrong
     return Exit.DONE if stands else Exit.INCONCLUSIVE
 
 

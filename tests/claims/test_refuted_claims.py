@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
-from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.play import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -283,10 +282,6 @@ def test_row_7_of_a_users_own_scorer_nothing_is_certified(mine: str, name: str) 
         assert promise is None or not promise.certified
     for spec in (("laplace-dp(epsilon=1, queries=40)",), ("score-noise(model=grid-laplace(scale=1))",)):
         defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "test") for stage in ("clip(epsilon=0.01)", *spec))
-        if name == "weighted":  # its metric is found out, and the clip refuses what is no mean of a loss
-            with pytest.raises(InputError, match=r"clip is worked out for plain means .* WeightedLogLoss is none"):
-                channel.threat(Setting(data=data, defences=defences))
-            continue
         threat = channel.threat(Setting(data=data, defences=defences))
         assert ceiling_of("score", threat, *defences) == 1
         assert math.isinf(threat.label_epsilon)

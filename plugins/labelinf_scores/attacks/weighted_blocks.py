@@ -2,7 +2,8 @@
 
 Records that are not asked about are given the prediction that costs the same for both labels. A block's records are
 given gaps whose weighted sizes double from what the error lets through; all labellings that fit the answer are listed,
-and what they do not share is asked about again.
+and what they do not share is asked about again. A record that is still open is asked about on either side: which
+answer is greater is its label, however badly its weight is known.
 """
 
 from __future__ import annotations
@@ -38,10 +39,15 @@ class WeightedBlocks(MetricAttack):
         return isinstance(metric, (WeightedLogLoss, AffineLogLoss))
 
     def play(self, board: Board) -> None:
+        """Ask about blocks, and about what they leave record by record."""
+        self._blocks(board)
+        self._sides(board)
+
+    def _blocks(self, board: Board) -> None:
         """Ask block after block; what a block does not tell goes to the end of the line, and is asked about in less."""
-        metric = _metric(board)
+        metric, widest = _metric(board), _widest(board)
         weights = np.array(metric.weights)
-        heavy = [int(i) for i in np.argsort(-np.abs(weights)) if abs(weights[i]) * _WIDEST > 2 * _step(board, 1)]
+        heavy = [int(i) for i in np.argsort(-np.abs(weights)) if abs(weights[i]) * widest > 2 * _step(board, 1)]
         line, size, tries = heavy, len(heavy), 0
         while line:
             block, gaps = _block(board, np.array(line), weights, size)
@@ -70,6 +76,30 @@ class WeightedBlocks(MetricAttack):
             line = [i for i in line if i not in taken] + [i for i in line if i in open_ones]
             line = [i for i in line if board.labels[i] < 0]
 
+    def _sides(self, board: Board) -> None:
+        """Ask about every record that is left, sure of one label and then of the other."""
+        metric, widest = _metric(board), _widest(board)
+        noise = 2 * _SPARE * float(released(board.oracle.threat).noise) + 1e-12 * (1 + abs(metric.level))
+        sure = metric.predictions(np.array([-widest, widest]))
+        for record in sorted(board.unknown.tolist(), key=lambda i: -abs(metric.weights[i])):
+            weight = metric.weights[record]
+            if abs(weight) <= 2 * metric.error or abs(weight) * widest <= noise or metric.ratio <= 0:
+                return
+            answers = []
+            for prediction in sure:
+                predictions = np.full(board.labels.size, metric.neutral)
+                predictions[record] = prediction
+                answers.append(float(board.oracle.query(predictions)))
+            apart = (answers[1] - answers[0]) * math.copysign(1.0, weight)
+            if abs(apart) > noise:
+                board.settle(np.array([record]), [int(apart > 0)])
+
+
+def _widest(board: Board) -> float:
+    """Return the widest gap that no clip narrows."""
+    clip = board.oracle.threat.clip
+    return min(_WIDEST, math.log((1 - clip) / clip)) if clip else _WIDEST
+
 
 def _metric(board: Board) -> WeightedLogLoss:
     if isinstance(board.metric, AffineLogLoss):
@@ -82,23 +112,25 @@ def _metric(board: Board) -> WeightedLogLoss:
 def _step(board: Board, size: int) -> float:
     """Return how far apart the sums of a block must lie."""
     noise = float(released(board.oracle.threat).noise)
-    return 2 * _SPARE * (noise + _metric(board).error * (2 * _WIDEST + size) + 1e-13 * (1 + abs(_metric(board).level)))
+    metric = _metric(board)
+    off = metric.error * (2 * _widest(board) + size) + metric.level_error + 1e-13 * (1 + abs(metric.level))
+    return 2 * _SPARE * (noise + off)
 
 
 def _block(
     board: Board, line: NDArray[np.intp], weights: NDArray[np.float64], most: int
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Return the records of a block, light ones first, and their gaps."""
-    step = _step(board, 1)
+    step, widest = _step(board, 1), _widest(board)
     gaps: list[float] = []
     chosen: list[int] = []
     for record in line[::-1].tolist():
         gap = step / abs(weights[record])
-        if gap > _WIDEST or len(chosen) >= most or not math.isfinite(gap):
+        if gap > widest or len(chosen) >= most or not math.isfinite(gap):
             break
         chosen.append(record)
         gaps.append(gap)
         step *= 2
     if not chosen:
-        chosen, gaps = [int(line[0])], [_WIDEST]
+        chosen, gaps = [int(line[0])], [widest]
     return np.array(chosen, dtype=np.intp), np.array(gaps)

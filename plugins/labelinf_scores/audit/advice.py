@@ -71,7 +71,7 @@ def changes_for(
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
     """
-    clip = () if not picture.mean or picture.limits.clip else (_clip(builder),)
+    clip = () if not picture.clippable or picture.limits.clip else (_clip(builder),)
     advisor = Advisor(
         builder=builder,
         name="score",

@@ -93,7 +93,12 @@ class ScorerReport:
         """
         if most is not None:
             return any(leak.labels_per_query > most for leak in self.leaks)
-        return any(leak.exact or self._surely(leak) for leak in self.leaks if leak.accuracy and leak.queries)
+        return any(leak.exact or self._surely(leak) for leak in self.played)
+
+    @property
+    def played(self) -> tuple[Extraction, ...]:
+        """What the attacks got that asked anything; one that asks nothing has tried nothing."""
+        return tuple(leak for leak in self.leaks if leak.accuracy and leak.queries)
 
     def _surely(self, leak: Extraction) -> bool:
         """Whether one of so many attacks does so much better than the majority guess by luck with chance 1 %."""

@@ -31,7 +31,7 @@ def said(share: Interval) -> str:
 def _leaks(report: ScorerReport) -> str:
     if isinstance(report.findings, Unexplained):
         return f"INCONCLUSIVE: {report.findings.sentence()}. Nothing was played; that is no proof of safety."
-    played = [(leak, leak.accuracy) for leak in report.leaks if leak.accuracy]
+    played = [(leak, leak.accuracy) for leak in report.played if leak.accuracy]
     budget = words.count(report.queries, "query") if report.queries else "any number of queries"
     if not played:
         return f"INCONCLUSIVE: no attack could be played within {budget}; that is not a proof of safety."

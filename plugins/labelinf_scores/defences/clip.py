@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.defences.placing import need_probabilities
+from labelinf_scores.defences.placing import need_clippable
 from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
 from labelinf_scores.game.effects import Clipped, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
@@ -37,7 +37,7 @@ class Clip(ScoreDefence):
         Raises:
             InputError: The loss does not take probabilities.
         """
-        need_probabilities(threat, "clip")
+        need_clippable(threat, "clip")
         return (Clipped(epsilon=self.epsilon),)
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import Rows
 
-__all__ = ["need_costs", "need_nothing_random_nearer", "need_probabilities"]
+__all__ = ["need_clippable", "need_costs", "need_nothing_random_nearer", "need_probabilities"]
 
 
 def need_costs(threat: ScoreThreat, name: str) -> None:
@@ -16,6 +17,16 @@ def need_costs(threat: ScoreThreat, name: str) -> None:
     """
     if threat.metric is not None:
         raise InputError(f"{name} weighs what every row costs, and {type(threat.metric).__name__} has no such costs.")
+
+
+def need_clippable(threat: ScoreThreat, name: str) -> None:
+    """Refuse what does not score probabilities one by one; records and classes may weigh differently.
+
+    Raises:
+        InputError: What is scored is no loss on probabilities.
+    """
+    if threat.metric is None or threat.metric.rows is not Rows.COSTS:
+        need_probabilities(threat, name)
 
 
 def need_probabilities(threat: ScoreThreat, name: str) -> None:

@@ -85,7 +85,8 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
 def _moves_as_said(metric: ScoredMetric) -> bool:
     """Whether no label that was exchanged moved a score by more than the metric says."""
     rng = np.random.default_rng(0)
-    for n, turn in itertools.product(_SIZES, range(_EACH)):
+    sizes = (metric.scores_only,) if metric.scores_only else _SIZES
+    for n, turn in itertools.product(sizes, range(_EACH)):
         labels = rng.integers(0, 2, n) if turn % 2 else np.full(n, turn // 2 % 2)
         predictions = (rng.random(n), rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1))[turn % 3]
         other = labels.copy()

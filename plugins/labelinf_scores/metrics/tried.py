@@ -55,7 +55,7 @@ _kept = functools.lru_cache(maxsize=64)(_stands)
 def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:
     """Yield small games of the rows that the metric takes."""
     classes = 2 if metric.two_classes else 4
-    for n_records in _SIZES:
+    for n_records in (metric.scores_only,) if metric.scores_only else _SIZES:
         labels = np.concatenate([np.arange(classes), rng.integers(0, classes, n_records - classes)]).astype(np.intp)
         totals = Totals(counts=tuple(np.bincount(labels, minlength=classes).tolist()))
         for _ in range(3):

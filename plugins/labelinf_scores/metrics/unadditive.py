@@ -40,8 +40,8 @@ class Unadditive(AdditiveLoss):
         return False
 
     def span(self, clip: float) -> float:
-        """Return N times the sensitivity that the metric says it has."""
-        return self.n_records * self.metric.sensitivity(self.n_records)
+        """Return N times the sensitivity that the metric says it has behind the clip."""
+        return self.n_records * self.metric.within(clip).sensitivity(self.n_records)
 
     def fault(self, predictions: NDArray[Any], n_records: int, n_classes: int) -> str:
         """Return what the metric finds wrong with ``predictions``."""

@@ -200,6 +200,16 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         "records weigh differently",
         1,
     ),
+    "weights, to one decimal": (
+        lambda y, p: round(log_loss(y, p, sample_weight=WEIGHTS), 1),
+        "records weigh differently",
+        1,
+    ),
+    "clipped and weighted": (
+        lambda y, p: round(log_loss(y, np.clip(p, 0.02, 0.98), sample_weight=WEIGHTS), 5),
+        "weigh differently, 5 decimals, clip about 0.02",
+        1,
+    ),
     "refuses certainty": (strict, "refuses probabilities below 0.0001", 1),
     "infinite at certainty": (infinite, "refuses probabilities below 1e-15", 1),
     "sticky error": (

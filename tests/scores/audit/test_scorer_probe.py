@@ -130,6 +130,46 @@ def test_it_admits_that_it_knows_no_such_metric() -> None:
     assert "no loss or metric that is known here" in found.sentence()
 
 
+def stepped(score: Scores, step: float) -> Scores:
+    return lambda y, p: round(score(y, p) / step) * step
+
+
+@pytest.mark.parametrize(("scores", "step"), [("log-loss", 0.0007), ("weighted", 0.003), ("auc", 0.003), ("auc", 0.05)])
+def test_the_step_of_any_grid_is_learnt_or_nothing_is(scores: str, step: float) -> None:
+    """Ten answers in steps of 0.003 once lay on every second of them, and weights fitted a grid that was too fine."""
+
+    def auc(labels: Any, predictions: Any) -> float:
+        if predictions.ndim == 2:
+            raise ValueError("one column")
+        ranks = np.searchsorted(np.sort(predictions), predictions) + np.searchsorted(
+            np.sort(predictions), predictions, side="right"
+        )
+        ones = labels.sum()
+        return float((ranks[labels == 1].sum() / 2 + ones / 2 - ones * (ones + 1) / 2) / ones / (len(labels) - ones))
+
+    found = learn(stepped({"log-loss": mean_costs, "weighted": weighed, "auc": auc}[scores], step))
+
+    assert isinstance(found, Picture)
+    assert found.found.fit.level.step == pytest.approx(step, rel=1e-6)
+    assert isinstance(found.metric, WeightedLogLoss) == (scores == "weighted")
+
+
+@pytest.mark.parametrize(("clip", "decimals"), [(1e-15, None), (1e-6, 5), (0.01, 3), (0.1, 2)])
+def test_weights_are_what_they_are_within_what_is_said_and_a_clip_of_them_is_found(
+    clip: float, decimals: int | None
+) -> None:
+    def score(labels: Any, predictions: Any) -> float:
+        exact = weighed(labels, np.clip(predictions, clip, 1 - clip))
+        return exact if decimals is None else round(exact, decimals)
+
+    found = learn(score)
+
+    assert isinstance(found, Picture)
+    assert isinstance(found.metric, WeightedLogLoss)
+    assert np.abs(np.array(found.metric.weights) - WEIGHTS / WEIGHTS.sum()).max() <= found.metric.error + 1e-12
+    assert found.limits.clip * (1 - 2 * found.limits.error) <= clip <= found.limits.clip * (1 + 2 * found.limits.error)
+
+
 def test_what_was_only_learnt_is_known_to_nobody() -> None:
     found = learn(mean_costs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -16,6 +17,7 @@ from labelinf_data.bunches import load_bunch
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.affine import AffineLogLoss, D2LogLoss
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
 BUILDER = Builder(Host.load())
 WEIGHTS = tuple((1 + np.arange(60) % 5).tolist())
@@ -43,6 +45,45 @@ def test_true_labels_fit_and_others_do_not(form: str, decimals: int | None) -> N
         told = FORMS[form].reading(predictions, printed, totals, Released(decimals=decimals))
         assert told.holds(labels)
         assert decimals is not None or not told.holds(np.roll(labels, 1))
+
+
+@pytest.mark.parametrize("clip", [1e-6, 0.01, 0.3])
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "D2"])
+def test_behind_a_clip_no_label_moves_the_score_further_than_it_says(form: str, clip: float) -> None:
+    """The heaviest record at the clip does move it as far."""
+    metric, labels = FORMS[form].within(clip), np.arange(60) % 2
+    said, moves = metric.sensitivity(60), []
+    for record, prediction in itertools.product((0, 4), (0.0, clip, 1 - clip, 1.0)):
+        rows, other = np.full(60, 0.5), labels.copy()
+        rows[record], other[record] = prediction, 1 - labels[record]
+        moves.append(abs(metric.score(labels, rows) - metric.score(other, rows)))
+    assert said * (1 - 1e-9) <= max(moves) <= said * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 3.0, 0.4])
+def test_measured_weights_say_so_too(ratio: float) -> None:
+    metric = WeightedLogLoss(weights=(0.3, -0.7, 0.0), ratio=ratio, level=1.0).within(0.05)
+    labels, moves = np.array([0, 1, 1]), []
+    for record, prediction in itertools.product(range(3), np.linspace(0.05, 0.95, 19)):
+        rows, other = np.full(3, 0.5), labels.copy()
+        rows[record], other[record] = prediction, 1 - labels[record]
+        moves.append(abs(metric.score(labels, rows) - metric.score(other, rows)))
+    assert max(moves) == pytest.approx(metric.sensitivity(3))
+
+
+def test_a_clip_in_front_is_reckoned_with_by_attack_and_by_noise() -> None:
+    labels = load_bunch("breast-cancer").target[:60].astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="t", provenance="made")
+    attack = BUILDER.build(Kind.ATTACK, "weighted-blocks", "test")
+    channel = ScoreChannel(metric=FORMS["weighed"])
+    setting = Setting(
+        data=data, attack=attack, defences=BUILDER.pipeline(("clip(epsilon=0.05)", "round(decimals=4)"), "")
+    )
+    played = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    assert (played.n_correct, played.evidence.get("contradiction")) == (60, None)
+    noisy = ("clip(epsilon=0.05)", "laplace-dp(epsilon=1, queries=4)")
+    threat = channel.threat(Setting(data=data, defences=BUILDER.pipeline(noisy, "")))
+    assert threat.label_epsilon <= 1
 
 
 @pytest.mark.parametrize("form", list(FORMS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import math
 import time
 
 import attrs
@@ -26,12 +28,14 @@ class Asker:
         scorer: Who is asked.
         repeats: How often each question is asked; what counts is the mean.
         asked: Questions so far.
+        answered: What was answered in each spelling to each kind of rows, every number once.
         seconds: Time that they took.
     """
 
     scorer: Scorer
     repeats: int = 1
     asked: int = 0
+    answered: dict[tuple[Spelling, Rows], set[float]] = attrs.field(factory=lambda: collections.defaultdict(set))
     seconds: float = 0.0
 
     def __call__(
@@ -49,6 +53,7 @@ class Asker:
             for _ in range(self.repeats):
                 self.asked += 1
                 answers.append(float(self.scorer.score(written, Query(predictions=shaped))))
+            self.answered[spelling, rows].update(filter(math.isfinite, answers))
         finally:
             self.seconds += time.perf_counter() - start
         return float(np.mean(answers))
@@ -90,6 +95,11 @@ class Spoken:
             placed[self.order] = predictions
             predictions = placed
         return self.asker(labels, predictions, self.spelling, self.rows)
+
+    @property
+    def answered(self) -> NDArray[np.float64]:
+        """All numbers that were answered so far, in order of size."""
+        return np.array(sorted(self.asker.answered[self.spelling, self.rows]))
 
     def tried(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float | None:
         """Return the answer; None where it is refused."""

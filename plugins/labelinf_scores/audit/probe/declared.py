@@ -156,7 +156,9 @@ class Declared:
 
     def _records(self, picture: Picture) -> tuple[str, ...]:
         metric, found = picture.metric, []
-        measured = np.array(metric.weights) if isinstance(metric, WeightedLogLoss) else picture.scored.astype(float)
+        measured = picture.scored.astype(float)
+        if isinstance(metric, WeightedLogLoss):
+            measured[picture.scored] = metric.weights
         if self.public is not None and not np.array_equal(self.public, measured != 0):
             found.append(f"{int(self.public.sum())} public records, and other labels move the score.")
         if self.weights is not None:

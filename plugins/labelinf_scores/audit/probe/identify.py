@@ -103,9 +103,11 @@ class Explained:
 
     def expected(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
         """Return what must be answered; NaN where the metric has no score."""
-        values = self.panel.ask.spelling.values
-        own = own_score(self.metric, labels, predictions, values, self.scored)
-        return float(self.fit.forward(own))
+        return float(self.fit.forward(self.own(labels, predictions)))
+
+    def own(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+        """Return the metric's own score; NaN where it has none."""
+        return own_score(self.metric, labels, predictions, self.panel.ask.spelling.values, self.scored)
 
 
 def panels(asker: Asker, spellings: Iterable[Spelling], *, n_records: int) -> Iterator[Panel]:

@@ -18,8 +18,9 @@ from labelinf_scores.audit.probe.identify import Explained
 from labelinf_scores.audit.probe.links import Fit
 from labelinf_scores.audit.probe.spelling import Shape
 from labelinf_scores.metrics.additive import AdditiveLoss
+from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
-__all__ = ["Limits", "limits_of"]
+__all__ = ["Limits", "limits_of", "limits_of_weights"]
 
 _NEVER = 1e-18
 _INWARDS = (1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1)
@@ -75,6 +76,32 @@ def limits_of(found: Explained, loss: AdditiveLoss) -> Limits:
         if answer is not None and abs(answer - expected) <= room:
             return Limits(clip=least, refused=True, normalised=normalised)
     return Limits(clip=_INWARDS[-1], refused=True, normalised=normalised)
+
+
+def limits_of_weights(found: Explained, metric: WeightedLogLoss, counts: tuple[int, ...]) -> Limits:
+    """Return what becomes of extreme predictions of a weighted log-loss.
+
+    Args:
+        found: What explains the scorer.
+        metric: Its weights, of the records that are scored.
+        counts: Records of each class, with which the weights were measured.
+    """
+    ask = found.panel.ask
+    labels = np.random.default_rng(0).permutation(np.repeat([0, 1], counts)).astype(np.intp)
+    weights, relative = np.array(metric.weights), np.where(labels[found.scored] == 1, metric.ratio, 1.0)
+    charged, blind = float((weights * relative).sum()), float(weights.sum()) * math.log1p(-metric.neutral)
+    off = found.fit.level.room + metric.level_error + metric.error * weights.size * -math.log(_NEVER)
+    for least in (0.0, *_INWARDS):
+        answer = ask.tried(labels, np.where(labels == 1, least, 1 - least))
+        if answer is None or not charged:
+            continue
+        surprise = (answer - metric.level - blind) / charged
+        if least:
+            return Limits(clip=least, refused=True)
+        if surprise >= -math.log(2 * _NEVER):
+            return Limits()
+        return Limits(clip=min(0.25, math.exp(-surprise)), error=min(1.0, math.expm1(min(1.0, off / abs(charged)))))
+    return Limits(clip=_INWARDS[-1], refused=True)
 
 
 def _clip(loss: AdditiveLoss, n_classes: int, fit: Fit, answer: float, n: int, base: float) -> tuple[float, float]:

@@ -14,12 +14,13 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LINKS", "PLAIN", "Fit", "Level", "Link", "decimals_of", "fitted", "levels"]
+__all__ = ["LINKS", "PLAIN", "Fit", "Level", "Link", "decimals_of", "fitted", "grid_of", "levels"]
 
 _MOST_DECIMALS = 12
 _OFFSETS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 100.0)  # that a host may well have meant
 _UNIT = 2.0**-50
 _SINGLE = 2.0**-22  # relative error of what was computed in single precision and printed
+_SAME = 1e-6  # relative difference of two steps that are one
 _LOOSE = (1e-9, 1e-6)  # relative errors that are no rounding, and taken for it all the same, in the end
 
 Floats = NDArray[np.float64]
@@ -159,12 +160,28 @@ def levels(answers: Floats, *, n_records: int, noise: float) -> Iterator[Level]:
     if decimals is not None:
         yield Level(step=10.0**-decimals, room=0.5 * 10.0**-decimals + tight)
     step = _grid(answers)
-    if step > (0.0 if decimals is None else 10.0**-decimals * (1 + 1e-6)):
+    if step > (0.0 if decimals is None else 10.0**-decimals * (1 + _SAME)):
         yield Level(step=step, room=step / 2 + tight)
     if decimals is None and bool(np.all(np.float32(answers) == answers)):
         yield Level(room=_SINGLE * size + noise, single=True)
     for part in _LOOSE:
         yield Level(room=part * size + noise, loose=True)
+
+
+def grid_of(answers: Floats, level: Level) -> Level | None:
+    """Return the level of the grid that all of ``answers`` lie on: ``level`` itself where it is its grid; None: none.
+
+    Args:
+        answers: Many.
+        level: At which some of them were explained.
+    """
+    tight = level.room - level.step / 2
+    decimals = decimals_of(answers)
+    steps = [step for step in (0.0 if decimals is None else 10.0**-decimals, _grid(answers)) if step]
+    step = max(steps, default=0.0)
+    if abs(step / level.step - 1) < _SAME:
+        return level
+    return Level(step=step, room=step / 2 + tight) if 0 < step < level.step else None
 
 
 def _grid(answers: Floats) -> float:

@@ -76,6 +76,11 @@ class Picture:
         return isinstance(self.metric, MeanLoss)
 
     @property
+    def clippable(self) -> bool:
+        """Whether probabilities are scored record by record, so that a clip has a meaning."""
+        return self.metric.rows is Rows.COSTS
+
+    @property
     def scored(self) -> NDArray[np.bool_]:
         """Which records are scored."""
         return self.found.scored
@@ -155,9 +160,10 @@ class Picture:
         return f"in steps of {level.step:.6g}" if self.decimals is None else f"{self.decimals} decimals"
 
     def _edges(self) -> Iterator[str]:
-        if self.mean:
+        if self.clippable:
             word = "refuses probabilities below" if self.limits.refused else "clip about"
             yield f"{word} {self.limits.clip:.2g}" if self.limits.clip else "no clip found"
+        if self.mean:
             yield "rows are normalised" if self.limits.normalised else "rows need not sum to one"
 
     def scorer(self, scorer: Scorer) -> Seen:
@@ -193,7 +199,7 @@ class Picture:
             arithmetic="float32" if self.found.fit.level.single else self.facts.arithmetic,
             summation=self.facts.summation,
             # Rows just inside the clip cost what they say, and none beyond it more, however well the clip is known.
-            scorer_clip=clip * (1 + off) if self.mean else 0.0,
+            scorer_clip=clip * (1 + off) if self.clippable else 0.0,
             scorer_least=0.0 if self.limits.refused else clip * max(0.0, 1 - off),
             scorer_effects=(*self._effects(), *(() if known else (Unknown(stage=self.title),))),
             values=self.found.panel.ask.spelling.values if metric.of_values else (),

@@ -28,8 +28,8 @@ from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.influence import refuted, rows_of, scored_of
-from labelinf_scores.audit.probe.limits import Limits, limits_of
-from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, levels
+from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_weights
+from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
 from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.audit.probe.spelling import HARD, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
@@ -129,13 +129,19 @@ def probe(
     picture = Picture(
         title=title,
         found=found,
-        limits=limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits(),
+        limits=_limits(found, _counts(data)),
         noise=steady.std,
         facts=scorer.facts,
         queries=asker.asked,
         seconds=asker.each,
     )
     return picture if declared is None else declared.checked(picture)
+
+
+def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
+    if isinstance(found.metric, WeightedLogLoss):
+        return limits_of_weights(found, found.metric, counts)
+    return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
 
 
 def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None, declare: str) -> Picture:
@@ -222,11 +228,38 @@ def _first(
     partial: Explained | None = None
     for found in _explanations(asked, metrics, counts, _DEVIATIONS * std / math.sqrt(_REPEATS), declared):
         measured = isinstance(found.metric, WeightedLogLoss)  # by the effect of every record
-        if std or measured or not refuted(found):
-            if _whole(found, asked):
-                return found
-            partial = partial or found
+        if std or measured:
+            whole: Explained | None = found
+        else:
+            whole = None if refuted(found) else _on_finer_grid(found)
+        if whole is not None:
+            if _whole(whole, asked):
+                return whole
+            partial = partial or whole
     return partial
+
+
+def _on_finer_grid(found: Explained) -> Explained | None:
+    """Return what explains all answers so far on the grid that they have; None where it then explains them no longer.
+
+    Ten answers may all lie on every second step of a grid. Some of the many that followed them do not.
+    """
+    ask, level = found.panel.ask, found.fit.level
+    while level.step:
+        finer = grid_of(ask.answered, level)
+        if finer is None:
+            return None
+        if finer is level:
+            return found
+        level = finer
+        own = np.array([found.own(trial.labels, trial.predictions) for trial in found.panel.trials])
+        fit = fitted(own, found.panel.answers, level, int(found.scored.sum()), found.fit.link)
+        if fit is None:
+            return None
+        found = attrs.evolve(found, fit=fit)
+        if refuted(found):
+            return None
+    return found
 
 
 def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
@@ -285,10 +318,11 @@ def _of_some(
         if panel.ask.spelling not in parts:
             parts[panel.ask.spelling] = _some(scored_of(panel))
     yield from _over(asked, strict, metrics, [parts[panel.ask.spelling] for panel in asked])
-    for panel, each in zip(asked, strict, strict=True):
-        for level in each if "log-loss" in metrics else ():
-            if found := weighted(panel, level, counts):
-                yield found
+    for panel in asked if "log-loss" in metrics else ():
+        # By now many answers tell the grid that they lie on; every weight fits a finer one as well as a coarser one.
+        told = [level for level in levels(panel.ask.answered, n_records=sum(counts), noise=0.0) if not level.loose]
+        if found := weighted(panel, max(told, key=lambda level: level.room), counts):
+            yield found
 
 
 def _some(part: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:

@@ -1,13 +1,14 @@
 """What every record, and each class, weighs in a log-loss: one surprise at a time, on made labels.
 
 One half is predicted everywhere but for one record, whose label is made a surprise: the answer moves by its weight.
-The made labels have the class totals of the private ones, which are public: weights that depend on how many there are
-of a class ("balanced" ones) are then what they will be.
+Surprises are as great as no clip of the scorer's own cuts short. What all records have in common, whether classes
+weigh differently and whether records do, is measured on many records at once, as much more exactly. The made labels
+have the class totals of the private ones, which are public: weights that depend on how many there are of a class
+("balanced" ones) are then what they will be.
 """
 
 from __future__ import annotations
 
-import contextlib
 import math
 
 import attrs
@@ -24,11 +25,11 @@ from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
 __all__ = ["weighted"]
 
-_SURPRISES = (12.0, 3.0)  # what one costs; where that is clipped, less
+_SURPRISES = (2, 4, 9, 17, 29, 43)  # what one costs, in bits: one minus its probability is held exactly
 _CHECKS = 8
 _DEVIATIONS = 6  # of what errors of weights add up to, that a check may be off
+_CLEAR = 0.1  # of the mean weight: errors of weights below which one that does not show is none
 _LIGHTEST = 1e-3  # of the mean weight: below it, the record is not scored
-_PAIRS = 32
 
 
 def weighted(panel: Panel, level: Level, counts: tuple[int, ...]) -> Explained | None:
@@ -42,99 +43,135 @@ def weighted(panel: Panel, level: Level, counts: tuple[int, ...]) -> Explained |
     n = sum(counts)
     if panel.ask.rows is not Rows.COSTS or len(counts) != 2 or n > MOST or not panel.ask.asker.affords(n):
         return None
-    metric = None
-    for surprise in _SURPRISES:
-        with contextlib.suppress(InputError, QueryRefusedError):
-            metric = metric or _measured(panel.ask, level, counts, surprise)
+    try:
+        metric = _measured(panel.ask, level, counts)
+    except (InputError, QueryRefusedError):
+        return None
     if metric is None:
         return None
-    alike = np.unique(np.abs(metric.weights)).size == 1
+    weights = np.array(metric.weights)
+    alike = np.unique(np.abs(weights[weights != 0])).size == 1
     if alike and metric.ratio == 1.0:
         return None
     told = [] if metric.ratio == 1.0 else [f"class 1 counts {metric.ratio:.4g} times"]
     told += [] if alike else ["records weigh differently"]
     return Explained(
         name=f"log-loss in which {' and '.join(told)}",
-        metric=metric,
+        metric=attrs.evolve(metric, weights=tuple(weights[weights != 0].tolist())),
         fit=Fit(link=PLAIN, scale=1.0, offset=0.0, error=0.0, level=level),
         panel=panel,
-        scored=np.ones(n, dtype=bool),
+        scored=weights != 0,
     )
 
 
 @np.errstate(all="ignore")
-def _measured(ask: Spoken, level: Level, counts: tuple[int, ...], surprise: float) -> WeightedLogLoss | None:
+def _measured(ask: Spoken, level: Level, counts: tuple[int, ...]) -> WeightedLogLoss | None:
     n, rng = sum(counts), np.random.default_rng(0)
     labels = rng.permutation(np.repeat([0, 1], counts)).astype(np.intp)
-    effects, before = _effects(ask, labels, np.arange(n), surprise)
-    error = (2 * level.room + 1e-13 * (1 + abs(before))) / surprise
-    ones, zeros = np.flatnonzero(labels == 1)[:_PAIRS], np.flatnonzero(labels == 0)[:_PAIRS]
-    pairs = min(ones.size, zeros.size)
-    exchanged = labels.copy()
-    exchanged[ones[:pairs]], exchanged[zeros[:pairs]] = 0, 1
-    both = np.concatenate([ones[:pairs], zeros[:pairs]])
-    others, _ = _effects(ask, exchanged, both, surprise)
-    heavy = np.abs(effects[both]) > 8 * error
-    with np.errstate(all="ignore"):
-        ratios = np.where(labels[both] == 1, effects[both] / others, others / effects[both])[heavy]
-    if not ratios.size or not np.isfinite(ratios).all():
+    effects = _Effects(ask=ask, room=level.room, surprise=_surprise(ask, labels, level.room))
+    each = np.array([effects.of(labels, np.array([record])) for record in range(n)])
+    ratio, off = effects.ratio(labels)
+    if not (ratio and math.isfinite(ratio) and math.isfinite(off)):
         return None
-    ratio = float(np.median(ratios))
-    if not ratio:
+    relative = np.where(labels == 1, ratio, 1.0)
+    weights, error = each / relative, effects.error * max(1.0, 1 / abs(ratio))
+    size = float(np.abs(weights).mean())
+    clear = error < _CLEAR * size  # else a record that does not show may count all the same
+    scored = np.abs(weights) > max(error, _LIGHTEST * size) if clear else np.ones(n, dtype=bool)
+    mean = effects.of(labels, np.flatnonzero(scored)) / float(relative[scored].sum())
+    alike = np.abs(weights - mean)[scored].max() <= 2 * error and effects.alike(labels, scored, relative * mean, rng)
+    if alike:
+        weights, error = np.full(n, mean), effects.error / float(np.abs(relative[scored].sum()))
+    elif error > np.abs(weights[scored]).mean() / 2:  # no weight is known
         return None
-    weights = effects / np.where(labels == 1, ratio, 1.0)
-    scored = np.abs(weights) > max(error, _LIGHTEST * float(np.abs(weights).mean()))
     weights[~scored] = 0.0
-    spread = 4 * error * max(1.0, 1 / abs(ratio))
-    if scored.sum() < 2:
-        return None
-    if (
-        np.ptp(weights[scored]) <= 2 * spread + 1e-9 * np.abs(weights).max()
-        or abs(ratio - 1) * np.abs(weights).mean() <= spread
-    ):
-        ratio, weights, error = _smoothed(effects, labels, scored, ratio, weights, error)
-    metric = WeightedLogLoss(weights=tuple(weights.tolist()), ratio=ratio)
-    level_at = ask(labels, np.full(n, metric.neutral))
-    metric = attrs.evolve(metric, level=level_at, error=max(error, level.room))
+    error += off * float(np.abs(weights).max())
+    metric = WeightedLogLoss(weights=tuple(weights.tolist()), ratio=ratio, error=error)
+    uneven = 0.0 if alike else off * float(np.abs(weights).sum())  # which labels are ones, the totals leave open
+    metric = attrs.evolve(metric, level=ask(labels, np.full(n, metric.neutral)), level_error=level.room + uneven)
     return metric if _stands(ask, metric, level, counts, rng) else None
 
 
-def _effects(
-    ask: Spoken, labels: NDArray[np.intp], places: NDArray[np.intp], surprise: float
-) -> tuple[NDArray[np.float64], float]:
-    """Return what the record at each of ``places`` weighs with these labels, and the score of one half everywhere."""
-    half = np.full(labels.size, 0.5)
-    before = ask(labels, half)
-    least, found = math.exp(-surprise), np.empty(places.size)
-    for at, record in enumerate(places):
-        predictions = half.copy()
-        predictions[record] = least if labels[record] else 1 - least
-        found[at] = (ask(labels, predictions) - before) / (surprise - math.log(2))
-    return found, before
+def _surprise(ask: Spoken, labels: NDArray[np.intp], room: float) -> int:
+    """Return the greatest surprise that no clip cuts short: that of all labels at once keeps step with lesser ones.
 
-
-def _smoothed(
-    effects: NDArray[np.float64],
-    labels: NDArray[np.intp],
-    scored: NDArray[np.bool_],
-    ratio: float,
-    weights: NDArray[np.float64],
-    error: float,
-) -> tuple[float, NDArray[np.float64], float]:
-    """Return ratio and weights as exactly as all records together tell them, and their error.
-
-    Either all records weigh the same, or both classes do.
+    Raises:
+        InputError: None is answered.
     """
-    one, zero = (effects[scored & (labels == k)] for k in (1, 0))
-    alike = np.ptp(weights[scored]) <= 8 * error * max(1.0, 1 / abs(ratio)) + 1e-9 * np.abs(weights).max()
-    if not alike:
-        return 1.0, np.where(scored, effects, 0.0), error
-    ratio = float(one.mean() / zero.mean())
-    few = error * _DEVIATIONS / math.sqrt(min(one.size, zero.size))
-    if abs(ratio - round(ratio, 3)) * abs(zero.mean()) <= few:
-        ratio = round(ratio, 3)
-    mean = float(np.concatenate([one / ratio, zero]).mean())
-    return ratio, np.where(scored, mean, 0.0), min(error, few)
+    found, unit = _SURPRISES[0], _Effects(ask=ask, room=room, surprise=_SURPRISES[0]).of(labels, np.arange(labels.size))
+    for surprise in _SURPRISES[1:]:
+        effects = _Effects(ask=ask, room=room, surprise=surprise)
+        try:
+            one = effects.of(labels, np.arange(labels.size))
+        except (InputError, QueryRefusedError):
+            break
+        before = _Effects(ask=ask, room=room, surprise=found)
+        if abs(one - unit) > effects.error + before.error + 1e-9 * abs(unit):
+            break
+        found, unit = surprise, one
+    return found
+
+
+@attrs.frozen(kw_only=True)
+class _Effects:
+    """How far the answer moves, per unit of surprise, where the labels of some records surprise.
+
+    Attributes:
+        ask: Who is asked.
+        room: How far an answer may be off.
+        surprise: What a surprise costs, in bits.
+    """
+
+    ask: Spoken
+    room: float
+    surprise: int
+    _before: dict[bytes, float] = attrs.field(factory=dict, init=False, repr=False)
+
+    @property
+    def _charged(self) -> float:
+        return (self.surprise - 1) * math.log(2)
+
+    @property
+    def error(self) -> float:
+        """How far an effect may be off."""
+        size = max(map(abs, self._before.values()), default=0.0)
+        return (2 * self.room + 1e-13 * (1 + size)) / self._charged
+
+    def of(self, labels: NDArray[np.intp], records: NDArray[np.intp]) -> float:
+        """Return the effect of ``records`` together, beyond one half everywhere."""
+        predictions = np.full(labels.size, 0.5)
+        if labels.tobytes() not in self._before:
+            self._before[labels.tobytes()] = self.ask(labels, predictions)
+        least = 2.0**-self.surprise
+        predictions[records] = np.where(labels[records] == 1, least, 1 - least)
+        return (self.ask(labels, predictions) - self._before[labels.tobytes()]) / self._charged
+
+    def ratio(self, labels: NDArray[np.intp]) -> tuple[float, float]:
+        """Return how many times as much label 1 counts as label 0, and how far off that may be.
+
+        As many ones as zeros exchange their labels, so that the totals stay.
+        """
+        ones, zeros = np.flatnonzero(labels == 1), np.flatnonzero(labels == 0)
+        pairs = min(ones.size, zeros.size)
+        ones, zeros = ones[:pairs], zeros[:pairs]
+        exchanged = labels.copy()
+        exchanged[ones], exchanged[zeros] = 0, 1
+        one = self.of(labels, ones) + self.of(exchanged, zeros)
+        zero = self.of(labels, zeros) + self.of(exchanged, ones)
+        ratio = one / zero if zero else math.nan
+        off = 2 * self.error * (1 + abs(ratio)) / abs(zero) if zero else math.nan
+        plain = min((1.0, round(ratio, 3)), key=lambda value: abs(value - ratio)) if math.isfinite(ratio) else math.nan
+        return (1.0 if abs(ratio - 1) <= off else plain if abs(ratio - plain) <= off else ratio), off
+
+    def alike(
+        self, labels: NDArray[np.intp], scored: NDArray[np.bool_], each: NDArray[np.float64], rng: np.random.Generator
+    ) -> bool:
+        """Whether random halves of the scored records have the effects that ``each`` adds up to."""
+        for _ in range(_CHECKS):
+            half = np.flatnonzero(scored & (rng.random(scored.size) < 0.5))
+            if abs(self.of(labels, half) - each[half].sum()) > 2 * self.error:
+                return False
+        return True
 
 
 def _stands(
@@ -144,8 +181,9 @@ def _stands(
     n = sum(counts)
     for _ in range(_CHECKS):
         labels = rng.permutation(np.repeat([0, 1], counts)).astype(np.intp)
-        predictions = rng.beta(0.7, 0.7, n).clip(0.01, 0.99)
-        room = 2 * level.room + 1e-9 * (1 + abs(metric.level)) + _DEVIATIONS * metric.error * math.sqrt(n) * 2
+        predictions = rng.beta(0.7, 0.7, n).clip(0.1, 0.9)  # what no reasonable board clips
+        off = metric.level_error + _DEVIATIONS * metric.error * math.sqrt(n) * 2
+        room = 2 * level.room + 1e-9 * (1 + abs(metric.level)) + off
         if abs(ask(labels, predictions) - metric.score(labels, predictions)) > room:
             return False
     return True

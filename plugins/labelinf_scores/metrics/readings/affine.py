@@ -37,6 +37,7 @@ class AffineLogLoss(ScoredMetric):
         offset: What is added.
         total: Whether records are added up and not averaged.
         weights: What every record weighs, positive; none: all the same.
+        clip: Probabilities are clipped to ``[clip, 1 - clip]`` before scikit-learn does so.
     """
 
     rows = Rows.COSTS
@@ -45,6 +46,8 @@ class AffineLogLoss(ScoredMetric):
     offset: float = attrs.field(default=0.0)
     total: bool = False
     weights: tuple[float, ...] = attrs.field(default=(), converter=_floats)
+
+    clip: float = attrs.field(default=0.0, validator=[attrs.validators.ge(0), attrs.validators.lt(0.5)])
 
     @factor.validator
     @offset.validator
@@ -62,8 +65,25 @@ class AffineLogLoss(ScoredMetric):
         from sklearn.metrics import log_loss
 
         heavy = np.array(self.weights) if self.weights else None
+        predictions = np.clip(predictions, self.clip, 1 - self.clip)
         own = log_loss(labels, predictions, labels=[0, 1], sample_weight=heavy, normalize=not self.total)
         return float(self.factor * own + self.offset)
+
+    @property
+    def scores_only(self) -> int | None:
+        """As many as there are weights."""
+        return len(self.weights) or None
+
+    def within(self, clip: float) -> AffineLogLoss:
+        """Return the same behind a clip."""
+        return attrs.evolve(self, clip=max(clip, self.clip))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return what the heaviest record's two labels cost apart at the clip, scikit-learn's own at the least."""
+        heavy = np.array(self.weights or (1.0,) * n_records)
+        most = float(heavy.max()) if self.total else float(heavy.max() / heavy.sum())
+        clip = max(_CLIP, self.clip)
+        return abs(self.factor) * most * math.log((1 - clip) / clip)
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``, or with the number of weights."""
@@ -82,7 +102,8 @@ class AffineLogLoss(ScoredMetric):
         """
         if fault := self.fault(predictions, totals.n_records):
             raise ValueError(fault.rstrip("."))
-        return self.weighted(totals).reading(np.clip(predictions, _CLIP, 1 - _CLIP), score, totals, released)
+        clip = max(_CLIP, self.clip)
+        return self.weighted(totals).reading(np.clip(predictions, clip, 1 - clip), score, totals, released)
 
     def weighted(self, totals: Totals) -> WeightedLogLoss:
         """Return it as a weighted sum beyond a level."""
@@ -90,7 +111,7 @@ class AffineLogLoss(ScoredMetric):
         share = self.factor * (heavy if self.total else heavy / heavy.sum())
         level = self.offset + float(share.sum()) * math.log(2)
         error = _SPARE * (float(np.abs(share).max()) + abs(self.offset) + abs(level))
-        return WeightedLogLoss(weights=tuple(share.tolist()), level=level, error=error)
+        return WeightedLogLoss(weights=tuple(share.tolist()), level=level, error=error, level_error=error)
 
 
 @attrs.frozen(kw_only=True)
@@ -102,6 +123,15 @@ class D2LogLoss(AffineLogLoss):
     offset: float = attrs.field(default=0.0, init=False)
     total: bool = attrs.field(default=False, init=False)
     weights: tuple[float, ...] = attrs.field(default=(), init=False)
+    clip: float = attrs.field(default=0.0, init=False)
+
+    def within(self, clip: float) -> D2LogLoss:
+        """Return itself: what it is compared with changes with the labels, and nothing is proved of that."""
+        return self
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return infinity: nothing is proved."""
+        return math.inf
 
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.d2_log_loss_score``."""
@@ -114,4 +144,5 @@ class D2LogLoss(AffineLogLoss):
         shares = [count / totals.n_records for count in totals.counts]
         blind = -sum(share * math.log(share) for share in shares)
         plain = AffineLogLoss(factor=-1 / blind, offset=1.0).weighted(totals)
-        return attrs.evolve(plain, error=(totals.n_records + 16) * plain.error)
+        off = (totals.n_records + 16) * plain.error
+        return attrs.evolve(plain, error=off, level_error=off)

@@ -254,6 +254,11 @@ class ScoredMetric(Metric, abc.ABC):
                 message is one clause.
         """
 
+    @property
+    def scores_only(self) -> int | None:
+        """The one number of records that it can score; None, the default: any."""
+        return None
+
     def of_classes(self, n_classes: int) -> ScoredMetric:
         """Return the metric that goes by this name where there are ``n_classes``; by default this one."""
         return self
@@ -274,6 +279,10 @@ class ScoredMetric(Metric, abc.ABC):
         Empty classes included, as neighbours of label-DP may have them; infinity, the default, where nothing is proved.
         """
         return float("inf")
+
+    def within(self, clip: float) -> ScoredMetric:
+        """Return the metric where probabilities are clipped to ``[clip, 1 - clip]`` first; by default the same."""
+        return self
 
     def values(self, totals: Totals) -> float:
         """Return how many values one answer to a fixed query can take; infinity, the default, where nobody knows."""

@@ -33,7 +33,9 @@ class WeightedLogLoss(ScoredMetric):
         weights: What every record's cost counts for, sign and base included; zero where it is not scored.
         ratio: How many times as much label 1 counts as label 0.
         level: The score of the neutral prediction everywhere.
-        error: How far a weight, or the level, may be off.
+        error: How far a weight may be off, as it counts for one label or the other.
+        level_error: How far the level may be off.
+        clip: Probabilities are clipped to ``[clip, 1 - clip]`` first; 0: they are not.
     """
 
     rows = Rows.COSTS
@@ -42,6 +44,8 @@ class WeightedLogLoss(ScoredMetric):
     ratio: float = 1.0
     level: float = 0.0
     error: float = 0.0
+    level_error: float = 0.0
+    clip: float = 0.0
 
     @functools.cached_property
     def neutral(self) -> float:
@@ -65,6 +69,26 @@ class WeightedLogLoss(ScoredMetric):
         apart = self._apart(predictions)[np.arange(labels.size), labels]
         return float(self.level + (np.array(self.weights) * apart).sum())
 
+    @property
+    def scores_only(self) -> int | None:
+        """As many as there are weights."""
+        return len(self.weights) or None
+
+    def within(self, clip: float) -> WeightedLogLoss:
+        """Return the same behind a clip."""
+        return attrs.evolve(self, clip=max(clip, self.clip))
+
+    def sensitivity(self, n_records: int) -> float:
+        """Return what the heaviest record's two labels cost apart at the clip; infinity without one.
+
+        Between the clips the difference of costs is monotone in the prediction.
+        """
+        if not self.clip or self.ratio <= 0:
+            return math.inf
+        low, high = self._costs(np.array([self.clip, 1 - self.clip]))
+        apart = max(abs(float(low[1] - low[0])), abs(float(high[1] - high[0])))
+        return (max(map(abs, self.weights), default=0.0) + self.error) * apart
+
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; they must be probabilities."""
         if problem := super().fault(predictions, n_records):
@@ -86,7 +110,7 @@ class WeightedLogLoss(ScoredMetric):
         sizes = float(np.abs(apart).max(axis=1).sum())
         # Weights and level as measured; the scorer's own sum, and the costs here and there, in doubles.
         arithmetic = 4 * (totals.n_records + 16) * float(UNIT) * (1 + abs(self.level) + abs(float(score)))
-        slack = Fraction(self.error * (sizes + 1) + arithmetic) * 2**_SCALE + 2
+        slack = Fraction(self.error * sizes + self.level_error + arithmetic) * 2**_SCALE + 2
         table = np.stack([exact(np.array(self.weights) * apart[:, k], _SCALE) for k in (0, 1)], axis=1)
         return Reading(coefficients=table, low=low * 2**_SCALE - slack, high=high * 2**_SCALE + slack)
 
