@@ -31,6 +31,7 @@ class Game(TypedDict, total=False):
         column: Of that file.
         features: Its columns or array of features.
         groups: Its column that says which records belong together.
+        posteriors: Its columns, or ``FILE.csv:columns``, with what a perfect model would say of the classes.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
         declare: A TOML file that says what it does.
@@ -47,6 +48,7 @@ class Game(TypedDict, total=False):
     column: str
     features: str
     groups: str
+    posteriors: str
     queries: int | None
     scorer: str | Callable[..., float] | None
     declare: str | None
@@ -64,6 +66,7 @@ _OMITTED: Game = {
     "column": "",
     "features": "",
     "groups": "",
+    "posteriors": "",
     "queries": None,
     "scorer": None,
     "declare": None,

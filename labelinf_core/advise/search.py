@@ -15,6 +15,7 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import attrs
 import numpy as np
@@ -23,7 +24,7 @@ from labelinf_core.advise.siege import Asked, Siege, Stand
 from labelinf_core.contracts.components import Bound, Defence, Knob, Setting
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
-from labelinf_core.contracts.guarantees import Ceiling
+from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.survey import strange
@@ -31,6 +32,8 @@ from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.records import Registered
 from labelinf_core.plugin.watch import watch
+
+T = TypeVar("T")
 
 _LOG = logging.getLogger("labelinf")
 
@@ -123,7 +126,8 @@ class Advisor(Asked):
         certified = smallest(knob, lambda strength: self._proof(knob, strength, notes) is not None)
         proof = None if certified is None else self._proof(knob, certified, notes)
         siege = Siege(self)
-        played = (self.attacks or self.strongest) and self.target.epsilon is None  # no play shows an epsilon
+        shown = self.target.epsilon is None and self.target.points is None  # no play shows an epsilon, or has a model
+        played = shown and (self.attacks or self.strongest)
         tried: dict[str, float] = {}
 
         def withstands(strength: float) -> bool:
@@ -168,10 +172,10 @@ class Advisor(Asked):
         siege: Siege,
         stands: Sequence[tuple[float, Stand]],
         certified: float | None,
-        proof: Ceiling | None,
+        proof: Ceiling | BoundValue | None,
     ) -> str:
         """Look at every setting that is proved enough and was exceeded; games of their own decide."""
-        if certified is None or proof is None or self.target.accuracy is None:
+        if certified is None or not isinstance(proof, Ceiling) or self.target.accuracy is None:
             return ""
         for strength, stand in stands:
             defence = knob.spec(strength)
@@ -203,13 +207,16 @@ class Advisor(Asked):
             notes["cost"] = f"what {knob.spec(strength)} costs honest users could not be measured: {unquoted(error)}"
             return {}
 
-    def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | None:
-        """Return a ceiling that reaches the target, or None."""
+    def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | BoundValue | None:
+        """Return a ceiling, or a limit of the gain over a perfect model, that reaches the target; None: none does."""
         try:
             defences = self._defences(knob, strength)
             threat = self._threat(defences)
         except LabelinfError:
             return None
+        if self.target.points is not None:
+            enough = [item for item in self._gains(threat, notes) if item.value <= self.target.points]
+            return min(enough, key=lambda item: item.value, default=None)
         ceilings = self._ceilings(threat, defences, notes)
         for ceiling in sorted(ceilings, key=lambda item: (item.accuracy, item.exact)):
             if self.target.certified(threat, (ceiling,)):
@@ -223,27 +230,38 @@ class Advisor(Asked):
         return self.channel.threat(Setting(data=self.data, defences=defences or self.base))
 
     def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
-        """Return every ceiling; a source that fails proves nothing, and is noted once."""
-        sources: dict[str, Callable[[], Sequence[Ceiling]]] = {
-            f"defence {type(item).__name__}": functools.partial(item.ceilings, threat) for item in defences
-        }
-        for item in self._catalogue(Kind.BOUND):
-            sources[f"bound {item.descriptor.name}"] = functools.partial(self._bound, item, threat)
-        found: list[Ceiling] = []
-        for name, ask in sources.items():
-            try:
-                with watch.over(name):
-                    found.extend(ask())
-            except Exception as error:
-                notes.setdefault(name, f"{name} could not be evaluated: {unquoted(error)}")
-        return found
+        """Return every ceiling, of defences and of bounds."""
+        own = {f"defence {type(item).__name__}": functools.partial(item.ceilings, threat) for item in defences}
+        return _told({**own, **self._bounds(lambda bound: bound.ceilings(threat))}, notes)
 
-    def _bound(self, item: Registered, threat: ThreatModel) -> Sequence[Ceiling]:
-        def ask() -> Sequence[Ceiling]:
-            bound: Bound = self.builder.build(Kind.BOUND, item.descriptor.name, "advise")
-            return tuple(bound.ceilings(threat))
+    def _gains(self, threat: ThreatModel, notes: dict[str, str]) -> list[BoundValue]:
+        """Return every limit of the gain over a perfect model."""
+        lines = _told(self._bounds(lambda bound: bound.evaluate(threat)), notes)
+        return [item for item in lines if item.quantity == "gain" and item.direction is Direction.CEILING]
 
-        return apart(f"bound {item.descriptor.name}", ask) if item.plugin.stranger else ask()
+    def _bounds(self, question: Callable[[Bound], Sequence[T]]) -> dict[str, Callable[[], Sequence[T]]]:
+        """Return, by who is asked, how every bound answers."""
+
+        def asked(item: Registered) -> Sequence[T]:
+            def ask() -> Sequence[T]:
+                return tuple(question(self.builder.build(Kind.BOUND, item.descriptor.name, "advise")))
+
+            return apart(f"bound {item.descriptor.name}", ask) if item.plugin.stranger else ask()
+
+        items = self._catalogue(Kind.BOUND)
+        return {f"bound {item.descriptor.name}": functools.partial(asked, item) for item in items}
+
+
+def _told(sources: Mapping[str, Callable[[], Sequence[T]]], notes: dict[str, str]) -> list[T]:
+    """Return all that the sources say; one that fails proves nothing, and is noted once."""
+    found: list[T] = []
+    for name, ask in sources.items():
+        try:
+            with watch.over(name):
+                found.extend(ask())
+        except Exception as error:
+            notes.setdefault(name, f"{name} could not be evaluated: {unquoted(error)}")
+    return found
 
 
 def smallest(

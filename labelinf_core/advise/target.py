@@ -30,12 +30,14 @@ class Target:
         exact: Largest probability of recovering all labels, or None.
         epsilon: Largest label-DP budget over the whole game, or None.
         blind: Accuracy of the best blind guess, which an accuracy is held against.
+        points: Largest gain over a perfect model, or None.
     """
 
     accuracy: float | None = None
     exact: float | None = None
     epsilon: float | None = None
     blind: float = 0.0
+    points: float | None = None
 
     @classmethod
     def parse(cls, text: str, blind: float = 0.0) -> Target:
@@ -74,14 +76,12 @@ class Target:
         Raises:
             InputError: It is no number of points, or there is not so much to gain.
         """
-        match = _ACCURACY.fullmatch(text.strip().removesuffix("%") + "%")
-        gain = float(match[1]) / 100 if match else 0.0
-        if not 0 < gain < 1 - blind:
-            raise InputError(
-                f"--gain {text}: expected points over the best blind guess ({blind:.1%}), above 0 and below "
-                f"{100 * (1 - blind):.1f}, such as {min(5.0, 50 * (1 - blind)):.2g}%."
-            )
-        return cls(accuracy=blind + gain, blind=blind)
+        return cls(accuracy=blind + _points(text, blind, "the best blind guess"), blind=blind)
+
+    @classmethod
+    def over(cls, text: str, perfect: float) -> Target:
+        """Read a gain over a perfect model, as :meth:`gaining` does."""
+        return cls(points=_points(text, perfect, "a perfect model"), blind=perfect)
 
     def __str__(self) -> str:
         if self.accuracy is not None:
@@ -90,6 +90,8 @@ class Target:
                 f"at most {self.accuracy:.1%} of labels that nothing else tells about, {points:.1f} points over the "
                 f"best blind guess ({self.blind:.1%})"
             )
+        if self.points is not None:
+            return f"at most {100 * self.points:.1f} points over a perfect model, right on {self.blind:.1%} as assumed"
         if self.exact is not None:
             return f"all labels recovered in at most {self.exact:.0%} of games"
         return f"label-DP with epsilon <= {self.epsilon:g} over the whole game"
@@ -100,6 +102,8 @@ class Target:
             return any(ceiling.accuracy <= self.accuracy for ceiling in ceilings)
         if self.exact is not None:
             return any(ceiling.exact <= self.exact for ceiling in ceilings)
+        if self.points is not None:
+            return False
         return threat.label_delta == 0 and threat.label_epsilon <= (self.epsilon or 0.0)
 
     @property
@@ -137,3 +141,14 @@ class Target:
         if self.accuracy is not None:
             return accuracy <= self.accuracy
         return self.exact is None or exact <= self.exact
+
+
+def _points(text: str, known: float, over: str) -> float:
+    match = _ACCURACY.fullmatch(text.strip().removesuffix("%") + "%")
+    gain = float(match[1]) / 100 if match else 0.0
+    if not 0 < gain < 1 - known:
+        raise InputError(
+            f"--gain {text}: expected points over {over} ({known:.1%}), above 0 and below {100 * (1 - known):.1f}, "
+            f"such as {min(5.0, 50 * (1 - known)):.2g}%."
+        )
+    return gain

@@ -48,7 +48,9 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 
 @click.command()
 @click.option("--target", metavar="TARGET", help="60% of the labels, no-exact-recovery, or epsilon<=1.")
-@click.option("--gain", metavar="POINTS", help="Points over the best blind guess, such as 5%, instead of --target.")
+@click.option("--gain", metavar="POINTS",
+              help="Points over the best blind guess, such as 5%, instead of --target; with --posteriors over a "
+              "perfect model, by certificate alone.")  # fmt: skip
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
@@ -104,7 +106,7 @@ def _lines(found: Sequence[Advice], game: Game, chosen: Mapping[str, Any]) -> It
         chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
         yield f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}."
         return
-    measures, played = game.channel.measures(), not chosen["certificates_only"]
+    measures, played = game.channel.measures(), not chosen["certificates_only"] and game.data.perfect is None
     yield from answer_of(found, measures, played=played).lines(make_console().width)
     yield ""
     for item in found:
@@ -134,8 +136,14 @@ def advisor_of(game: Game, chosen: Mapping[str, Any]) -> Advisor:
     if (chosen["target"] is None) == (chosen["gain"] is None):
         raise InputError("say what is to be reached: --target (60%, no-exact-recovery, epsilon<=1) or --gain (5%).")
     blind = game.channel.threat(game.setting).baseline
-    target = Target.parse(chosen["target"], blind) if chosen["target"] else Target.gaining(chosen["gain"], blind)
-    played = not chosen["certificates_only"]
+    perfect = game.data.perfect
+    if perfect is not None and chosen["target"]:
+        raise InputError("--posteriors asks for a gain over a perfect model: say --gain, such as 5%, not --target.")
+    if perfect is not None:
+        target = Target.over(chosen["gain"], perfect)
+    else:
+        target = Target.parse(chosen["target"], blind) if chosen["target"] else Target.gaining(chosen["gain"], blind)
+    played = not chosen["certificates_only"] and perfect is None
     return Advisor(
         builder=game.builder,
         name=game.spec.name,

@@ -96,7 +96,7 @@ def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
     if not labels:
         raise InputError(f"say on which labels the {channel.name} channel is played: --labels FILE.")
     table = Matrix(
-        labels=[labels_spec(host, labels, chosen["column"], chosen["features"], chosen["groups"])],
+        labels=[labels_spec(host, labels, **{key: chosen[key] for key in ("column", "features", "groups")})],
         attacks=[attack],
         defences=[list(chosen["defences"])],
         channel=channel.name,

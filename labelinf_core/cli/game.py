@@ -28,6 +28,7 @@ __all__ = ["SETTINGS", "Game", "channel_spec", "channels", "columns_of", "labels
 
 T = TypeVar("T")
 
+OF_LABELS = ("column", "features", "groups", "posteriors")  #: options about a file of labels
 SETTINGS = ("loss", "metric", "scorer", "declare", "queries")  #: that have an option of their own
 
 
@@ -66,7 +67,7 @@ class Game:
         builder = Builder(host)
         spec = channel_spec(host, chosen, attacks)
         kind: type[Channel] = host.find(Kind.CHANNEL, spec.name).load()
-        return cls(
+        game = cls(
             builder=builder,
             spec=spec,
             channel=builder.build(Kind.CHANNEL, spec, "--channel"),
@@ -74,6 +75,9 @@ class Game:
             written=tuple(map(str, stages(chosen["defences"], "--defence"))),
             defences=builder.pipeline(chosen["defences"], "--defence"),
         )
+        if game.data.perfect is not None and game.channel.threat(game.setting).perfect is None:
+            raise InputError(f"the {spec.name} channel knows gains over a blind guess: it has no use for --posteriors.")
+        return game
 
     @property
     def labels(self) -> str:
@@ -119,21 +123,20 @@ def _meant(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str]) -> str
     raise InputError(f"no channel {wanted}{host.left_out}.")
 
 
-def labels_spec(host: Host, labels: str, column: str = "", features: str = "", groups: str = "") -> str | Spec:
+def labels_spec(host: Host, labels: str, **given: str) -> str | Spec:
     """Read ``--labels``: what looks like a file is one, and its ending says which label source reads it.
 
     Raises:
-        InputError: ``--column``, ``--features`` or ``--groups`` was given for what is no file, or nothing reads such
-            files.
+        InputError: Something was given for what is no file (``--column``, ``--features``, ``--groups``,
+            ``--posteriors``), or nothing reads such files.
     """
     path = Path(labels)
     is_file = path.is_file() or ("(" not in labels and (path.suffix != "" or len(path.parts) > 1))
     if is_file:
-        given = {"path": labels, "column": column, "features": features, "groups": groups}
-        return Spec(_reader(host, path.suffix), {key: value for key, value in given.items() if value})
-    if column or features or groups:
-        option = "--column" if column else "--features" if features else "--groups"
-        raise InputError(f"{option} belongs to a file, and --labels {labels} is none.")
+        return Spec(_reader(host, path.suffix), {"path": labels, **{key: text for key, text in given.items() if text}})
+    for option, text in given.items():
+        if text:
+            raise InputError(f"--{option} belongs to a file, and --labels {labels} is none.")
     return labels
 
 
@@ -164,12 +167,13 @@ def _labels(builder: Builder, chosen: Mapping[str, Any], name: str, kind: type[C
     if (chosen["records"] is None) == (chosen["labels"] is None):
         raise InputError("say either how many labels there are (--records N) or which (--labels FILE).")
     if chosen["labels"] is not None:
-        spec = labels_spec(builder.host, *(chosen.get(key, "") for key in ("labels", "column", "features", "groups")))
+        spec = labels_spec(builder.host, chosen["labels"], **{key: chosen.get(key, "") for key in OF_LABELS})
         data = load_labels(builder, spec, "--labels")
         grouped_only_where_known(data, name, builder.host)
         return data
-    if chosen.get("groups"):
-        raise InputError("--groups belongs to labels of your own; name their file with --labels.")
+    for option in ("groups", "posteriors"):
+        if chosen.get(option):
+            raise InputError(f"--{option} belongs to labels of your own; name their file with --labels.")
     if kind.needs_features:
         example = f", for example {kind.default_labels}" if kind.default_labels else ""
         raise InputError(

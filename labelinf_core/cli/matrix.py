@@ -159,7 +159,7 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     if chosen["channel"]:
         suite = only_channel(suite, host, parse(chosen["channel"], "--channel"))
     if chosen["labels"]:
-        labels = labels_spec(host, chosen["labels"], chosen["column"], chosen["features"], chosen["groups"])
+        labels = labels_spec(host, chosen["labels"], **{key: chosen[key] for key in ("column", "features", "groups")})
         suite, left_out = with_labels(suite, host, labels)
         for channel in left_out:
             reason = "it heeds no groups (--groups)" if chosen["groups"] else "it trains on features (--features)"

@@ -148,6 +148,16 @@ groups_option = click.option(
 )
 
 
+posteriors_option = click.option(
+    "--posteriors",
+    metavar="COLUMN[,...]|FILE.csv:COLUMN[,...]",
+    default="",
+    shell_complete=column_of("labels"),
+    help="Probabilities of the classes as a perfect model would give them, one column or one for each: what is proved "
+    "is then the gain over such a model.",
+)
+
+
 def channel_options(function: Any) -> Any:
     """Add what a command line can say of a channel and of what stands between."""
     return _with(
@@ -215,6 +225,7 @@ def game_options(function: Any) -> Any:
         labels_options,
         features_option,
         groups_option,
+        posteriors_option,
         channel_options,
     )
 

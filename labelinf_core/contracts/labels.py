@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LabelSet", "LabelSource"]
+__all__ = ["LabelSet", "LabelSource", "group_sizes"]
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -30,6 +30,8 @@ class LabelSet:
             a run on private labels is keyed with a secret, and its results are published in coarse figures only.
         groups: Number of every record's group, shape ``(n_records,)``: labels of one group (a patient, a household)
             may depend on each other. None: not known, so that records are taken for independent, and that is said.
+        perfect: Share of the labels that a perfect model is right on, the mean of the records' largest posteriors,
+            where that is assumed.
     """
 
     labels: NDArray[np.intp]
@@ -39,6 +41,7 @@ class LabelSet:
     features: NDArray[np.float64] | None = None
     public: bool = False
     groups: NDArray[np.intp] | None = None
+    perfect: float | None = None
 
     @property
     def n_records(self) -> int:
@@ -72,10 +75,12 @@ class LabelSet:
     @property
     def group_sizes(self) -> tuple[tuple[int, int], ...]:
         """How many groups there are of every size: pairs (records, groups), small groups first; none: not known."""
-        if self.groups is None:
-            return ()
-        sizes = sorted(Counter(Counter(self.groups.tolist()).values()).items())
-        return tuple(sizes)
+        return group_sizes(self.groups)
+
+
+def group_sizes(groups: NDArray[np.intp] | None) -> tuple[tuple[int, int], ...]:
+    """Return how many groups there are of every size, as pairs (records, groups); none of groups that are not known."""
+    return () if groups is None else tuple(sorted(Counter(Counter(groups.tolist()).values()).items()))
 
 
 class LabelSource(abc.ABC):
@@ -83,7 +88,7 @@ class LabelSource(abc.ABC):
 
     Attributes:
         suffixes: Endings of the files it reads (``".csv"``), empty text for any that no other source reads; such a
-            source has the parameters ``path``, ``column``, ``features`` and ``groups``.
+            source has the parameters ``path``, ``column``, ``features``, ``groups`` and ``posteriors``.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = ()

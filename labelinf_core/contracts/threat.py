@@ -25,6 +25,8 @@ class ThreatModel:
         effects: What the stages between do, from the curator outward.
         groups: How many groups there are of every size, as pairs (records, groups), small ones first: labels of one
             group may depend on each other. Empty: not known.
+        perfect: Share of the labels that a perfect model, which knows all else that tells of them, is right on; None:
+            nothing is assumed.
         premise: What was declared, and could only be tried out, on which all that is certain rests; empty: nothing.
     """
 
@@ -35,6 +37,9 @@ class ThreatModel:
     label_delta: float = 0.0
     effects: tuple[Effect[Any], ...] = ()
     groups: tuple[tuple[int, int], ...] = attrs.field(default=())
+    perfect: float | None = attrs.field(
+        default=None, validator=attrs.validators.optional([attrs.validators.ge(0), attrs.validators.le(1)])
+    )
     premise: str = ""
 
     @groups.validator

@@ -18,6 +18,7 @@ from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_missing, is_number, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
+from labelinf_data.posteriors import perfect_share
 from labelinf_data.table import Row, listed, read_rows
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class CsvFile(LabelSource):
             channels that train on them need any.
         groups: Name of the column that says which records belong together (one patient, one household), or
             ``FILE.csv:column`` of another file. Without it records are taken for independent of one another.
+        posteriors: Names of the columns with the probabilities of the classes, separated by commas, or one column
+            alone, as a perfect model would give them; ``FILE.csv:columns`` of another file.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".csv", "")
@@ -49,6 +52,7 @@ class CsvFile(LabelSource):
     column: str = ""
     features: str = ""
     groups: str = ""
+    posteriors: str = ""
 
     @classmethod
     def columns(cls, path: str) -> tuple[str, ...]:
@@ -74,7 +78,12 @@ class CsvFile(LabelSource):
             features = _numbers(self.path, {header[at]: [(row, cells[at]) for row, cells in body] for at in columns})
         labels = [cells[chosen] for _, cells in body]
         groups = _groups(self.path, header, body, self.groups, chosen) if self.groups else None
-        return label_set(labels, title=Path(self.path).name, place=place, features=features, groups=groups)
+        found = label_set(labels, title=Path(self.path).name, place=place, features=features, groups=groups)
+        if not self.posteriors:
+            return found
+        own = {name: [cells[at] for _, cells in body] for at, name in enumerate(header)}
+        sizes = {"n_records": found.n_records, "n_classes": found.n_classes}
+        return attrs.evolve(found, perfect=perfect_share(self.posteriors, own, self.path, **sizes))
 
 
 def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:

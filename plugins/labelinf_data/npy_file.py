@@ -13,6 +13,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_missing, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
+from labelinf_data.posteriors import perfect_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +31,7 @@ class NpyFile(LabelSource):
         features: Name of the array in a ``.npz`` file that holds the records' features, one row each, where there are
             any.
         groups: Name of the array in a ``.npz`` file that says which records belong together, or ``FILE.csv:column``.
+        posteriors: ``FILE.csv:columns`` with the probabilities of the classes as a perfect model would give them.
     """
 
     suffixes: ClassVar[tuple[str, ...]] = (".npy", ".npz")
@@ -39,6 +41,7 @@ class NpyFile(LabelSource):
     column: str = ""
     features: str = ""
     groups: str = ""
+    posteriors: str = ""
 
     @classmethod
     def columns(cls, path: str) -> tuple[str, ...]:
@@ -66,13 +69,17 @@ class NpyFile(LabelSource):
         groups = groups_of_file(self.groups, len(values)) if self.groups and not inner else None
         if grouped is not None:
             groups = group_numbers([str(value) for value in grouped.ravel()], f"{self.path}: {inner}", len(values))
-        return label_set(
+        found = label_set(
             texts,
             title=Path(self.path).name,
             place=self.path,
             features=None if features is None else _checked(self.path, features, len(values)),
             groups=groups,
         )
+        if not self.posteriors:
+            return found
+        sizes = {"n_records": found.n_records, "n_classes": found.n_classes}
+        return attrs.evolve(found, perfect=perfect_share(self.posteriors, {}, self.path, **sizes))
 
 
 def _arrays(

@@ -8,7 +8,7 @@ import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, block_option, game_timeout, labels_options, load_host
+from labelinf_core.cli.options import Finite, block_option, game_timeout, groups_option, labels_options, load_host
 from labelinf_core.cli.progress import quiet_option, steps
 from labelinf_core.contracts.errors import InputError
 
@@ -24,6 +24,7 @@ __all__ = ["scorer"]
 @click.command(epilog="Without --labels it is tried on scikit-learn's breast-cancer labels.")
 @click.argument("scorer", metavar="MODULE:FUNCTION|cmd:PROGRAM")
 @labels_options
+@groups_option
 @click.option("--queries", type=click.IntRange(min=0), default=0, help="The adversary's budget; 0 is unlimited.")
 @click.option("--days", type=click.IntRange(min=1), help="Days that the board is open: with the next two, the budget.")
 @click.option("--per-day", type=click.IntRange(min=1), default=1, help="Submissions of a team on a day.")
@@ -52,6 +53,7 @@ def scorer(
     scorer: str,
     labels: str | None,
     column: str,
+    groups: str,
     queries: int,
     days: int | None,
     per_day: int,
@@ -94,7 +96,8 @@ def scorer(
             err=True,
         )
     builder = Builder(load_host(blocks))
-    data = load_labels(builder, labels_spec(builder.host, labels or "breast-cancer", column), "--labels")
+    named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
+    data = load_labels(builder, named, "--labels")
     players = attack_list((), attacks, also) if attacks else also and attack_list(shipped()["attacks"], (), also)
     with steps("auditing") as progress:
         report = audited(
@@ -167,10 +170,13 @@ def _line(leak: Extraction) -> str:
 def _suggestions(report: ScorerReport) -> str:
     """Say which changes are proved to reach the target, what the strongest attack got there, and what they cost."""
     from labelinf_scores.audit.words import said
+    from labelinf_scores.bounds.groups import said as said_of_groups
     from labelinf_scores.game.channel import ScoreChannel
 
     measures = ScoreChannel.measures()
     lines = [f"Smallest changes that are proved to reach the target ({report.target}), if the probe is right:"]
+    if report.threat is not None:
+        lines.append(f"  {said_of_groups(report.threat)}")
     for change in report.changes:
         advice, behind = change.advice, change.behind
         got = behind.refusal or (f"{said(behind.accuracy)} of labels" if behind.accuracy else "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,3 +110,24 @@ def test_groups_are_refused_where_nothing_heeds_them(labelinf: Labelinf, tmp_pat
     assert result.exit_code == 2
     assert "the gradient channel says is of independent records" in result.stderr
     assert "--groups belongs to labels of your own" in labelinf("bounds", "--records", "9", "--groups", "p").stderr
+
+
+def test_bounds_and_advise_speak_of_the_gain_over_a_perfect_model(labelinf: Labelinf, tmp_path: Path) -> None:
+    """Half of the records are as good as known: 3 points over a model that is right on 86.8 % are .226 of the rest."""
+    own = tmp_path / "y.csv"
+    own.write_text("y,p\n" + "".join(f"{'ab'[i % 2]},{(0.99, 0.5)[i % 4 == 0]}\n" for i in range(200)))
+
+    def said(*words: str) -> str:
+        told = labelinf(*words, "--labels", str(own), "--column", "y", "--posteriors", "p")
+        return " ".join((told.stdout + told.stderr).split())
+
+    bounded = said("bounds", "--defence", "subset(share=0.1)")
+    assert "points over a perfect model that is right on 86.8% of the labels" in bounded
+    advised = said("advise", "--gain", "3%", "--only", "subset")
+    assert "at most 3.0 points over a perfect model, right on 86.8% as assumed" in advised
+    assert re.search(r"proved <= 0\.22\d* \(labelinf theory, guard, gain over a perfect model\)", advised)
+    assert "attacks" not in advised
+    assert "say --gain" in said("advise", "--target", "90%")
+    assert "above 0 and below 13.2" in said("advise", "--gain", "20%")
+    assert "has no use for --posteriors" in said("bounds", "--channel", "output", "--features", "p")
+    assert "name their file with --labels" in labelinf("bounds", "--records", "9", "--posteriors", "p").stderr

@@ -78,7 +78,7 @@ def client(
     from labelinf_gradients.recovery.tensors import FORMATS
 
     builder = Builder(load_host(blocks))
-    data = load_labels(builder, labels_spec(builder.host, labels or "digits", column), "--labels")
+    data = load_labels(builder, labels_spec(builder.host, labels or "digits", column=column), "--labels")
     network = load(model, n_inputs=scaled(data).shape[1], n_classes=data.n_classes, precision="float32", seed=seed)
     if client.endswith((".npz", ".safetensors")):
         if batch * clients > 1:

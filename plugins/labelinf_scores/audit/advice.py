@@ -123,7 +123,7 @@ class _Believed(ScoreChannel):
 
     def threat(self, setting: Setting) -> ScoreThreat:
         """Return what the adversary knows if the probe is right."""
-        told = self.picture.threat(setting.data.labels, self.queries, believed=True)
+        told = self.picture.threat(setting.data.labels, self.queries, setting.data.groups, believed=True)
         return told.through(setting.defences)
 
     def _picture(self, data: LabelSet) -> Picture:

@@ -17,7 +17,9 @@ from labelinf_scores.audit.advice import Change, changes_for, exceeds
 from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
+from labelinf_scores.bounds.groups import effective
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 __all__ = ["Goal", "ScorerReport", "audited"]
@@ -103,7 +105,15 @@ class ScorerReport:
     def _surely(self, leak: Extraction) -> bool:
         """Whether one of so many attacks does so much better than the majority guess by luck with chance 1 %."""
         n, share = self.scored, leak.accuracy.value if leak.accuracy else 0.0
-        return clopper_pearson(round(share * n), n, 1 - 2 * _ALARM / len(self.leaks)).low > leak.baseline
+        worth = n if self.threat is None else effective(self.threat)  # labels of one group are right or wrong together
+        return clopper_pearson(share * worth, worth, 1 - 2 * _ALARM / len(self.leaks)).low > leak.baseline
+
+    @property
+    def threat(self) -> ScoreThreat | None:
+        """What an attack is told; None where nothing explains the scorer."""
+        if isinstance(self.findings, Unexplained):
+            return None
+        return self.findings.threat(self.data.labels, self.queries, self.data.groups)
 
     @property
     def scored(self) -> int:

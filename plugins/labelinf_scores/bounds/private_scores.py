@@ -27,7 +27,7 @@ from labelinf_scores.bounds.common import EXACT_NOISE, any_score, counts_allowan
 from labelinf_scores.bounds.groups import on_average
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["PrivateScores"]
+__all__ = ["PrivateScores", "profiles"]
 
 
 @attrs.frozen(kw_only=True)
@@ -49,7 +49,7 @@ class PrivateScores(Bound):
         return tuple(self._ceilings(facts, facts.query_budget))
 
     def _ceilings(self, facts: ScoreThreat, queries: int) -> Iterator[Ceiling]:
-        for title, profile in _profiles(facts, queries):
+        for title, profile in profiles(facts, queries):
             against = functools.partial(_against, profile, facts.prior)
             reached, single, double = on_average(facts, against), against(1), against(2)
             yield Ceiling(
@@ -72,7 +72,7 @@ class PrivateScores(Bound):
         )
 
 
-def _profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Callable[[int], Profile]]]:
+def profiles(facts: ScoreThreat, queries: int) -> Iterator[tuple[str, Callable[[int], Profile]]]:
     """Yield what every private stage gives away when the labels of so many records change."""
     for model, steps in facts.facts.private_noise():
         title = f"{type(model).__name__} noise of scale {model.scale:.4g} on a grid of {model.step:.4g}"

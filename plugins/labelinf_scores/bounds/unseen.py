@@ -21,7 +21,7 @@ from labelinf_scores.bounds.entropy import label_bits
 from labelinf_scores.bounds.groups import grouped_accuracy, grouped_exact, grouped_gain, on_average, said
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["Unseen", "unseen_accuracy"]
+__all__ = ["Unseen", "ever_seen", "unseen_accuracy"]
 
 
 def unseen_accuracy(seen: float, prior: Sequence[float], n_records: int | None = None) -> float:
@@ -51,7 +51,7 @@ class Unseen(Bound):
         if facts is None:
             return ()
         found = []
-        seen = _ever_seen(facts)
+        seen = ever_seen(facts)
         if seen < 1:
             found.append(_hidden(facts, seen))
         if not facts.ordered:
@@ -63,7 +63,8 @@ class Unseen(Bound):
         return ()
 
 
-def _ever_seen(facts: ScoreThreat) -> float:
+def ever_seen(facts: ScoreThreat) -> float:
+    """Return the share of the records that any answer depends on."""
     if not facts.scored_fresh:
         return facts.scored
     return 1.0 if facts.query_budget is None else ever_scored(facts.scored, facts.query_budget)

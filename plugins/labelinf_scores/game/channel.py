@@ -120,12 +120,16 @@ class ScoreChannel(Channel):
             InputError: The loss is not additive, the scorer does not exist or does not compute this loss, or a
                 component belongs to another channel.
         """
+        told, perfect = self._told(setting), setting.data.perfect
+        return told if perfect is None else attrs.evolve(told, perfect=perfect)
+
+    def _told(self, setting: Setting) -> ScoreThreat:
         data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
         if picture := self._picture(data):
-            return picture.threat(data.labels, self.queries, data.group_sizes).through(defences)
+            return picture.threat(data.labels, self.queries, data.groups).through(defences)
         metric, facts = self._scored(data), self._scorer(data).facts
         return ScoreThreat(
             n_records=data.n_records,

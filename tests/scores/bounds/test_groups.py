@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
+import types
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Bound
+from labelinf_core.contracts.components import Bound, LabelSet, Setting
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gain import gain_ceiling
@@ -24,6 +28,7 @@ from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
+from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -155,3 +160,21 @@ def test_every_ceiling_says_what_it_takes_for_independent(
     assert len(together) == len(apart)
     assert all("in 600 groups count as 333.3" in item.conditions for item in together)
     assert all(more.accuracy > less.accuracy for less, more in zip(apart, together, strict=True))
+
+
+def test_groups_count_where_a_part_of_the_records_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six groups of four, of which two records each are scored: they used to be forgotten, and records independent."""
+    module = types.ModuleType("everyother")
+
+    def half(labels: NDArray[Any], predictions: NDArray[Any]) -> float:
+        inside = np.clip(predictions[::2], 1e-15, 1 - 1e-15)
+        return float(-np.log(np.where(labels[::2] == 1, inside, 1 - inside)).mean())
+
+    module.half = half  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "everyother", module)
+    labels, groups = np.arange(24) % 3 // 2, np.repeat(np.arange(6), 4)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made", groups=groups)
+    threat = ScoreChannel(scorer="everyother:half").threat(Setting(data=data))
+    assert threat.n_records == 12
+    assert threat.groups == ((2, 6),)
+    assert effective(threat) == 6

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_core.contracts.labels import group_sizes
 from labelinf_scores.audit.probe.identify import Explained
 from labelinf_scores.audit.probe.limits import Limits
 from labelinf_scores.audit.probe.links import PLAIN
@@ -174,7 +175,7 @@ class Picture:
         self,
         labels: NDArray[np.intp],
         queries: int,
-        groups: tuple[tuple[int, int], ...] = (),
+        groups: NDArray[np.intp] | None = None,
         *,
         believed: bool = False,
     ) -> ScoreThreat:
@@ -183,7 +184,7 @@ class Picture:
         Args:
             labels: All private labels, of which the totals of those that are scored are public.
             queries: The budget; 0: any number.
-            groups: Sizes of groups of records, where all are scored.
+            groups: Number of every record's group, where they are known; those that are scored count.
             believed: Whether what was learnt counts as known, whatever was declared.
         """
         metric, n = self.metric, int(self.scored.sum())
@@ -204,7 +205,7 @@ class Picture:
             scorer_effects=(*self._effects(), *(() if known else (Unknown(stage=self.title),))),
             values=self.found.panel.ask.spelling.values if metric.of_values else (),
             granted=queries or None,
-            groups=groups if self.scored.all() else (),
+            groups=() if groups is None else group_sizes(groups[self.scored]),
             premise=f"{self.title} is what {self.where} declares" if self.certain else "",
         )
 
