@@ -35,6 +35,7 @@ from labelinf_guard.files import (
     State,
     derived,
     draw_split,
+    known_boards,
     new_key,
     read_key,
     read_labels,
@@ -127,7 +128,9 @@ class Board:
         Raises:
             InputError: Something cannot be used, the board exists, or it proves less than its target.
         """
-        return cls.begin(path, read_policy(path), clock=clock, words=words)
+        board = cls.begin(path, read_policy(path), clock=clock, words=words)
+        board.others()  # the next board of these labels is to know of this one
+        return board
 
     @classmethod
     def open(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
@@ -230,6 +233,10 @@ class Board:
     def certificate(self) -> Certificate:
         """Return what the board proves when all that it may tell is told."""
         return certificate_of(self.policy, self._metric, self.sizes())
+
+    def others(self) -> list[str]:
+        """Return other boards of the same file of labels, as far as they are known: certificates do not add up."""
+        return known_boards(self._path.parent / self.policy.board.labels, self._path)
 
     def sizes(self) -> Sizes:
         """Return how many labels there are."""

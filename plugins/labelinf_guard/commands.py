@@ -69,15 +69,18 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
 def init(board: Path, as_json: bool) -> None:
     """Begin a board: draw its key and its public labels, check its target, print its certificate."""
     from labelinf_guard.board import Board
+    from labelinf_guard.status import beside
 
     opened = Board.init(board)
-    certificate, head = opened.certificate(), opened.ledger.head
+    certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
     opened.close()
     if as_json:
         sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
-        click.echo(json_text({"certificate": sentences, "arithmetic": arithmetic, "head": head}))
+        click.echo(json_text({"certificate": sentences, "arithmetic": arithmetic, "head": head, "others": others}))
         return
     click.echo("\n".join([*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]))
+    for line in beside(others):
+        click.echo(f"\n{line}")
     click.echo(f"\nledger begun; chain head {head}\nnext: labelinf guard score {board} --team NAME FILE")
 
 

@@ -46,7 +46,15 @@ def _final(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any] | Non
     part = policy.final
     if not part.scores:
         return None
-    return {"scores": part.scores, "ranks": part.ranks, "ratio": _ratio(final_ratio(policy, metric, sizes))}
+    scale, ratio = scale_of(policy, metric), final_ratio(policy, metric, sizes)
+    return {
+        "scores": part.scores,
+        "ranks": part.ranks,
+        "ratio": _ratio(ratio),
+        "decimals": scale.decimals,
+        "first": scale.first,
+        "levels": scale.answers,
+    }
 
 
 def _ratio(value: Fraction | None) -> list[int] | None:

@@ -33,6 +33,7 @@ __all__ = [
     "State",
     "derived",
     "draw_split",
+    "known_boards",
     "new_key",
     "read_key",
     "read_labels",
@@ -145,6 +146,23 @@ def write_once(path: Path, data: bytes) -> None:
             os.link(aside, path)
     finally:
         aside.unlink()
+
+
+def known_boards(labels: Path, board: Path) -> list[str]:
+    """Write down beside a file of labels that a board scores it; return the others that do, as far as that is known.
+
+    The note holds paths of boards, for its owner only, and nothing of the labels. Where it cannot be written, and of
+    copies of the file, nothing is known.
+    """
+    note = labels.with_name(f"{labels.name}.boards")
+    own = os.path.relpath(board.resolve(), labels.resolve().parent)  # a folder that is moved stays what it was
+    try:
+        there = note.read_text(encoding="utf-8").splitlines() if note.exists() else []
+        if own not in there:
+            write_private(note, "".join(f"{name}\n" for name in [*there, own]).encode())
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [name for name in there if name != own]
 
 
 def new_key(path: Path) -> bytes:

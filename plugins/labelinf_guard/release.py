@@ -40,29 +40,30 @@ class Scale:
         return int(10**self.decimals)
 
     @property
-    def _first(self) -> int:
+    def first(self) -> int:
+        """The first answer, in units of its last decimal."""
         return math.floor(self.low * self._ten)
 
     @property
     def answers(self) -> int:
         """How many there are."""
-        return math.ceil(self.high * self._ten) - self._first + 1
+        return math.ceil(self.high * self._ten) - self.first + 1
 
     def symbol(self, score: Fraction) -> int:
         """Return the number of the answer nearest to a score, halves up."""
-        nearest = math.floor(score * self._ten + Fraction(1, 2)) - self._first
+        nearest = math.floor(score * self._ten + Fraction(1, 2)) - self.first
         return max(0, min(self.answers - 1, nearest))
 
     def edge(self, symbol: int) -> Fraction:
         """Return the least score that is told as an answer, but for the first one."""
-        return (self._first + symbol - Fraction(1, 2)) / self._ten
+        return (self.first + symbol - Fraction(1, 2)) / self._ten
 
     def text(self, symbol: int) -> str:
         """Return an answer as it is told, all of the same width."""
-        value = self._first + symbol
+        value = self.first + symbol
         whole, part = divmod(abs(value), self._ten)
-        width = len(str(max(abs(self._first), abs(self._first + self.answers - 1)) // self._ten))
-        sign = "-" if value < 0 else (" " if self._first < 0 else "")
+        width = len(str(max(abs(self.first), abs(self.first + self.answers - 1)) // self._ten))
+        sign = "-" if value < 0 else (" " if self.first < 0 else "")
         return f"{sign}{whole:0{width}d}" + (f".{part:0{self.decimals}d}" if self.decimals else "")
 
 

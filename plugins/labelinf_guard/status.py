@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labelinf_guard.certificate.gain import game_line
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from labelinf_guard.board import Board
     from labelinf_guard.certificate.statement import Certificate
 
-__all__ = ["shown", "status_of"]
+__all__ = ["beside", "shown", "status_of"]
 
 _STRANGE = 3.0  # bits above what is usual: eight times less likely
 _FEW = 3  # scores that say something of a team
@@ -55,6 +55,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
+        "others": board.others(),
     }
 
 
@@ -80,7 +81,18 @@ def shown(found: Mapping[str, Any]) -> list[str]:
         *found["certificate"],
         "",
         *(f"  {line}" for line in found["arithmetic"]),
+        *beside(found["others"]),
         f"head {found['head']}",
+    ]
+
+
+def beside(others: Sequence[str]) -> list[str]:
+    """Say that other boards score the same labels; nothing where none is known."""
+    if not others:
+        return []
+    return [
+        f"NOTE: {', '.join(others)} scores the same file of labels, or did. Certificates of several boards do not hold "
+        "together: what one proves says nothing of whoever uses the answers of two."
     ]
 
 

@@ -225,6 +225,7 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
         perfect=policy.perfect,
         counts_known=policy.target.counts_known,
         final=final,
+        released=_released(policy) if policy.final.scores else "",
         secret=policy.public.secret,
         doubt=policy.target.doubt,
         values=bool(values_of(policy)),
@@ -300,6 +301,11 @@ def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None
         counts_known=policy.target.counts_known,
     )
     return None if varies is None else varies / noise.deviation**2
+
+
+def _released(policy: Policy) -> str:
+    ranks = f" and the first {policy.final.ranks} ranks" if policy.final.ranks else ""
+    return f"{policy.final.scores} scores of {policy.release.decimals} decimals{ranks}"
 
 
 def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:

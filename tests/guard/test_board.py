@@ -501,7 +501,12 @@ def test_a_board_whose_beginning_was_killed_was_not_begun(
         Board.open(path, clock=StepClock())
     with closing(Board.init(path, clock=StepClock())) as board:
         assert isinstance(board.submit("a", csv(labels)), Answer)
-    assert {entry.name for entry in tmp_path.iterdir()} == {"board.toml", "labels.csv", "board.state"}
+    assert {entry.name for entry in tmp_path.iterdir()} == {
+        "board.toml",
+        "labels.csv",
+        "labels.csv.boards",
+        "board.state",
+    }
 
 
 def _killed(*_: object, **__: object) -> None:
@@ -555,6 +560,20 @@ def test_labels_that_are_none_are_named_by_row_and_never_quoted(tmp_path: Path, 
     with pytest.raises(InputError) as told:
         Board.init(write_board(tmp_path), clock=StepClock())
     assert str(told.value).endswith("row 9 and 0 others have a label that is no class.")
+
+
+def test_a_second_board_of_the_same_labels_is_told_of_the_first(
+    tmp_path: Path, labels: np.ndarray, command: Callable[..., Result]
+) -> None:
+    """Certificates do not add up: who uses the answers of two boards is bound by neither."""
+    write_labels(tmp_path, labels)
+    write_board(tmp_path, PLAIN).rename(tmp_path / "second.toml")
+    write_board(tmp_path, PLAIN)
+    for name, told in (("board.toml", False), ("second.toml", True)):
+        assert ("scores the same file of labels" in command("init", name).output) == told
+    assert (tmp_path / "labels.csv.boards").read_text() == "board.toml\nsecond.toml\n"  # and nothing of the labels
+    assert (tmp_path / "labels.csv.boards").stat().st_mode & 0o077 == 0
+    assert "second.toml scores the same file" in command("status", "board.toml", "--seconds", "1").output
 
 
 def test_the_final_release_is_made_once_and_closes_the_board(begin: Begin, labels: np.ndarray) -> None:

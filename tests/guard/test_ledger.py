@@ -487,15 +487,43 @@ def test_noise_is_counted_for_every_answer(noise: list[int], fault: str, tmp_pat
     assert fault in found if fault else not found
 
 
+FINAL = {"scores": 2, "ranks": 1, "ratio": None, "decimals": 1, "first": 0, "levels": 101}
+
+
 @pytest.mark.parametrize("rows", [0, 2, 3])
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_a_final_release_of_more_than_was_counted_is_found(rows: int, ranks: int, tmp_path: Path) -> None:
-    terms = TERMS | {"public": 10_000, "sealed": 15_000, "final": {"scores": 2, "ranks": 1, "ratio": None}}
+    terms = TERMS | {"public": 10_000, "sealed": 15_000, "final": FINAL}
     ledger = begin(tmp_path, budget=-1, terms=terms, claims={"now": 200, "after": 240, "line": 1000})
     ledger.add_final([{"team": f"t{at}", "score": "0.5", "rank": at + 1 if at < ranks else None} for at in range(rows)])
     ledger.close()
     found = any("more scores or ranks" in fault for fault in verify(tmp_path / "l", KEY).faults)
     assert found == (rows > 2 or min(rows, ranks) > 1)
+
+
+@pytest.mark.parametrize(
+    ("score", "counted"),
+    [("0.5", True), ("10.0", True), ("could not be scored", True), (" 0.0", True)]
+    + [(text, False) for text in ("0.51", "0", "10.1", "-0.1", "nan", "5e-1", "")],
+)
+def test_a_final_score_of_more_decimals_or_beyond_the_range_is_found(score: str, counted: bool, tmp_path: Path) -> None:
+    """One more decimal tells three bits more than the certificate counts."""
+    terms = TERMS | {"public": 10_000, "sealed": 15_000, "final": FINAL}
+    ledger = begin(tmp_path, budget=-1, terms=terms, claims={"now": 200, "after": 240, "line": 1000})
+    ledger.add_final([{"team": "t", "score": score, "rank": None}])
+    ledger.close()
+    assert (not any("none of those" in fault for fault in verify(tmp_path / "l", KEY).faults)) == counted
+
+
+def test_an_answer_that_nobody_kept_is_no_broken_disk(tmp_path: Path) -> None:
+    """Who writes into the table of kept answers is told that the ledger was changed, not what a database says."""
+    ledger = begin(tmp_path)
+    entry, _ = ledger.reserve("t", "d")
+    ledger._connection.execute("INSERT INTO kept VALUES (?, 1)", (entry.number,))
+    with pytest.raises(InputError, match="was changed or is damaged; nothing was told") as told:
+        ledger.keep(entry, 0)
+    assert "UNIQUE" not in str(told.value)
+    ledger.close()
 
 
 def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:

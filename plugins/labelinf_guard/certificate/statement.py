@@ -51,6 +51,7 @@ class Terms:
         public: What the answers of the board depend on.
         sealed: The other labels, before the final release: no answer depends on them.
         final: Bits of the final release about the sealed labels; None where there is none.
+        released: What that is, in words: how many scores, of how many decimals, and ranks.
         secret: Whether nobody outside knows which labels are public.
         doubt: Probability of the game's sentence.
         lists: Lists of guesses, or moments, among which an attacker may choose afterwards.
@@ -65,6 +66,7 @@ class Terms:
     perfect: float | None = None
     counts_known: bool = True
     final: float | None = None
+    released: str = ""
     secret: bool = True
     doubt: float = 1e-6
     lists: int = 1
@@ -142,7 +144,8 @@ class Certificate:
         near = "guesses near a label that are not the label, " if terms.values else ""
         return [
             *said,
-            f"Not covered: {near}logs, staff, label errors, duplicates across {unit}, time beyond the beat.",
+            f"Not covered: {near}logs, staff, label errors, duplicates across {unit}, time beyond the beat, "
+            "other boards of these labels.",
         ]
 
     def arithmetic(self) -> list[str]:
@@ -167,7 +170,8 @@ class Certificate:
                 f"every scored label was replaced by another class with probability {float(terms.public.flip):g}, once"
             )
         if terms.final is not None:
-            lines.append(f"final release: {_bits(terms.final)} about {terms.sealed.labels} sealed labels")
+            told = f", {terms.released}" if terms.released else ""
+            lines.append(f"final release: {_bits(terms.final)} about {terms.sealed.labels} sealed labels{told}")
         return lines
 
     def _gain(self) -> str:

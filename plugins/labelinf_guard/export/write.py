@@ -24,9 +24,19 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
-from labelinf_guard.files import Labels, State, draw_split, read_labels, replaced, write_once, write_private
+from labelinf_guard.files import (
+    Labels,
+    State,
+    draw_split,
+    known_boards,
+    read_labels,
+    replaced,
+    write_once,
+    write_private,
+)
 from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
+from labelinf_guard.status import beside
 from labelinf_guard.terms import DEVIATIONS, metric_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
@@ -127,6 +137,7 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     split = _first(board, policy, labels, split)
     if policy.public.flip:
         labels = attrs.evolve(labels, codes=split.codes)
+    others = beside(known_boards(board.parent / policy.board.labels, board))
     said = [*certificate.sentences(), *_told(where.title)]
     folder.mkdir(parents=True, exist_ok=True)
     write_private(written.solution, _solution(policy, labels, split.public).encode())
@@ -134,7 +145,7 @@ def export(board: Path, platform: str, folder: Path, *, words: Words | None = No
     if where.container:
         (folder / "Dockerfile").write_text(where.container, encoding="utf-8")
         (folder / ".dockerignore").write_text(f"*\n!{where.file}\n", encoding="utf-8")  # never the labels
-    return attrs.evolve(written, said=said)
+    return attrs.evolve(written, said=[*said, *others])  # paths of the host's are not for the file
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -128,7 +128,7 @@ def _told(terms: Terms, rules: dict[str, Any]) -> Bits:
 
 def _final(terms: Terms) -> int:
     part = terms["final"]
-    bits = part["scores"] * log_above(terms["levels"] + 1)
+    bits = part["scores"] * log_above(part["levels"] + 1)
     if part["ratio"] is not None:
         top, bottom = part["ratio"]
         bits = min(bits, -(-part["scores"] * (log_above(bottom + top) - log_below(bottom)) // 2))

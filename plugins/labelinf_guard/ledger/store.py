@@ -265,6 +265,9 @@ class Ledger:
             except RefusedError as error:  # what was settled on the way stays settled
                 refused = error
             self._connection.execute("COMMIT")
+        except sqlite3.IntegrityError as error:  # a row is there that nothing here has written
+            self._forget()
+            raise InputError(f"{_BROKEN}; nothing was told. labelinf guard verify says more.") from error
         except sqlite3.Error as error:
             self._forget()
             raise InputError(f"the ledger cannot be written ({error}); nothing was told.") from error

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import hmac
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ __all__ = ["Verified", "verify"]
 
 _TOTAL = 2**40
 _DAY = 86_400_000  # milliseconds
+_UNSCORED = "could not be scored"
+_SCORE = re.compile(r"(?P<sign>-)?(?P<whole>\d+)(?:\.(?P<part>\d+))?", re.ASCII)
 _ROUNDED = 5  # millionths, by which the second computation is rounded up
 
 
@@ -134,6 +137,8 @@ def _counted(terms: dict[str, Any], rules: dict[str, Any]) -> Iterator[str]:
         yield "row 1: the certificate counts the noise of fewer answers than the ledger admits"
     if terms["noise"] is not None and terms["noise"][2] < 25 * terms["noise"][3]:
         yield "row 1: the noise has fewer steps in a deviation than the certificate needs"
+    if terms["final"] is not None and "decimals" not in terms["final"]:
+        yield "row 1: nothing says how many decimals a final score has, as in earlier versions"
     if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
         yield "row 1: the certificate counts other answers than the ledger"
 
@@ -217,6 +222,8 @@ class _Sums:
         ranked = sum(one["rank"] is not None for one in released)
         if len(released) > promised["scores"] or ranked > promised["ranks"]:
             self.faults.append(f"row {row}: more scores or ranks were released than the certificate counts")
+        if not all(_is_final(one["score"], promised) for one in released):
+            self.faults.append(f"row {row}: a final score is none of those that the certificate counts")
 
     def _can(self, symbol: Any) -> bool:
         """Whether the next answer can be this one: a record is always told, a rank is among those before."""
@@ -314,6 +321,18 @@ class _Sums:
         scored = self._scored.get(team, [])
         last = bisect.bisect_left(scored, seen)
         return [self.entries[at]["told"] for at in scored[max(0, last - 20) : last]]
+
+
+def _is_final(told: str, promised: dict[str, Any]) -> bool:
+    """Whether a text is one of the scores of a final release: all its decimals, and within the range."""
+    if told == _UNSCORED:
+        return True
+    found = _SCORE.fullmatch(told.strip(" "))
+    decimals = promised.get("decimals", -1)
+    if found is None or len(found["part"] or "") != decimals:
+        return False
+    number = int(found["whole"] + (found["part"] or "")) * (-1 if found["sign"] else 1)
+    return 0 <= number - int(promised["first"]) < int(promised["levels"])
 
 
 def _least(rules: dict[str, Any], number: int) -> int:
