@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
+    from labelinf_core.contracts.images import Gallery
     from labelinf_core.contracts.threat import ThreatModel
 
 __all__ = [
@@ -123,6 +124,7 @@ class Outcome:
         truth: The labels that were to be guessed, in the same order.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
         audited: What the trial says about a certificate of label-DP, in channels that can prove an epsilon.
+        gallery: Private inputs and what was rebuilt of them, to look at.
     """
 
     n_correct: int
@@ -133,6 +135,7 @@ class Outcome:
     truth: NDArray[np.intp] | None = None
     placebo: Placebo | None = None
     audited: Audited | None = None
+    gallery: Gallery | None = None
 
 
 class Loss:

@@ -42,6 +42,7 @@ from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
+from labelinf_core.contracts.images import Gallery
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
@@ -158,6 +159,7 @@ class Bench:
         start = time.perf_counter()
         try:
             outcome = self.bout(cell, seed, trial)
+            outcome = attrs.evolve(outcome, gallery=None) if trial else outcome  # one is enough to look at
             return self.kept(cell, outcome, time.perf_counter() - start, proved)
         except (Exception, SystemExit) as error:
             return Trial(status=Status.ERROR, message=told(error, cell), seconds=time.perf_counter() - start)
@@ -180,6 +182,7 @@ class Bench:
             placebo=outcome.placebo,
             audited=outcome.audited,
             ceilings=self._after(cell, outcome.queries, proved),
+            gallery=outcome.gallery,
         )
 
     def _after(self, cell: Cell, queries: int, proved: tuple[Ceiling, ...] | None) -> tuple[Ceiling, ...]:
@@ -444,6 +447,8 @@ def _passed(outcome: object) -> Outcome:
         counts.append((placebo.n_correct, placebo.n_records, 0))
     if outcome.audited is not None:
         gate.each((outcome.audited,), Audited, "audit")
+    if outcome.gallery is not None:
+        gate.each((outcome.gallery,), Gallery, "gallery")
     for correct, records, queries in counts:
         whole = all(type(value) is int for value in (correct, records, queries))
         if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):

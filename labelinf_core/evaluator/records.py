@@ -16,6 +16,7 @@ import cattrs
 from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
+from labelinf_core.contracts.images import Gallery
 
 __all__ = ["Implied", "Kept", "Status", "Trial", "from_json", "to_json"]
 
@@ -96,6 +97,7 @@ class Trial:
         audited: What it says about a certificate of label-DP, in channels that can prove an epsilon.
         ceilings: What no attack exceeds that spends no more queries than this one did, where that is less than what
             holds for the budget.
+        gallery: Inputs that it rebuilt, of a cell's first trial: as private as they are.
     """
 
     status: Status = Status.OK
@@ -108,6 +110,7 @@ class Trial:
     placebo: Placebo | None = None
     audited: Audited | None = None
     ceilings: tuple[Ceiling, ...] = ()
+    gallery: Gallery | None = None
 
 
 @attrs.frozen(eq=False)

@@ -7,7 +7,7 @@ what may be published, unless ``full`` is asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -90,6 +90,7 @@ def _board(results: Results, number: int, board: Board, names: dict[int, str], p
                 "field": str(cells[0].field or ""),
                 "cells": [_detail(result, names) for result in ranked(cells)],
                 "bounds": list(_bounds(cells[0])),
+                "images": list(_images(cells)),
             }
             for pipeline, cells in by_pipeline.items()
         ],
@@ -137,6 +138,19 @@ def _implied(result: CellResult) -> Iterator[str]:
 
     if more := asides.sentence(result):
         yield f"Measured beside: {more}."
+
+
+def _images(cells: Sequence[CellResult]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield true inputs, and what each attack rebuilt of them; nothing of what may not be published."""
+    for result in cells:
+        trial = next(iter(result.trials), None)
+        if trial is not None and trial.gallery is not None:
+            yield "true", trial.gallery.true
+            break
+    for result in cells:
+        trial = next(iter(result.trials), None)
+        if trial is not None and trial.gallery is not None:
+            yield f"{result.cell.shown.attack}: {trial.gallery.says}", trial.gallery.rebuilt
 
 
 def _bounds(result: CellResult) -> Iterator[dict[str, str]]:

@@ -43,6 +43,7 @@ from labelinf_gradients.game.gradient import (
     Stage,
     pipeline,
 )
+from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
 from labelinf_gradients.recovery.tensors import FORMATS
 
@@ -195,14 +196,16 @@ class GradientChannel(Channel):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, classes.size, setting.data.n_classes)
             evidence = {**gate.evidence(guess.evidence), **_soft_evidence(guess, samples)}
+            quality, gallery = seen(guess, samples)
         guessed = matched(guessed, classes, classes.size // n_releases)
         return Outcome(
             n_correct=int(np.count_nonzero(guessed == classes)),
             n_records=classes.size,
             queries=n_releases,
-            evidence=evidence,
+            evidence={**evidence, **quality},
             guess=guessed,
             truth=classes,
+            gallery=gallery,
         )
 
     def check(self, data: LabelSet) -> None:

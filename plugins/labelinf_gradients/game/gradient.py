@@ -207,9 +207,11 @@ class GradientGuess(Guess):
 
     Attributes:
         soft: Guessed soft labels, shape ``(n_records, C)``, or None.
+        inputs: Rebuilt inputs of the first records, shape ``(m, d)``, NaN where nothing came out, or None.
     """
 
     soft: NDArray[np.float64] | None = None
+    inputs: NDArray[np.float64] | None = None
 
 
 class GradientAttack(Attack, abc.ABC):

@@ -6,19 +6,16 @@ drawn of a user's own records: a page that is published would hold them.
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
-
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.images import as_png
 from labelinf_gradients.game.networks import Perceptron, softmax
-from labelinf_gradients.published.reconstruction import as_printed
+from labelinf_gradients.reconstruction.chain import as_printed
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
-from labelinf_gradients.reconstruction.quality import psnr, ssim
+from labelinf_gradients.reconstruction.quality import as_images, likeness, psnr
 
-__all__ = ["as_png", "colour_grid", "patches", "rebuilt"]
+__all__ = ["colour_grid", "patches", "rebuilt"]
 
 _SIDE, _POOL, _CLASSES, _NOISE = 32, 4, 10, 1e-3
 _SHOWN, _GAP, _TEXT = 64, 6, 330  # of an image, in units of the drawing
@@ -69,25 +66,13 @@ def colour_grid(n: int = 8, *, seed: int = 0) -> str:
         shown, truth = np.clip(np.nan_to_num(images), 0, 1), rows["true"]
         quality = ""
         if number:
-            planes = (part.reshape(-1, _SIDE * _SIDE) for part in (shown, truth))
-            quality = f": {np.median(psnr(images, truth)):.0f} dB, SSIM {np.median(ssim(*planes, side=_SIDE)):.2f}"
+            quality = f": {np.median(psnr(images, truth)):.0f} dB, SSIM {np.median(likeness(shown, truth)):.2f}"
         parts.append(f'<text x="0" y="{number * step + step // 2}">{name}{quality}</text>')
         parts += [
             f'<image x="{_TEXT + place * step}" y="{number * step}" width="{_SHOWN}" height="{_SHOWN}" '
-            f'href="data:image/png;base64,{base64.b64encode(as_png(image)).decode()}"/>'
-            for place, image in enumerate(shown)
+            f'href="data:image/png;base64,{as_png(image)}"/>'
+            for place, image in enumerate(as_images(shown))
         ]
     size = f'width="{_TEXT + n * step}" height="{len(rows) * step}"'
     style = 'font-family="sans-serif" font-size="11"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {style}>\n' + "\n".join(parts) + "\n</svg>\n"
-
-
-def as_png(image: NDArray[np.float64]) -> bytes:
-    """Return an image with values in [0, 1], shape ``(3072,)``, as a PNG of 32 x 32 pixels of 8 bits a colour."""
-    pixels = np.rint(255 * image.reshape(3, _SIDE, _SIDE).transpose(1, 2, 0)).astype(np.uint8)
-    lines = b"".join(b"\0" + line.tobytes() for line in pixels)
-    head = struct.pack(">IIBBBBB", _SIDE, _SIDE, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
-    )

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.published.reconstruction import as_printed
 from labelinf_gradients.published.victims import Victims, fully_connected
-from labelinf_gradients.reconstruction.chain import inputs_by_recursion
+from labelinf_gradients.reconstruction.chain import as_printed, inputs_by_recursion
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
 from labelinf_gradients.reconstruction.quality import psnr, ssim
 

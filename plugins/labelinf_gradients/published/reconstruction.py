@@ -9,43 +9,30 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.plugin.reproductions import Absent, Compared, Remark, Reproduced, Table
-from labelinf_gradients.game.networks import Perceptron, softmax
+from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.published.matching import matching_table
 from labelinf_gradients.published.table5 import ABSENT
 from labelinf_gradients.published.victims import Victims, fully_connected
-from labelinf_gradients.reconstruction.chain import inputs_by_recursion
+from labelinf_gradients.reconstruction.chain import as_printed, inputs_by_recursion
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
 from labelinf_gradients.reconstruction.quality import psnr
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-__all__ = ["as_printed", "clean_table", "noise_table", "reconstruction"]
+__all__ = ["clean_table", "noise_table", "reconstruction"]
 
 _EPOCHS = (0, 3, 20)
 _MATCHING = (
     Absent(item="gradient matching (8.01 and 10.22 dB in Figure 3)", loader="PyTorch, pip install 'labelinf[torch]',"),
 )
 _NOISE = (1e-4, 1e-3)
-
-
-def as_printed(
-    network: Perceptron, releases: Mapping[str, NDArray[Any]], errors: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return inputs by equations 6 and 7 as printed: no slope of the activation, one row instead of least squares."""
-    delta = errors
-    for layer in network.layers[:0:-1]:
-        delta = delta @ layer.weights.astype(np.float64)
-    at, row = np.arange(len(delta)), np.abs(delta).argmax(axis=1)
-    return np.asarray(releases["layers.0.weight"][at, row] / delta[at, row][:, None])
 
 
 def clean_table(n: int, epochs: tuple[int, ...] = _EPOCHS) -> Table:

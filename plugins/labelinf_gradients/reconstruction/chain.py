@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.game.networks import Perceptron
 
-__all__ = ["inputs_by_recursion", "inputs_by_singular_chain"]
+__all__ = ["as_printed", "inputs_by_recursion", "inputs_by_singular_chain"]
 
 
 def inputs_by_recursion(
@@ -44,6 +44,23 @@ def inputs_by_recursion(
         delta = (delta @ weights) * network.activation.slope(entering)
         entering = _quotient(releases[f"layers.{number - 1}.weight"], delta)
     return entering
+
+
+def as_printed(
+    network: Perceptron, releases: Mapping[str, NDArray[Any]], errors: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return inputs by equations 6 and 7 as printed: no slope of the activation, one row instead of least squares.
+
+    Args:
+        network: The network, which is public.
+        releases: Gradients of all weights.
+        errors: ``p - y``, shape ``(n, C)``.
+    """
+    delta = errors
+    for layer in network.layers[:0:-1]:
+        delta = delta @ layer.weights.astype(np.float64)
+    at, row = np.arange(len(delta)), np.abs(delta).argmax(axis=1)
+    return np.asarray(releases["layers.0.weight"][at, row] / delta[at, row][:, None])
 
 
 def _quotient(gradients: NDArray[Any], delta: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -29,7 +29,7 @@ from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import patterns_for
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.recovery.results import RecoveryStatus
+from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 
 if TYPE_CHECKING:
@@ -58,20 +58,34 @@ class Reconstruction:
     determined: NDArray[np.bool_]
 
 
-def reconstruct(network: Perceptron, releases: Mapping[str, NDArray[Any]], *, family: str = "auto") -> Reconstruction:
+def reconstruct(
+    network: Perceptron,
+    releases: Mapping[str, NDArray[Any]],
+    *,
+    family: str = "auto",
+    precision: Precision | None = None,
+) -> Reconstruction:
     """Reconstruct from clean gradients of single samples, whatever the activation, with biases or without.
 
     Args:
         network: The network, which is public.
         releases: Gradients of all weights, by parameter name, shape ``(n, *shape)``. Those of biases are not used.
         family: Of the labels: ``"one-hot"``, ``"smoothing"``, ``"mixup"`` or ``"auto"``.
+        precision: How exactly the gradients are known; taken from their type unless told.
 
     Raises:
         InputError: Gradients of some weights are missing, do not fit or are not of single samples.
     """
     last = _last_layer(network, releases)
     classifier = network.classifier
-    found = recover(last, classifier.weights, family=family, bias=classifier.bias, nonnegative=network.nonnegative)
+    found = recover(
+        last,
+        classifier.weights,
+        family=family,
+        bias=classifier.bias,
+        nonnegative=network.nonnegative,
+        precision=precision,
+    )
     errors = softmax(found.features @ classifier.weights.T.astype(np.float64) + _offsets(network)) - found.labels
     inputs = inputs_by_recursion(network, releases, found.features, errors)
     determined = np.array([status is RecoveryStatus.UNIQUE for status in found.status])

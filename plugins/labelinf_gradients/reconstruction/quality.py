@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["psnr", "ssim"]
+__all__ = ["as_images", "likeness", "psnr", "ssim"]
+
+_LEAST_SIDE = 4  # of a square that is looked at as an image
 
 
 def psnr(found: NDArray[Any], truth: NDArray[Any], *, span: float = 1.0) -> NDArray[np.float64]:
@@ -51,3 +54,31 @@ def ssim(found: NDArray[Any], truth: NDArray[Any], *, side: int, window: int = 7
     var, other, both = ((a * b).sum(axis=(3, 4)) / spare for a, b in ((apart[0],) * 2, (apart[1],) * 2, apart))
     light = (2 * means[0] * means[1] + 1e-4) / (means[0] ** 2 + means[1] ** 2 + 1e-4)
     return np.asarray((light * (2 * both + 9e-4) / (var + other + 9e-4)).mean(axis=(1, 2)))
+
+
+def as_images(rows: NDArray[Any]) -> NDArray[Any] | None:
+    """Return rows as square images, grey ``(n, side, side)`` or coloured ``(n, side, side, 3)``; None if they are none.
+
+    Args:
+        rows: Shape ``(n, d)``; colours stand one after another, as in CIFAR's files.
+    """
+    for colours in (1, 3):
+        side = math.isqrt(rows.shape[1] // colours)
+        if side >= _LEAST_SIDE and colours * side * side == rows.shape[1]:
+            planes = rows.reshape(-1, colours, side, side)
+            return planes[:, 0] if colours == 1 else planes.transpose(0, 2, 3, 1)
+    return None
+
+
+def likeness(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the structural similarity of square images, the mean over their colours, shape ``(n,)``.
+
+    Args:
+        found: Reconstructions as rows that :func:`as_images` takes, shape ``(n, d)``.
+        truth: Originals.
+    """
+    images = as_images(truth)
+    if images is None:
+        raise ValueError(f"rows of {truth.shape[1]} numbers are no square images")
+    planes = (np.clip(rows, 0, 1).reshape(-1, images.shape[1] ** 2) for rows in (found, truth))
+    return ssim(*planes, side=images.shape[1]).reshape(len(truth), -1).mean(axis=1)

@@ -76,5 +76,5 @@ RULES = AttackRules(
     base=GradientAttack,
     stages=_STAGES,
     strange=[_HARD, ThreatModel(n_records=_SAMPLES, n_classes=_CLASSES, prior=_PRIOR)],
-    extras=["soft"],
+    extras=["soft", "inputs"],
 )  #: what every attack of this channel is held to, beside what holds for all components
