@@ -56,6 +56,9 @@ def adam(model, x, y):
 def adamw(model, x, y):
     return sgd(model, x, y, 3, lambda own: torch.optim.AdamW(own, lr=0.001))
 
+def decayed(model, x, y):
+    return sgd(model, x, y, 12, lambda own: torch.optim.SGD(own, lr=0.1, weight_decay=0.01))
+
 def clipped(model, x, y, norm=0.5):
     parts = plain(model, x, y)
     size = float(torch.sqrt(sum((part ** 2).sum() for part in parts.values())))
@@ -81,12 +84,9 @@ def bf16(model, x, y):
 def secure_sum(model, x, y):
     parts = [plain(model, x[row : row + 1], y[row : row + 1]) for row in range(len(x))]
     return {name: sum(part[name] for part in parts) for name in parts[0]}
-
-def nothing(model, x, y):
-    return {name: torch.full_like(part, 50.0) for name, part in model.named_parameters()}
 """
 NAMESPACE: dict[str, Any] = {}
-exec(CLIENTS, NAMESPACE)  # the text is also a file of a user's, below
+exec(CLIENTS, NAMESPACE)
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,9 @@ def conduct_of(network: TorchNetwork, name: str, batch: int = 1) -> Conduct:
         ("plain", 1, "the gradient"),
         ("changed", 1, "the gradient times -0.1"),
         ("sgd", 1, "what 5 steps of SGD moved, rate 0.1"),
+        pytest.param(
+            *("decayed", 1, "what 12 steps of SGD moved, rate 0.1, with weight decay 0.01"), marks=pytest.mark.slow
+        ),
         ("momentum", 1, "what 8 steps of SGD with momentum 0.9 moved, rate 0.02"),
         ("adam", 1, "what 1 step of Adam moved, rate 0.001"),
         ("adamw", 1, "what 3 steps of AdamW moved, rate 0.001"),
@@ -300,36 +303,79 @@ def test_the_smallest_change_is_the_smallest_of_its_certificate() -> None:
     assert 0.199 < allows <= 0.2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        "plain",
-        "sgd",
-        "momentum",
-        "adam",
-        "clipped",
-        "dpsgd",
-        "topk",
-        "sign",
-        "eight_bits",
-        "bf16",
-        "secure_sum",
-        "nothing",
-    ],
-)
-def test_an_audit_from_an_empty_folder(tmp_path: Path, name: str) -> None:
-    (tmp_path / "mine.py").write_text(CLIENTS)
-    batch = "4" if name == "secure_sum" else "1"
-    command = ["audit", "client", f"mine:{name}", "--model", "mine:make", "--batch", batch, "--json"]
+MODEL = """
+import torch, torch.nn.functional as F
+from torch import nn, optim, autograd
+def make(n, c): return nn.Sequential(nn.Linear(n, 64), nn.ReLU(), nn.Linear(64, c))
+"""
+GRADIENT = "def grads(m, x, y): return autograd.grad(F.cross_entropy(m(x), y), list(m.parameters()))\n"
+TRAINED = """
+def update(m, x, y):
+    own = {}
+    for _ in range({}):
+        own.zero_grad(); F.cross_entropy(m(x), y).backward(); own.step()
+    return m
+"""
+NINE = {
+    "plain": GRADIENT + "def update(m, x, y): return grads(m, x, y)",
+    "five steps": TRAINED.format("optim.SGD(m.parameters(), lr=0.1)", 5),
+    "Adam": TRAINED.format("optim.Adam(m.parameters())", 1),
+    "DP-SGD": GRADIENT
+    + """
+def update(m, x, y):
+    found = grads(m, x, y)
+    size = sum((part ** 2).sum() for part in found) ** 0.5
+    return [part * min(1, 1 / size) + 0.5 * torch.randn_like(part) for part in found]
+""",
+    "top-k": GRADIENT + "def update(m, x, y): return [v * (v.abs() >= v.abs().quantile(0.98)) for v in grads(m, x, y)]",
+    "sign": GRADIENT + "def update(m, x, y): return [part.sign() for part in grads(m, x, y)]",
+    "8 bits": GRADIENT
+    + """
+def update(m, x, y):
+    return [torch.round(v / v.abs().max() * 127) * (v.abs().max() / 127) for v in grads(m, x, y)]
+""",
+    "bf16": GRADIENT + "def update(m, x, y): return [part.bfloat16() for part in grads(m, x, y)]",
+    "secure sum": GRADIENT + "def update(m, x, y): return grads(m, x, y)",
+}  #: what a user writes, each in ten lines at most
+SAID = {
+    "plain": "the gradient",
+    "five steps": "5 steps of SGD",
+    "Adam": "1 step of Adam",
+    "DP-SGD": "noise of standard deviation 0.",
+    "top-k": "of the entries, the largest",
+    "sign": "the signs of the gradient",
+    "8 bits": "about 8 bits",
+    "bf16": "in bfloat16",
+    "secure sum": '"clients": 4',
+}
 
-    done = subprocess.run(
-        [sys.executable, "-m", "labelinf_core", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+
+def audited(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "mine.py").write_text(text)
+    command = ["audit", "client", "mine:update", "--model", "mine:make", *arguments]
+    return subprocess.run(
+        [sys.executable, "-m", "labelinf_core", *command], cwd=folder, capture_output=True, text=True, check=False
     )
 
-    if name == "nothing":  # it says nothing at all, which is like nothing that was tried
-        assert done.returncode == 3, done.stderr
-        return
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NINE)
+def test_an_audit_from_an_empty_folder_takes_ten_lines(tmp_path: Path, name: str) -> None:
+    text = MODEL + NINE[name]
+    clients = ("--clients", "4") if name == "secure sum" else ()
+
+    done = audited(tmp_path, text, "--json", *clients)
+
+    assert len([line for line in text.splitlines() if line.strip()]) <= 10
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
-    assert found["scores"][0]["correct"] / found["n_records"] > (0.4 if name == "dpsgd" else 0.95)
+    assert SAID[name] in done.stdout
+    assert found["scores"][0]["correct"] / found["n_records"] > (0.4 if name == "DP-SGD" else 0.95)
+
+
+def test_a_client_that_says_nothing_is_like_nothing_that_was_tried(tmp_path: Path) -> None:
+    nothing = "def update(m, x, y): return [torch.full_like(part, 50.0) for part in m.parameters()]"
+
+    done = audited(tmp_path, MODEL + nothing)
+
+    assert done.returncode == 3, done.stderr

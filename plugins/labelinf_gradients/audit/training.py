@@ -147,11 +147,29 @@ def _refined(
         own = best.training.steps
         below, above = max((n for n in tried if n < own), default=own), min(n for n in tried if n > own)
         counts = sorted({(below + own) // 2, (own + above) // 2} - tried - {0, 1})
-    return best if best.training.optimiser.adaptive else _decayed(best, update, start, moved)
+    return best if best.training.optimiser.adaptive else _with_decay(best, update, start, moved)
+
+
+def _with_decay(found: _Try, update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved) -> _Try:
+    """Look for weight decay; what decays hides how many steps there were, so that neighbours are tried with it."""
+    best = _decayed(found, update, start, moved)
+    for _ in range(_FEW if best.left > _EQUAL else 0):
+        nearest = best
+        for steps in (best.training.steps - 1, best.training.steps + 1):
+            other = attrs.evolve(best.training, steps=max(2, steps))
+            rate = best.training.rate * best.training.reach / other.reach
+            trial = _rated(attrs.evolve(other, rate=rate), update, moved, _FINE)
+            trial = _decayed(trial, update, start, moved)
+            nearest = trial if trial.left < nearest.left else nearest
+        if nearest is best or nearest.left < _EQUAL:
+            best = nearest
+            break
+        best = nearest
+    return best if best.left < 0.3 * found.left else found
 
 
 def _decayed(found: _Try, update: NDArray[np.float64], start: NDArray[np.float64], moved: Moved) -> _Try:
-    """Add the weight decay that explains what is left along the parameters, if there is one."""
+    """Add the weight decay that explains what is left along the parameters, as far as that leaves less."""
     best = found
     for _ in range(4 if found.left > _EQUAL else 0):
         step = moved(best.training)
@@ -164,4 +182,4 @@ def _decayed(found: _Try, update: NDArray[np.float64], start: NDArray[np.float64
         if trial.left > 0.9 * best.left:
             break
         best = trial
-    return best if best.left < 0.3 * found.left else found
+    return best
