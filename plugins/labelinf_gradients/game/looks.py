@@ -9,7 +9,7 @@ import numpy as np
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.images import Gallery, as_png
 from labelinf_gradients.game.gradient import GradientGuess
-from labelinf_gradients.reconstruction.quality import as_images, likeness, psnr
+from labelinf_gradients.reconstruction.quality import as_images, colours_of, likeness, psnr
 
 if TYPE_CHECKING:
     from labelinf_core.contracts.components import Guess
@@ -43,7 +43,7 @@ def seen(guess: Guess, samples: Samples) -> tuple[dict[str, float], Gallery | No
         "inputs rebuilt": float(np.mean(whole)),
         "median PSNR, dB": float(np.median(np.minimum(psnr(found, truth), _EXACT))),
     }
-    if as_images(truth) is None:
+    if not colours_of(truth.shape[1]):
         return quality, None
     quality["median SSIM"] = float(np.median(likeness(found, truth)))
     true, rebuilt = (tuple(map(as_png, as_images(rows[:_SHOWN]))) for rows in (truth, found))

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["as_images", "likeness", "psnr", "ssim"]
+__all__ = ["as_images", "colours_of", "likeness", "psnr", "ssim"]
 
 _LEAST_SIDE = 4  # of a square that is looked at as an image
 
@@ -56,18 +56,31 @@ def ssim(found: NDArray[Any], truth: NDArray[Any], *, side: int, window: int = 7
     return np.asarray((light * (2 * both + 9e-4) / (var + other + 9e-4)).mean(axis=(1, 2)))
 
 
-def as_images(rows: NDArray[Any]) -> NDArray[Any] | None:
-    """Return rows as square images, grey ``(n, side, side)`` or coloured ``(n, side, side, 3)``; None if they are none.
+def colours_of(width: int) -> int:
+    """Return how many colours square images of ``width`` numbers have, 1 or 3; 0 if they are no such images."""
+    for colours in (1, 3):
+        side = math.isqrt(width // colours)
+        if side >= _LEAST_SIDE and colours * side * side == width:
+            return colours
+    return 0
+
+
+def as_images(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return rows as square images, grey ``(n, side, side)`` or coloured ``(n, side, side, 3)``.
 
     Args:
         rows: Shape ``(n, d)``; colours stand one after another, as in CIFAR's files.
+
+    Raises:
+        ValueError: They are no such images.
     """
-    for colours in (1, 3):
-        side = math.isqrt(rows.shape[1] // colours)
-        if side >= _LEAST_SIDE and colours * side * side == rows.shape[1]:
-            planes = rows.reshape(-1, colours, side, side)
-            return planes[:, 0] if colours == 1 else planes.transpose(0, 2, 3, 1)
-    return None
+    n, width = rows.shape
+    colours = colours_of(width)
+    if not colours:
+        raise ValueError(f"rows of {width} numbers are no square images")
+    side = math.isqrt(width // colours)
+    planes = rows.reshape(n, colours, side, side)
+    return planes[:, 0] if colours == 1 else planes.transpose(0, 2, 3, 1)
 
 
 def likeness(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
@@ -77,8 +90,6 @@ def likeness(found: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.float64]:
         found: Reconstructions as rows that :func:`as_images` takes, shape ``(n, d)``.
         truth: Originals.
     """
-    images = as_images(truth)
-    if images is None:
-        raise ValueError(f"rows of {truth.shape[1]} numbers are no square images")
-    planes = (np.clip(rows, 0, 1).reshape(-1, images.shape[1] ** 2) for rows in (found, truth))
-    return ssim(*planes, side=images.shape[1]).reshape(len(truth), -1).mean(axis=1)
+    side = as_images(truth).shape[1]
+    planes = (np.clip(rows, 0, 1).reshape(-1, side * side) for rows in (found, truth))
+    return ssim(*planes, side=side).reshape(len(truth), -1).mean(axis=1)
