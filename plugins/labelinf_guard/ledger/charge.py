@@ -147,7 +147,8 @@ class Near:
             self._add(weights, own, mine)
         for centre in around:
             self._add(weights, centre, (rest - mine) // len(around))
-        return [int(weight) for weight in weights]
+        found: list[int] = weights.tolist()
+        return found
 
     def least(self, number: int) -> int:
         """The uniform floor."""
