@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from labelinf import guard
-    from labelinf.audits import OutputsAudited, ScorerAudited, audit_outputs, audit_scorer
+    from labelinf.audits import (
+        OutputsAudited,
+        RecordAudited,
+        ScorerAudited,
+        audit_outputs,
+        audit_record,
+        audit_scorer,
+    )
     from labelinf.games import load, matrix
     from labelinf.gradients import Recovered, recover
     from labelinf.results import Advised, Played, Theory
@@ -27,11 +34,13 @@ __all__ = [
     "Advised",
     "OutputsAudited",
     "Played",
+    "RecordAudited",
     "Recovered",
     "ScorerAudited",
     "Theory",
     "advise",
     "audit_outputs",
+    "audit_record",
     "audit_scorer",
     "bounds",
     "guard",
@@ -41,7 +50,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "audits": ("OutputsAudited", "ScorerAudited", "audit_outputs", "audit_scorer"),
+    "audits": ("OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", "audit_record", "audit_scorer"),
     "games": ("load", "matrix"),
     "gradients": ("Recovered", "recover"),
     "results": ("Advised", "Played", "Theory"),

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from labelinf_core.contracts.pictures import Picture
+    from labelinf_core.report.attacked import Attacked
     from labelinf_outputs.audit.findings import Audit
     from labelinf_outputs.audit.planted import Planted
     from labelinf_scores.audit.report import ScorerReport
 
-__all__ = ["OutputsAudited", "ScorerAudited", "audit_outputs", "audit_scorer"]
+__all__ = ["OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", "audit_record", "audit_scorer"]
 
 
 @attrs.frozen(kw_only=True)
@@ -106,6 +107,68 @@ class OutputsAudited(Shown):
         played = [row for row in self.rows() if row["accuracy"] is not None]
         if played:
             yield _shares("What a model gives back of planted labels", "attack", played)
+
+
+@attrs.frozen(kw_only=True)
+class RecordAudited(Shown):
+    """What the files of a run give away.
+
+    Attributes:
+        files: What an adversary read from each.
+        full: Whether they are those with every detail.
+    """
+
+    files: tuple[Attacked, ...]
+    full: bool
+
+    def lines(self) -> Iterator[str]:
+        """Yield what leaks, what stops it, what that costs."""
+        from labelinf_core.cli.audit import record_answer
+
+        yield from record_answer(self.files, full=self.full).lines(WIDTH)
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Yield one row a file."""
+        for item in self.files:
+            yield {**attrs.asdict(item), "gives_away": item.gives_away}
+
+    def pictures(self) -> Iterator[Picture]:
+        """Yield nothing: there is nothing to draw."""
+        yield from ()
+
+
+def audit_record(
+    run: str | Path, y: ArrayLike | None = None, *, features: ArrayLike | None = None, full: bool = False
+) -> RecordAudited:
+    """Attack what a kept run has written, as ``labelinf audit record`` does.
+
+    >>> import labelinf as li, tempfile
+    >>> y, kept = [0, 1, 1, 0, 1] * 4, tempfile.mkdtemp()
+    >>> played = li.matrix(y, attacks=["prime-blocks"], trials=1, out=kept)
+    >>> any(row["gives_away"] for row in li.audit_record(kept, y).rows())
+    False
+
+    Args:
+        run: Its directory.
+        y: The private labels, which grade the guesses; those of the file that was read when omitted.
+        features: What was passed with them.
+        full: Whether to attack the files that ``--full`` writes.
+
+    Raises:
+        InputError: There is no run, or the labels are not those that it was played on.
+    """
+    import tempfile
+    from pathlib import Path
+
+    from labelinf.games import load, stored
+    from labelinf_core.plugin.host import Host
+    from labelinf_core.report.attacked import attacked_run
+    from labelinf_core.specs import Builder
+
+    with tempfile.TemporaryDirectory() as directory:
+        labels = None if y is None else stored(y, features, Path(directory))
+        found = tuple(attacked_run(load(run).results, Builder(Host.load()), full=full, labels=labels))
+    return RecordAudited(files=found, full=full)
 
 
 def audit_scorer(

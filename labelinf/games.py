@@ -88,7 +88,8 @@ def matrix(
         timeout: Seconds that one trial of a cell may take in a copy of this process; the cell is then given up.
         workers: How many copies of this process play; 0 plays what comes with labelinf in this process, where nothing
             ends it, and what you pass or others' plugins bring in one copy.
-        out: Directory to keep the run in, as ``labelinf matrix --out`` does; nothing is kept when omitted.
+        out: Directory to keep the run in, with its report and results, as ``labelinf matrix --out`` does; nothing is
+            kept when omitted. The labels themselves are not.
 
     Raises:
         InputError: Something cannot be used as it is.
@@ -104,6 +105,7 @@ def matrix(
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.watch import watch
+    from labelinf_core.report.formats import write_all
     from labelinf_core.specs import Builder
 
     _check_numbers(timeout, trials=(trials, 1), seed=(seed, 0), workers=(workers, 0))
@@ -123,7 +125,10 @@ def matrix(
         plan = make_plan(Suite(matrix=[table], trials=trials, seed=seed, title="matrix"), builder, "labelinf.matrix")
         kept = Path(directory) / "run" if out is None else Path(out)
         found = _played(plan, builder, kept, timeout, workers)
-        return found if out is not None else _held(found)
+        if out is None:
+            return _held(found)
+        write_all(found.results, kept)
+        return found
 
 
 def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, block_option, game_options, load_host
-from labelinf_core.cli.progress import quiet_option, steps
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
@@ -57,9 +59,8 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @click.option("--patience", type=Finite(min=0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
               help="After which no further game begins on one knob; what was not played is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @list_options
-@quiet_option
+@output_options
 @block_option
 @click.pass_context
 def advise(ctx: click.Context, /, **chosen: Any) -> None:
@@ -70,7 +71,6 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     """
     from labelinf_core.cli.exits import Exit
     from labelinf_core.cli.game import Game
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.contracts.errors import PluginError
 
     named = [*chosen["attacks"], *chosen["also"]]
@@ -86,11 +86,8 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
                 found.append(advisor.advise(knob))
             except PluginError as error:
                 click.echo(f"labelinf: {error}", err=True)
-    if chosen["as_json"]:
-        click.echo(json_text(found))
-    else:
-        click.echo(_heading(game, advisor))
-        click.echo("\n".join(_lines(found, game, chosen)))
+    words = itertools.chain([_heading(game, advisor)], _lines(found, game, chosen))
+    tell(found, words, as_json=chosen["as_json"])
     if any(item.contradiction for item in found):
         ctx.exit(Exit.FOUND)
     ctx.exit(Exit.DONE if any(_reached(item) for item in found) else Exit.INCONCLUSIVE)

@@ -21,7 +21,8 @@ from labelinf_core.cli.options import (
     labels_options,
     load_host,
 )
-from labelinf_core.cli.progress import quiet_option, waiting
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,8 +51,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
               help="Seconds that the game may take.")  # fmt: skip
 @click.option("--show", type=click.IntRange(min=0), default=10, show_default=True, help="Records to show.")
 @click.option("--save", type=NewFile(), help="Write every recovered label there (CSV).")
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 def attack(attack: str, **chosen: Any) -> None:
     """Play ATTACK once against one line of defences, and show the labels it recovers.
@@ -156,14 +156,13 @@ def _print_json(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> 
     import itertools
     import json
 
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.evaluator.results import Results
     from labelinf_core.report.data import as_json
 
     document = json.loads(as_json(Results(plan=plan, cells=(result,)), full=True))
     rows = itertools.islice(_rows(result, outcome), show)
     records = [dict(zip(("record", "recovered", "true"), row, strict=True)) for row in rows]
-    click.echo(json_text({**document, "records": records}))
+    tell({**document, "records": records}, (), as_json=True)
 
 
 def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,17 +10,15 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
-from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import Step, quiet_option, steps
+from labelinf_core.cli.options import block_option, features_option, groups_option, labels_options, load_host
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.answer import Answer
-from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
-    from labelinf_core.evaluator.results import Results
     from labelinf_core.report.attacked import Attacked
-    from labelinf_core.specs import Builder
 
-__all__ = ["audit"]
+__all__ = ["audit", "record_answer"]
 
 
 @click.group(cls=Offered)
@@ -30,21 +28,24 @@ def audit() -> None:
 
 @audit.command()
 @click.argument("run", type=click.Path(path_type=Path))
+@labels_options
+@features_option
+@groups_option
 @click.option("--full", is_flag=True, help="Attack the files that --full writes, to see what they would give away.")
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 @click.pass_context
-def record(ctx: click.Context, run: Path, full: bool, as_json: bool, blocks: tuple[str, ...]) -> None:
+def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: tuple[str, ...], **where: str) -> None:
     """Attack what a RUN on your own labels has written, as one who holds this software would.
 
     Its results as JSON, CSV, page, JUnit and SARIF are searched for names that confirm a guess of the labels, and
-    their figures are solved for the labels. Needs the labels where they were read, to grade the guesses. Exits with
-    status 1 when a file gives away more than the majority guess.
+    their figures are solved for the labels. Needs the labels, to grade the guesses: where they were read, or else
+    --labels. Exits with status 1 when a file gives away more than the majority guess.
     """
-    from labelinf_core.contracts.documents import json_text
+    from labelinf_core.cli.game import labels_spec
     from labelinf_core.evaluator.results import summarise
     from labelinf_core.evaluator.store import Store
+    from labelinf_core.report.attacked import attacked_run
     from labelinf_core.specs import Builder
 
     store = Store.reopen(run)
@@ -52,27 +53,12 @@ def record(ctx: click.Context, run: Path, full: bool, as_json: bool, blocks: tup
         results = summarise(store)
     finally:
         store.close()
+    host = load_host(blocks)
+    labels = labels_spec(host, **where) if where["labels"] else None
     with steps("attacking") as progress:
-        found = list(_attacked(results, Builder(load_host(blocks)), full, progress))
-    click.echo(json_text(found) if as_json else "\n".join(_lines(found, full)))
+        found = list(attacked_run(results, Builder(host), full=full, labels=labels, progress=progress))
+    tell(found, _lines(found, full), as_json=as_json)
     ctx.exit(Exit.FOUND if any(item.gives_away for item in found) else Exit.DONE)
-
-
-def _attacked(results: Results, builder: Builder, full: bool, progress: Step) -> Iterator[Attacked]:
-    from labelinf_core.evaluator.labels import label_sets
-    from labelinf_core.report.attacked import attacked
-    from labelinf_core.report.formats import FORMATS
-
-    names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
-    files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
-    known = label_sets(results.plan, builder)
-    private = [facts for facts in results.plan.labels if not facts.public]
-    for facts in private:
-        if facts.content not in known:
-            raise InputError(f"the labels {facts.title!r} are not where they were read, or have changed since.")
-        for name, text in files.items():
-            progress(name, len(private) * len(files))
-            yield from attacked({name: text}, results.plan, builder, known[facts.content], facts.digest)
 
 
 def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
@@ -80,7 +66,7 @@ def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
     from labelinf_core.report.console import make_console
     from labelinf_core.report.words import percent
 
-    yield from _answer(found, full).lines(make_console().width)
+    yield from record_answer(found, full=full).lines(make_console().width)
     yield ""
     for item in found:
         right, blind = (percent(count / item.n_records) for count in (item.correct, item.majority))
@@ -92,7 +78,8 @@ def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
         )
 
 
-def _answer(found: list[Attacked], full: bool) -> Answer:
+def record_answer(found: Sequence[Attacked], *, full: bool) -> Answer:
+    """Return what the files of a run give away, what stops that, and what it costs."""
     away = list(dict.fromkeys(item.file for item in found if item.gives_away))
     if not found:
         leaks = "nothing: all labels of this run are public"

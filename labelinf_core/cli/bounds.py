@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from labelinf_core.cli.options import block_option, game_options, load_host
-from labelinf_core.cli.progress import quiet_option, waiting
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import waiting
 
 __all__ = ["bounds"]
 
 
 @click.command()
 @game_options
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 def bounds(**chosen: Any) -> None:
     """Print the noise that theory says is needed, and what no attack can exceed; nothing is played.
@@ -23,7 +23,6 @@ def bounds(**chosen: Any) -> None:
     The labels are --records and --classes, or a label set of your own with --labels.
     """
     from labelinf_core.cli.game import Game
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.evaluator.play import theory
 
     game = Game.read(load_host(chosen["blocks"]), chosen)
@@ -31,7 +30,7 @@ def bounds(**chosen: Any) -> None:
         implied = theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
     if as_json := chosen["as_json"]:
         wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
-        click.echo(json_text({name: getattr(implied, name) for name in wanted}))
+        tell({name: getattr(implied, name) for name in wanted}, (), as_json=True)
     for note in implied.notes:
         click.echo(f"labelinf: {note}", err=True)
     if not as_json:

@@ -23,7 +23,8 @@ from labelinf_core.cli.options import (
     print_results,
     setting_options,
 )
-from labelinf_core.cli.progress import counting, is_quiet, quiet_option
+from labelinf_core.cli.output import quiet_option, tell
+from labelinf_core.cli.progress import counting
 from labelinf_core.cli.typed import as_typed
 
 if TYPE_CHECKING:
@@ -129,10 +130,9 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
         return
     directory = _directory(plan, chosen["out"], chosen["resume"])
     results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
-    if not is_quiet():
-        print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
-        if chosen["form"] == "table":
-            _print_next(results, directory)
+    print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
+    if chosen["form"] == "table":
+        _print_next(results, directory)
     ctx.exit(_status(results, chosen["fail_on"]))
 
 
@@ -226,7 +226,6 @@ def _run(plan: Plan, directory: Path, host: Host, engine: Engine, chosen: dict[s
 
 def _print_estimate(plan: Plan, directory: Path | None, *, as_json: bool) -> None:
     """Say what would be played, and how long it takes by what earlier runs recorded."""
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.evaluator.estimate import estimate
 
     found = estimate(plan, RUNS, directory)
@@ -236,7 +235,7 @@ def _print_estimate(plan: Plan, directory: Path | None, *, as_json: bool) -> Non
             for cell in plan.cells
         ]
         told = {"cells": cells, "trials": found.trials, "seconds": found.seconds, "unknown": found.unknown}
-        click.echo(json_text(told))
+        tell(told, (), as_json=True)
         return
     for cell in plan.cells:
         click.echo(f"{cell.shown.attack}  against  {cell.shown.pipeline}  on  {cell.shown.channel}, {cell.labels}")

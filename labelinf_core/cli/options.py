@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
+from labelinf_core.cli.output import is_quiet, stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -276,10 +276,10 @@ def print_results(results: Results, form: str, by: str | None, *, full: bool = F
     """Print results on standard output in the format that was chosen: the answer, then the table that was asked for."""
     from labelinf_core.report.formats import FORMATS, privacy
 
-    for line in privacy(results, full=full):
+    for line in () if is_quiet() else privacy(results, full=full):
         click.echo(f"labelinf: {line}", err=True)
     if form != "table":
-        sys.stdout.writelines(FORMATS[form](results, full=full))
+        stream().writelines(FORMATS[form](results, full=full))
         return
     from labelinf_core.report.console import make_console
     from labelinf_core.report.headline import headline

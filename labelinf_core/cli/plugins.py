@@ -12,8 +12,8 @@ import click
 from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import counting, quiet_option
-from labelinf_core.contracts.documents import json_text
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import counting
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.descriptors import Kind
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["plugins"]
 
 T = TypeVar("T")
-
-_json_option = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 
 
 def _components(host: Host) -> Iterator[tuple[str, str]]:
@@ -37,7 +35,7 @@ def _plugins(host: Host) -> Iterator[tuple[str, str]]:
 
 @click.group(invoke_without_command=True)
 @block_option
-@_json_option
+@output_options
 @click.pass_context
 def plugins(ctx: click.Context, blocks: tuple[str, ...], as_json: bool) -> None:
     """List what plugins provide, and what is wrong with any of them."""
@@ -47,7 +45,7 @@ def plugins(ctx: click.Context, blocks: tuple[str, ...], as_json: bool) -> None:
 
 
 @plugins.command("list")
-@_json_option
+@output_options
 @click.pass_obj
 def list_(host: Host, as_json: bool) -> None:
     """List every component by kind."""
@@ -56,13 +54,13 @@ def list_(host: Host, as_json: bool) -> None:
 
 @plugins.command()
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=named(_components))
-@_json_option
+@output_options
 @click.pass_obj
 def show(host: Host, names: tuple[str, ...], as_json: bool) -> None:
     """Show components: parameters with types and defaults, documentation. Without NAME, all of them."""
     found = [item for name in names for item in _called(host, name)] if names else list(host.catalogue())
     if as_json:
-        click.echo(json_text(list(_each(host, found, _described, alone=bool(names)))))
+        tell(list(_each(host, found, _described, alone=bool(names))), (), as_json=True)
     else:
         click.echo("\n\n".join(_each(host, found, _page, alone=bool(names))))
 
@@ -86,8 +84,7 @@ def _each(
 
 @plugins.command()
 @click.argument("plugin", shell_complete=named(_plugins))
-@_json_option
-@quiet_option
+@output_options
 @click.pass_obj
 @click.pass_context
 def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
@@ -101,7 +98,7 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
             progress(len(results))
     counts = {outcome.value: sum(result.outcome is outcome for result in results) for outcome in CheckOutcome}
     if as_json:
-        click.echo(json_text({"plugin": plugin, "summary": counts, "checks": results}))
+        tell({"plugin": plugin, "summary": counts, "checks": results}, (), as_json=True)
     else:
         for result in results:
             if result.outcome is not CheckOutcome.PASSED:
@@ -127,7 +124,7 @@ def check(ctx: click.Context, host: Host, plugin: str, as_json: bool) -> None:
     help="Which channel it belongs to  [default: the first that has such]",
 )
 @click.option("--into", type=click.Path(path_type=Path), help="Where to write it  [default: ./DISTRIBUTION]")
-@_json_option
+@output_options
 @click.pass_obj
 def new(host: Host, distribution: str, kind: str, channel: str | None, into: Path | None, as_json: bool) -> None:
     """Write a new plugin that works, for you to change: DISTRIBUTION is its name, for example labelinf-mine."""
@@ -142,13 +139,13 @@ def new(host: Host, distribution: str, kind: str, channel: str | None, into: Pat
         raise InputError(f"{project.name!r} is taken: labelinf plugins lists every name. Choose another.")
     directory = into or Path(distribution)
     write_project(project, directory)
-    if as_json:
-        component = str(directory / project.package / f"{kind}.py")
-        said = {"plugin": project.name, "kind": kind, "channel": home, "directory": str(directory)}
-        click.echo(json_text({**said, "component": component}))
-        return
-    click.echo(f"written: {directory}, with the {kind} in {project.package}/{kind}.py")
-    click.echo(f"next: pip install -e {directory} && labelinf plugins check {project.name}")
+    component = str(directory / project.package / f"{kind}.py")
+    said = {"plugin": project.name, "kind": kind, "channel": home, "directory": str(directory)}
+    words = (
+        f"written: {directory}, with the {kind} in {project.package}/{kind}.py",
+        f"next: pip install -e {directory} && labelinf plugins check {project.name}",
+    )
+    tell({**said, "component": component}, words, as_json=as_json)
 
 
 def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, str]:
@@ -173,10 +170,7 @@ def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, 
 
 
 def _print_list(host: Host, as_json: bool) -> None:
-    if as_json:
-        click.echo(json_text(_inventory(host)))
-    else:
-        click.echo("\n".join(_listing(host)))
+    tell(_inventory(host), _listing(host), as_json=as_json)
 
 
 def _inventory(host: Host) -> dict[str, Any]:

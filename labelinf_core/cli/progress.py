@@ -1,46 +1,16 @@
-"""Bars with an estimate for whatever takes long: on a terminal's standard error, and nothing elsewhere.
-
-``-q`` prints nothing but what is wrong, in every command that takes it, and shows no bar either.
-"""
+"""Bars with an estimate for whatever takes long: on a terminal's standard error, never with ``-q``."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import click
+from labelinf_core.cli.output import is_quiet
 
-__all__ = ["Step", "counting", "is_quiet", "quiet_option", "steps", "waiting"]
+__all__ = ["Step", "counting", "steps", "waiting"]
 
 Step = Callable[[str, int], None]  #: called before a step with its name and how many there are
-
-_QUIET = f"{__name__}.quiet"
-
-
-def _hush(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.meta[_QUIET] = True
-        void = ctx.with_resource(open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
-        ctx.with_resource(contextlib.redirect_stdout(void))
-
-
-quiet_option = click.option(
-    "-q",
-    "--quiet",
-    is_flag=True,
-    expose_value=False,
-    callback=_hush,
-    help="Print nothing but what is wrong; the exit status tells, and files are written.",
-)
-
-
-def is_quiet() -> bool:
-    """Whether the running command was given ``-q``."""
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(_QUIET))
 
 
 @contextmanager

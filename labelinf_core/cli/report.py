@@ -9,6 +9,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import RUNS, form_options, print_results
+from labelinf_core.cli.output import output_options, quiet_option, tell
 
 if TYPE_CHECKING:
     from labelinf_core.evaluator.results import Results
@@ -21,6 +22,7 @@ _RUN = click.Path(path_type=Path)
 @click.command()
 @click.argument("run", type=_RUN, required=False)
 @form_options
+@quiet_option
 def report(run: Path | None, form: str, by: str | None, full: bool, verbose: bool) -> None:
     """Print a run that was kept, complete or not; nothing is played.
 
@@ -34,7 +36,7 @@ def report(run: Path | None, form: str, by: str | None, full: bool, verbose: boo
 @click.command()
 @click.argument("before", type=_RUN)
 @click.argument("after", type=_RUN)
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@output_options
 @click.option("--fail-on-worse", is_flag=True, help="Exit 1 when a cell leaks more than it did.")
 @click.pass_context
 def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_on_worse: bool) -> None:
@@ -42,13 +44,12 @@ def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_o
 
     BEFORE and AFTER are directories of runs.
     """
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.report.comparison import as_document, compare_results, print_comparison
     from labelinf_core.report.console import make_console
 
     comparison = compare_results(_read(before), _read(after))
     if as_json:
-        click.echo(json_text(as_document(comparison)))
+        tell(as_document(comparison), (), as_json=True)
     else:
         print_comparison(comparison, make_console())
     worse = fail_on_worse and any(change.is_worse for change in comparison.changes)

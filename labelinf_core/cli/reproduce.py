@@ -9,7 +9,8 @@ import click
 
 from labelinf_core.cli.completion import named
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.cli.progress import quiet_option, steps
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import UnknownNameError
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 @click.argument("name", required=False, shell_complete=named(_known))
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]) -> None:
     """Compute a published table or figure again. Without a NAME, list what can be.
@@ -42,8 +42,8 @@ def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bo
     host = load_host(blocks)
     known = {item.name: item for item in host.reproductions()}
     if name is None and not everything:
-        for item in known.values():
-            click.echo(f"{item.name:24} {item.summary} ({item.reference})")
+        listed = [{"name": item.name, "summary": item.summary, "reference": item.reference} for item in known.values()]
+        tell(listed, (f"{item.name:24} {item.summary} ({item.reference})" for item in known.values()), as_json=as_json)
         return
     if name is not None and name not in known:
         raise UnknownNameError(
@@ -57,9 +57,7 @@ def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bo
             if into is not None:
                 _write(into, each, found[each])
     if as_json:
-        from labelinf_core.contracts.documents import json_text
-
-        click.echo(json_text(found if everything or name is None else found[name]))
+        tell(found if everything or name is None else found[name], (), as_json=True)
         return
     for result in found.values():
         _print(result)

@@ -6,7 +6,7 @@ import click
 
 from labelinf_core.cli.completion import named, statements
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.contracts.documents import json_text
+from labelinf_core.cli.output import output_options, tell
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.lookup import found
@@ -18,7 +18,7 @@ __all__ = ["called_to_mind", "theorems"]
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[show] [WORDS]...", shell_complete=named(statements))
-@click.option("--json", "as_json", is_flag=True, help="Print the statements as JSON.")
+@output_options
 @block_option
 def theorems(words: tuple[str, ...], as_json: bool, blocks: tuple[str, ...]) -> None:
     """List the papers' statements: what they say, whether they hold, their code and test.
@@ -29,14 +29,12 @@ def theorems(words: tuple[str, ...], as_json: bool, blocks: tuple[str, ...]) -> 
     host = load_host(blocks)
     text = " ".join(words[1:] if words[:1] == ("show",) else words)
     statements, components = called_to_mind(host, text) if text else (host.statements(), ())
-    if as_json:
-        click.echo(json_text(statements))
-        return
     if not text:
-        click.echo(_listing(statements))
+        tell(statements, [_listing(statements)], as_json=as_json)
         return
     shown = [_whole(statements[0])] if len(statements) == 1 else _rows(statements)
-    click.echo("\n".join([*shown, *(f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components)]))
+    beside = [f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components]
+    tell(statements, [*shown, *beside], as_json=as_json)
 
 
 def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[Registered, ...]]:

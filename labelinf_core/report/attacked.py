@@ -18,7 +18,7 @@ import html
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -27,12 +27,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan, digest_of
+from labelinf_core.evaluator.labels import label_sets, load_labels
 from labelinf_core.evaluator.play import Bench
+from labelinf_core.evaluator.results import Results
+from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.published import STEP
 from labelinf_core.specs import Builder
 
-__all__ = ["Attacked", "Reading", "attacked", "readings"]
+__all__ = ["Attacked", "Reading", "attacked", "attacked_run", "readings"]
 
 Labels = NDArray[np.intp]
 
@@ -90,6 +94,45 @@ class Attacked:
     def gives_away(self) -> bool:
         """Whether the file tells more than the majority guess."""
         return self.above or self.names > 0
+
+
+def attacked_run(
+    results: Results,
+    builder: Builder,
+    *,
+    full: bool = False,
+    labels: object = None,
+    progress: Callable[[str, int], None] = lambda file, of: None,
+) -> Iterator[Attacked]:
+    """Attack every file that a run writes, for each of its sets of private labels.
+
+    Args:
+        results: Of the run.
+        builder: Builds the components, for the adversary too.
+        full: Whether to attack the files with every detail.
+        labels: Where the labels are now, as a spec, if not where they were read.
+        progress: Called before every file with its name and how many there are.
+
+    Raises:
+        InputError: The labels cannot be had, or are others by now.
+    """
+    names = {"json": "results.json", "csv": "results.csv", "html": "report.html", "junit": "junit.xml"}
+    files = {names.get(form, f"results.{form}"): "".join(write(results, full=full)) for form, write in FORMATS.items()}
+    known = label_sets(results.plan, builder)
+    if labels is not None:
+        data = load_labels(builder, labels, "--labels")
+        known[digest_of(data)] = data
+    private = [facts for facts in results.plan.labels if not facts.public]
+    for facts in private:
+        if facts.content not in known:
+            told = "are others" if labels is not None else "are not where they were read, or have changed"
+            raise InputError(
+                f"the labels {facts.title!r} of this run {told}; give them again, with the same features and groups: "
+                f"--labels FILE, or in Python labelinf.audit_record(run, y)."
+            )
+        for name, text in files.items():
+            progress(name, len(private) * len(files))
+            yield from attacked({name: text}, results.plan, builder, known[facts.content], facts.digest)
 
 
 def attacked(files: Mapping[str, str], plan: Plan, builder: Builder, data: LabelSet, digest: str) -> Iterator[Attacked]:

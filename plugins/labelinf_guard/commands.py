@@ -10,8 +10,8 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite
-from labelinf_core.cli.progress import quiet_option, steps, waiting
-from labelinf_core.contracts.documents import json_text
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["guard"]
 
 _board = click.argument("board", metavar="board.toml", type=click.Path(path_type=Path))
-_json = click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 
 
 @click.group()
@@ -44,8 +43,7 @@ def guard() -> None:
 @click.option("--perfect", type=Finite(min=0, max=1), help="Accuracy of a perfect model, if you will assume it.")
 @click.option("--counts-unknown", is_flag=True, help="Assume that nobody knows the class counts.")
 @click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help="Write it as a page, with pictures.")
-@_json
-@quiet_option
+@output_options
 def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
     """Show what each policy proves, what the best known attack gets, and what honest teams lose."""
     from labelinf_guard.plan import Asked, lines, table
@@ -60,12 +58,12 @@ def plan(html: Path | None, as_json: bool, **asked: Any) -> None:
         from labelinf_guard.pages import plan_page
 
         _write(html, plan_page(f"Policies for {asked['records']} labels", rows, lines(rows)))
-    click.echo(json_text(rows) if as_json else "\n".join(lines(rows)))
+    tell(rows, lines(rows), as_json=as_json)
 
 
 @guard.command()
 @_board
-@_json
+@output_options
 def init(board: Path, as_json: bool) -> None:
     """Begin a board: draw its key and its public labels, check its target, print its certificate."""
     from labelinf_guard.board import Board
@@ -74,21 +72,18 @@ def init(board: Path, as_json: bool) -> None:
     opened = Board.init(board)
     certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
     opened.close()
-    if as_json:
-        sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
-        click.echo(json_text({"certificate": sentences, "arithmetic": arithmetic, "head": head, "others": others}))
-        return
-    click.echo("\n".join([*certificate.sentences(), "", *(f"  {line}" for line in certificate.arithmetic())]))
-    for line in beside(others):
-        click.echo(f"\n{line}")
-    click.echo(f"\nledger begun; chain head {head}\nnext: labelinf guard score {board} --team NAME FILE")
+    sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
+    words = [*sentences, "", *(f"  {line}" for line in arithmetic), *(f"\n{line}" for line in beside(others))]
+    words += [f"\nledger begun; chain head {head}", f"next: labelinf guard score {board} --team NAME FILE"]
+    document = {"certificate": sentences, "arithmetic": arithmetic, "head": head, "others": others}
+    tell(document, words, as_json=as_json)
 
 
 @guard.command()
 @_board
 @click.option("--team", required=True, metavar="NAME", help="Whose submission it is.")
 @click.argument("submission", type=click.Path(path_type=Path), metavar="FILE")
-@_json
+@output_options
 @click.pass_context
 def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
@@ -108,7 +103,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
     if isinstance(told, Refused):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
-    click.echo(json_text(told) if as_json else f"{told.score}\n{told.left} submissions left")
+    tell(told, (told.score, f"{told.left} submissions left"), as_json=as_json)
 
 
 @guard.command()
@@ -116,8 +111,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
 @click.option(
     "--seconds", type=Finite(min=0, min_open=True), default=10.0, show_default=True, help="For what is determined."
 )
-@_json
-@quiet_option
+@output_options
 def status(board: Path, seconds: float, as_json: bool) -> None:
     """Show what was spent and is left, the certificate, which labels are determined, who surprises. For the host."""
     from labelinf_guard.board import Board
@@ -130,14 +124,13 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
             found = status_of(opened, seconds=seconds)
     finally:
         opened.close()
-    click.echo(json_text(found) if as_json else "\n".join(shown(found)))
+    tell(found, shown(found), as_json=as_json)
 
 
 @guard.command()
 @_board
 @click.option("--head", metavar="HEX", default="", help="A chain head that was published: it must be in the ledger.")
-@_json
-@quiet_option
+@output_options
 @click.pass_context
 def verify(context: click.Context, board: Path, head: str, as_json: bool) -> None:
     """Compute seals, charges, order and quotas again from the ledger alone. Exits with status 1 when one is wrong."""
@@ -147,14 +140,14 @@ def verify(context: click.Context, board: Path, head: str, as_json: bool) -> Non
     state = State.of(board)
     with waiting("computing the ledger again"):
         found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
-    click.echo(json_text(found) if as_json else "\n".join(_verified(found)))
+    tell(found, _verified(found), as_json=as_json)
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 
 
 @guard.command()
 @_board
 @click.option("--lost", type=click.IntRange(min=0), default=0, help="Rows, if the anchor was restored too.")
-@_json
+@output_options
 def adopt(board: Path, lost: int, as_json: bool) -> None:
     """Go on with a ledger that was restored from a copy; what may have been told since is charged in full."""
     from labelinf_guard.clock import SystemClock
@@ -164,13 +157,13 @@ def adopt(board: Path, lost: int, as_json: bool) -> None:
     state = State.of(board)
     lost = Ledger.adopt(state.ledger, state.anchor, derived(read_key(state.key), "chain"), SystemClock(), lost=lost)
     told = f"{lost} lost rows are charged in full." if lost else "nothing was lost."
-    click.echo(json_text({"lost": lost}) if as_json else told)
+    tell({"lost": lost}, (told,), as_json=as_json)
 
 
 @guard.command()
 @_board
 @click.option("--final", is_flag=True, required=True, help="Yes: release the sealed scores and close the board.")
-@_json
+@output_options
 def release(board: Path, final: bool, as_json: bool) -> None:
     """Release the sealed scores, once, by the policy; the board is closed then."""
     from labelinf_guard.board import Board
@@ -180,11 +173,8 @@ def release(board: Path, final: bool, as_json: bool) -> None:
         found = opened.release()
     finally:
         opened.close()
-    if as_json:
-        click.echo(json_text(found))
-        return
-    for row in sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"])):
-        click.echo(f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}")
+    ranked = sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"]))
+    tell(found, (f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}" for row in ranked), as_json=as_json)
 
 
 @guard.command()
@@ -194,7 +184,7 @@ def release(board: Path, final: bool, as_json: bool) -> None:
 @click.option(
     "--host-port", type=click.IntRange(1, 65535), default=8001, show_default=True, help="Of the host's, here only."
 )
-@_json
+@output_options
 def serve(board: Path, address: str, port: int, host_port: int, as_json: bool) -> None:
     """Serve the board over HTTP; answers leave at beats. Give each team its token: labelinf guard token."""
     from labelinf_guard.board import Board
@@ -207,15 +197,14 @@ def serve(board: Path, address: str, port: int, host_port: int, as_json: bool) -
         raise InputError(f"--port and --host-port are both {port}: the host's page must not be on the public port.")
     opened = Board.open(board)
     public, host = f"http://{address}:{port}/", f"http://127.0.0.1:{host_port}/"
-    told = f"public page {public}\nhost's page {host}"
-    click.echo(json_text({"public": public, "host": host}) if as_json else told)
+    tell({"public": public, "host": host}, (f"public page {public}", f"host's page {host}"), as_json=as_json)
     run(opened, address=address, port=port, host_port=host_port)
 
 
 @guard.command()
 @_board
 @click.argument("team", metavar="NAME")
-@_json
+@output_options
 def token(board: Path, team: str, as_json: bool) -> None:
     """Print the token that a team sends with its submissions to a board that is served. Give it to nobody else."""
     from labelinf_guard.board import Board
@@ -225,7 +214,7 @@ def token(board: Path, team: str, as_json: bool) -> None:
         found = opened.token(team)
     finally:
         opened.close()
-    click.echo(json_text({"team": team, "token": found}) if as_json else found)
+    tell({"team": team, "token": found}, (found,), as_json=as_json)
 
 
 @guard.command()
@@ -238,17 +227,15 @@ def token(board: Path, team: str, as_json: bool) -> None:
     help="Where it will run.",
 )
 @click.option("--out", type=click.Path(path_type=Path), default=Path("export"), show_default=True, help="A folder.")
-@_json
+@output_options
 def export(board: Path, platform: str, out: Path, as_json: bool) -> None:
     """Write one self-contained scorer for a platform that keeps nothing, and the solution file with its split."""
     from labelinf_guard.export.write import export as write
 
     found = write(board, platform, out)
-    if as_json:
-        click.echo(json_text({"said": found.said, "scorer": str(found.scorer), "solution": str(found.solution)}))
-        return
-    click.echo("\n".join(found.said))
-    click.echo(f"\nscorer {found.scorer}\nsolution {found.solution} (private: it holds the labels)")
+    files = (f"\nscorer {found.scorer}", f"solution {found.solution} (private: it holds the labels)")
+    document = {"said": found.said, "scorer": str(found.scorer), "solution": str(found.solution)}
+    tell(document, (*found.said, *files), as_json=as_json)
 
 
 def _write(path: Path, text: str) -> None:

@@ -11,7 +11,8 @@ from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, load_host
-from labelinf_core.cli.progress import quiet_option, steps
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from labelinf_outputs.audit.claim import Claim
     from labelinf_outputs.audit.findings import Audit
     from labelinf_outputs.audit.planted import Planted
+    from labelinf_outputs.audit.power import Power
     from labelinf_outputs.game.view import View
 
 __all__ = ["outputs", "plant"]
@@ -37,7 +39,7 @@ __all__ = ["outputs", "plant"]
 @click.option("--control", type=click.IntRange(min=0), default=20, show_default=True, help="Records trained on openly.")
 @click.option("--copies", type=click.IntRange(min=1), default=10, show_default=True, help="Of each of those.")
 @click.option("--seed", type=click.IntRange(min=0), help="Draw again what was drawn before; it tells the labels.")
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@output_options
 def plant(table: str, column: str, into: Path, seed: int | None, as_json: bool, **amounts: Any) -> None:
     """Plant labels drawn at random in a training set, to audit later what a model tells of them.
 
@@ -45,14 +47,13 @@ def plant(table: str, column: str, into: Path, seed: int | None, as_json: bool, 
     """
     import numpy as np
 
-    from labelinf_core.contracts.documents import json_text
     from labelinf_outputs.audit.plant import Planting
     from labelinf_outputs.audit.plant import plant as planted
 
     seal = planted(table, column, into, Planting(**amounts), np.random.default_rng(seed))
     counted = {name: len(getattr(seal, name)) for name in ("classes", "control", "references")}
     said = {"folder": str(into), "seal": seal.digest, "canaries": len(seal.records), **counted}
-    click.echo(json_text(said) if as_json else "\n".join(_planting(said)))
+    tell(said, _planting(said), as_json=as_json)
 
 
 def _planting(said: Mapping[str, Any]) -> Iterator[str]:
@@ -99,10 +100,9 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 @click.option("--gate", is_flag=True, help="Exit with status 1 for a leak within the claim too.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the placebo's labels.")
 @game_timeout
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
 @click.option("--html", type=NewFile(), metavar="F.html", help="Write a page to hand on.")
 @click.option("--owner", type=NewFile(), metavar="F.html", help="Write the records at risk, for you.")
-@quiet_option
+@output_options
 @block_option
 @click.pass_context
 def outputs(
@@ -132,10 +132,12 @@ def outputs(
     from labelinf_core.specs import Builder
     from labelinf_outputs.audit import words
     from labelinf_outputs.audit.outputs import audit_outputs
+    from labelinf_outputs.audit.power import curves, table
 
     claim = _claimed(epsilon, delta, mu)
     if plan is not None:
-        click.echo("\n".join(_planned(claim, plan, given)))
+        power = _power(claim, plan, given)
+        tell({"claim": claim, "power": curves(power)}, table(power), as_json=as_json)
         return
     planted = _read(given)
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
@@ -145,7 +147,7 @@ def outputs(
         )
     if html is not None or owner is not None:
         _write_pages(found, planted, context, html, owner)
-    click.echo(words.as_json(found) if as_json else "\n".join(words.lines(found, str(planted.view))))
+    tell(words.document(found), words.lines(found, str(planted.view)), as_json=as_json)
     context.exit(Exit.FOUND if gate and found.leaks else Exit(found.conclusion.status))
 
 
@@ -163,16 +165,16 @@ def _claimed(epsilon: float | None, delta: float, mu: float | None) -> Claim:
     return Claim(epsilon=inf if epsilon is None else epsilon, delta=delta, mu=inf if mu is None else mu)
 
 
-def _planned(claim: Claim, n_classes: int, given: Mapping[str, Any]) -> Iterator[str]:
-    """Return the power curves of a claim; no model is looked at."""
+def _power(claim: Claim, n_classes: int, given: Mapping[str, Any]) -> Power:
+    """Return the power of a test of a claim; no model is looked at."""
     from labelinf_core.contracts.errors import InputError
-    from labelinf_outputs.audit.power import Power, table
+    from labelinf_outputs.audit.power import Power
 
     if not claim.made:
         raise InputError("--plan says what refutes a claim: give --epsilon, with a --delta if need be, or --mu.")
     if any(given.values()):
         raise InputError("--plan looks at no files: leave them out.")
-    return table(Power(claim=claim, n_classes=n_classes))
+    return Power(claim=claim, n_classes=n_classes)
 
 
 def _write_pages(found: Audit, planted: Planted, context: click.Context, html: Path | None, owner: Path | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,7 +13,7 @@ import click
 
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import block_option, load_host
-from labelinf_core.contracts.documents import json_text
+from labelinf_core.cli.output import output_options, tell
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.plugin.apart import apart
 
@@ -69,7 +69,7 @@ class Row:
     shell_complete=component("metric"),
     help="May be repeated  [default: all]",
 )
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
+@output_options
 @block_option
 def metrics(
     records: tuple[int, ...],
@@ -85,17 +85,15 @@ def metrics(
     """
     printed: list[int | None] = [*decimals] or [None, 4, 3]
     found = list(rows(load_host(blocks), records or (569, 5000), share, printed, names))
-    if as_json:
-        documents = (attrs.asdict(row).items() for row in found)
-        click.echo(
-            json_text([{name: None if value == math.inf else value for name, value in row} for row in documents])
-        )
-        return
-    click.echo(f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} all labels through noise")
+    tell(found, _table(found), as_json=as_json)
+
+
+def _table(found: Sequence[Row]) -> Iterator[str]:
+    yield f"{'metric':18} {'N':>6} {'decimals':>8} {'labels/query':>12}  {'attack':17} all labels through noise"
     for row in found:
         shown = "full" if row.decimals is None else str(row.decimals)
         rate = f"{row.labels_per_query:.2f}" if row.labels_per_query else "-"
-        click.echo(f"{row.metric:18} {row.records:6} {shown:>8} {rate:>12}  {row.attack or '-':17} {row.stops}")
+        yield f"{row.metric:18} {row.records:6} {shown:>8} {rate:>12}  {row.attack or '-':17} {row.stops}"
 
 
 def rows(

@@ -9,7 +9,8 @@ import click
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, game_timeout, groups_option, labels_options, load_host
-from labelinf_core.cli.progress import quiet_option, steps
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ __all__ = ["scorer"]
     type=Finite(min=0),
     help="Exit with status 1 when an attack gets more than this  [default: more than luck explains]",
 )
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 @click.pass_context
 def scorer(
@@ -112,7 +112,7 @@ def scorer(
             goal=Goal(target=target, gain=gain),
             progress=progress,
         )
-    click.echo(_as_json(report) if as_json else "\n".join(_lines(report)))
+    tell(_document(report), _lines(report), as_json=as_json)
     context.exit(_status(report, max_labels_per_query))
 
 
@@ -185,11 +185,9 @@ def _suggestions(report: ScorerReport) -> str:
     return "\n".join(lines)
 
 
-def _as_json(report: ScorerReport) -> str:
-    from labelinf_core.contracts.documents import json_text
-
+def _document(report: ScorerReport) -> dict[str, Any]:
     data = report.data
-    written: dict[str, Any] = {
+    return {
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
         "findings": report.findings.document,
         "explained": bool(getattr(report.findings, "found", None)),
@@ -207,4 +205,3 @@ def _as_json(report: ScorerReport) -> str:
             for item in report.changes
         ],
     }
-    return json_text(written)

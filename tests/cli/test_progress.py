@@ -8,12 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
-from labelinf_core.cli.offered import Offered
 
 Labelinf = Callable[..., Result]
 Shown = list[tuple[str, int, int | None]]
@@ -96,17 +94,6 @@ def test_a_recorded_game_says_how_long_the_next_takes(labelinf: Labelinf, suite:
     labelinf("attack", "fake-reader", "--labels", "fake-labels")
 
     assert shown[-1][0].startswith("playing about ")
-
-
-def test_an_audit_takes_q() -> None:
-    """A room's too; and so does whatever else shows a bar."""
-    context = click.Context(main)
-    audit = main.get_command(context, "audit")
-    assert isinstance(audit, Offered)
-    for name in audit.list_commands(click.Context(audit, info_name="audit", parent=context)):
-        found = audit.get_command(context, name)
-        assert found is not None
-        assert any("-q" in item.opts for item in found.params), name
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

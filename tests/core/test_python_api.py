@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import json
 import re
 import subprocess
 import sys
@@ -14,13 +15,16 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import labelinf as li
+from labelinf_core.cli import main
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.report.formats import FILES
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 
 
@@ -82,7 +86,28 @@ def test_a_kept_run_goes_on_although_the_labels_were_passed_anew(tmp_path: Path)
     assert [result.tally.played for result in found.cells] == [2, 2]
     with pytest.raises(InputError, match="holds another run"):
         li.matrix(y[1:], attacks=["majority"], out=tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.lock", "run.sqlite"]
+    assert {path.name for path in tmp_path.iterdir()} == {"run.lock", "run.sqlite", *FILES}
+
+
+def test_a_kept_run_is_audited_whoever_played_it(tmp_path: Path) -> None:
+    """No labels were found, nor files: the array was gone with the call that it was passed to."""
+    y = np.array(["a", "b", "b"] * 5)
+    li.matrix(y, attacks=["prime-blocks"], trials=1, out=tmp_path)
+
+    told, full = li.audit_record(tmp_path, y), li.audit_record(tmp_path, y, full=True)
+
+    assert [row["gives_away"] for row in told.rows()] == [False] * 5
+    assert str(told).startswith("leaks       nothing above the majority guess")
+    assert next(row["gives_away"] for row in full.rows() if row["file"] == "results.json")
+    with pytest.raises(InputError, match=r"'y.npy' of this run are not where .* or in Python labelinf.audit_record"):
+        li.audit_record(tmp_path)
+    with pytest.raises(InputError, match=r"'y.npy' of this run are others"):
+        li.audit_record(tmp_path, y[::-1])
+
+    (tmp_path / "y.csv").write_text("label\n" + "".join(f"{label}\n" for label in y))
+    asked = ["audit", "record", str(tmp_path), "--labels", str(tmp_path / "y.csv"), "--json"]
+    done = CliRunner().invoke(main, asked)
+    assert (done.exit_code, len(json.loads(done.stdout))) == (0, 5)
 
 
 @pytest.mark.slow
@@ -192,7 +217,7 @@ def test_every_example_of_a_docstring_runs(module: str) -> None:
 
 
 def test_every_function_has_an_example_and_says_what_it_raises() -> None:
-    for name in ("advise", "audit_outputs", "audit_scorer", "bounds", "matrix", "recover"):
+    for name in ("advise", "audit_outputs", "audit_record", "audit_scorer", "bounds", "matrix", "recover"):
         told = getattr(li, name).__doc__ or ""
         assert ">>> " in told, name
         assert "Raises:" in told, name

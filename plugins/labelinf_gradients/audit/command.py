@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
-from labelinf_core.cli.progress import quiet_option, steps, waiting
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps, waiting
 from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
@@ -36,8 +37,7 @@ __all__ = ["client"]
     help="What a proved change may leave any attack beyond the blind guess.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @block_option
 @click.pass_context
 def client(
@@ -89,7 +89,7 @@ def client(
         updates, truth = read_updates(client, network)
         with waiting("solving"):
             saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
-        click.echo(_json_of(saved) if as_json else _shown(_saved_answer(saved), _saved_lines(saved)))
+        tell(_document(saved), [_shown(_saved_answer(saved), _saved_lines(saved))], as_json=as_json)
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
     with steps("auditing") as progress:
         found = audit_client(
@@ -104,7 +104,7 @@ def client(
             rng=np.random.default_rng(seed),
             progress=progress,
         )
-    click.echo(_json_of(found) if as_json else _shown(_answer(found), _lines(found)))
+    tell(_document(found), [_shown(_answer(found), _lines(found))], as_json=as_json)
     context.exit(_status(found))
 
 
@@ -202,10 +202,8 @@ def _saved_lines(saved: Saved) -> list[str]:
     return [*lines, saved.remark] if saved.remark else lines
 
 
-def _json_of(found: Audit | Saved) -> str:
+def _document(found: Audit | Saved) -> dict[str, Any]:
     import attrs
 
-    from labelinf_core.contracts.documents import json_text
-
     known = {"sentence": found.conduct.sentence} if hasattr(found, "conduct") else {"contradicted": found.contradicted}
-    return json_text({**known, **attrs.asdict(found), "leaks": found.leaks})
+    return {**known, **attrs.asdict(found), "leaks": found.leaks}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 from scipy import special
@@ -24,7 +25,7 @@ from labelinf_outputs.audit.claim import Claim
 from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
-__all__ = ["SIZES", "Power", "table"]
+__all__ = ["SIZES", "Power", "curves", "table"]
 
 SIZES = (20, 50, 100, 200, 500, 1000, 2000)  #: numbers of canaries of a curve
 
@@ -77,6 +78,15 @@ def _needed(claim: Claim, n_classes: int, n_canaries: int) -> int | None:
         p = claim.p_value(middle, n_canaries, n_classes=n_classes, n_canaries=n_canaries)
         low, high = (low, middle) if p <= epsilon_bounds.BETA else (middle, high)
     return high if high <= n_canaries else None
+
+
+def curves(plan: Power) -> list[dict[str, Any]]:
+    """Return the power curves for a machine: a row for every number of canaries."""
+    truths = plan.truths()
+    return [
+        {"canaries": size, "needed": plan.needed(size), "power": {name: plan.of(size, eps) for name, eps in truths}}
+        for size in SIZES
+    ]
 
 
 def table(plan: Power) -> Iterator[str]:

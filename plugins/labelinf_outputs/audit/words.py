@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from typing import Any
 
 import attrs
 
 from labelinf_core.contracts.answer import Answer
-from labelinf_core.contracts.documents import json_text
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Conclusion, Finding
 
-__all__ = ["WIDTH", "answer", "as_json", "conditions", "headline", "lines", "sentence", "share", "wrapped"]
+__all__ = ["WIDTH", "answer", "conditions", "document", "headline", "lines", "sentence", "share", "wrapped"]
 
 WIDTH = 80
 
@@ -124,8 +124,8 @@ def _proof(item: Finding, claim: Claim) -> Iterator[str]:
         yield from wrapped(f"{surest}: {claim.symbol} >= {proof.level:.2f}{tested}", " " * 6)
 
 
-def as_json(found: Audit) -> str:
+def document(found: Audit) -> dict[str, Any]:
     """Return the answer for a program; no id of a record, no confidence of a guess."""
     derived = ("conclusion", "proved", "provable", "refuted", "leaks")
     content = attrs.asdict(found, recurse=False, filter=lambda field, _: field.name != "first")
-    return json_text({**content, **{name: getattr(found, name) for name in derived}})
+    return {**content, **{name: getattr(found, name) for name in derived}}

@@ -9,7 +9,8 @@ import click
 
 from labelinf_core.cli.completion import column, component
 from labelinf_core.cli.options import NewFile
-from labelinf_core.cli.progress import quiet_option, steps
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import steps
 
 __all__ = ["log"]
 
@@ -34,8 +35,7 @@ __all__ = ["log"]
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
 @click.option("--save", type=NewFile(), help="Write every record's status there.")
-@click.option("--json", "as_json", is_flag=True, help="For a machine to read.")
-@quiet_option
+@output_options
 @click.pass_context
 def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
     """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
@@ -43,7 +43,6 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     SUBMISSIONS is a folder with a CSV file each, or one CSV file with a column each. Two classes. Exits with status 1
     when labels are determined, 0 when every label is proved open, and 3 when neither could be shown.
     """
-    from labelinf_core.contracts.documents import json_text
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status
 
@@ -52,5 +51,5 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     if save is not None:
         save_status(found, save)
     shown = (*answer(found).lines(make_console().width), "", *lines(found))
-    click.echo(json_text(as_document(found)) if as_json else "\n".join(shown))
+    tell(as_document(found), shown, as_json=as_json)
     context.exit(status(found))
