@@ -2,18 +2,24 @@
 
 Usage::
 
-    python benchmarks/log.py made       # a stated generator: skill, shared error, decimals
+    python benchmarks/log.py made       # a stated generator: skill, rows, decimals, several seeds
+    python benchmarks/log.py shared     # the same, by the share of error that all teams have in common
+    python benchmarks/log.py skills     # the same, by how far skills differ, and who shares the error how much
     python benchmarks/log.py real       # real models on bundled data, at the AUC they have
-    python benchmarks/log.py speed      # the joint proof at 3 000 labels and 200 rows
-    python benchmarks/log.py            # all of them
+    python benchmarks/log.py speed      # the joint proof at 3 000 labels and 200 rows, and single records
+    python benchmarks/log.py made shared skills --labels 300 --seeds 5
+    python benchmarks/log.py made real --picture docs/log.svg
 
-**Generator.** N labels, each 1 with probability 1/2. A team's score of record i is ``d y_i + sqrt(rho) s_i +
-sqrt(1 - rho) e_i``: the errors ``s`` are shared by all teams, ``e`` is a team's own, both standard normal; d is set so
-that the mean AUC is the one stated. Skill and the share of common error are the same for all teams of a log. The
-figures are properties of such a log, not constants of leaderboards: where skills differ and the error is shared with
-one weight, far fewer rows are needed.
+Of 1 000 labels and one seed everything takes some ten minutes of a processor, of 300 labels and five seeds five.
 
-Counts are the labels that one joint certificate proves, a lower bound of what is determined.
+**Generator.** N labels, each 1 with probability 1/2. A team's score of record i is ``d_t y_i + w_t sqrt(rho) s_i +
+sqrt(1 - rho) e_ti``: the errors ``s`` are shared by all teams, ``e`` is a team's own, both standard normal; skills d
+are such that the mean AUC is the one stated. With one skill d and one weight w = 1 the shared error stays in every
+difference of two teams' scores; where skills differ and the weight does not, differences cancel it, and far fewer rows
+are needed. The figures are properties of such a log, not constants of leaderboards.
+
+Counts are the labels that one joint certificate proves, a lower bound of what is determined. Seconds are the
+processor's.
 """
 
 from __future__ import annotations
@@ -22,17 +28,42 @@ import argparse
 import time
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
+import attrs
 import numpy as np
 from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
 from labelinf_data.bunches import load_bunch
-from labelinf_scores.audit.log.certificate import Log
+from labelinf_scores.audit.log.certificate import Log, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.metrics.readings import Released, Totals, metric
 
-SECONDS = 120.0
+SECONDS = 1200.0
+ROWS = (0.05, 0.1, 0.2, 0.4)  # of the number of labels
+DECIMALS = (None, 4)
+
+
+@attrs.frozen(kw_only=True)
+class Teams:
+    """The generator's parameters; ``skills`` and ``weights`` are ranges, relative to one."""
+
+    auc: float
+    shared: float = 0.5
+    skills: tuple[float, float] = (1.0, 1.0)
+    weights: tuple[float, float] | None = (1.0, 1.0)
+
+    def draw(self, rows, n, seed):
+        """Return labels and a row of scores for every team; without ``weights`` they go with the skill."""
+        rng = np.random.default_rng(seed)
+        labels = (rng.random(n) < 0.5).astype(np.intp)
+        common = rng.standard_normal(n)
+        own = rng.standard_normal((rows, n))
+        skill = rng.uniform(*self.skills, size=(rows, 1))
+        weight = skill if self.weights is None else rng.uniform(*self.weights, size=(rows, 1))
+        errors = weight * np.sqrt(self.shared) * common + np.sqrt(1 - self.shared) * own
+        return labels, np.sqrt(2) * ndtri(self.auc) * skill * labels + errors
 
 
 def log_of(labels, columns, decimals):
@@ -42,53 +73,83 @@ def log_of(labels, columns, decimals):
     printed = [Fraction(auc) if decimals is None else Fraction(f"{auc:.{decimals}f}") for auc in aucs]
     released = Released(decimals=decimals)
     readings = (metric("roc-auc").reading(c, v, totals, released) for c, v in zip(columns, printed, strict=True))
-    return Log(readings=tuple(readings), n_positive=totals.n_positive), float(np.mean(aucs))
+    return Log.of(list(readings), totals.counts), float(np.mean(aucs))
 
 
 def determined(log, labels):
-    start = time.perf_counter()
-    found = determine(log, labels, seconds=SECONDS, witnesses=False, singly=False)
-    return found.count(Known.DETERMINED), time.perf_counter() - start
+    """Return how many labels one joint certificate proves."""
+    return determine(log, labels, seconds=SECONDS, witnesses=False, singly=False).count(Known.DETERMINED)
 
 
-def teams(auc, rows, shared, n, seed):
-    rng = np.random.default_rng(seed)
-    labels = (rng.random(n) < 0.5).astype(np.intp)
-    common = rng.standard_normal(n)
-    skill = np.sqrt(2) * ndtri(auc)
-    own = rng.standard_normal((rows, n))
-    return labels, skill * labels + np.sqrt(shared) * common + np.sqrt(1 - shared) * own
+def counted(labels, columns):
+    """Return the mean AUC, and the labels proved of exact scores and of four decimals."""
+    logs = [log_of(labels, columns, decimals) for decimals in DECIMALS]
+    return logs[0][1], *(determined(log, labels) for log, _ in logs)
 
 
-def made(n=1000):
-    print(f"made: N = {n}, shared error .5; labels proved determined of {n}")
-    print(f"{'AUC':>5} {'rows':>5} {'realised':>9} {'exact':>7} {'4 dec.':>7} {'s':>7}")
+def ranged(counts):
+    """Return the median of some counts, and the least and the largest where they differ."""
+    low, middle, high = min(counts), sorted(counts)[len(counts) // 2], max(counts)
+    return f"{middle}" if low == high else f"{middle} ({low}-{high})"
+
+
+def drawn(teams, rows, n, seeds):
+    """Play the generator with several seeds; the mean AUC, and two lists of counts."""
+    found = [counted(*teams.draw(rows, n, seed)) for seed in range(seeds)]
+    mean, exact, printed = zip(*found, strict=True)
+    return float(np.mean(mean)), list(exact), list(printed)
+
+
+def made(n, seeds):
+    print(f"made: N = {n}, one skill, shared error .5, {seeds} seeds: labels proved, median (least-most)")
+    print(f"{'AUC':>5} {'rows':>5} {'realised':>9} {'exact':>16} {'4 dec.':>16}")
+    curves = {}
     for auc in (0.95, 0.85, 0.75):
-        for rows in (50, 100, 200, 400):
-            labels, columns = teams(auc, rows, 0.5, n, 0)
-            counts, seconds = [], 0.0
-            for decimals in (None, 4):
-                log, mean = log_of(labels, columns, decimals)
-                count, spent = determined(log, labels)
-                counts.append(count)
-                seconds += spent
-            print(f"{auc:5} {rows:5} {mean:9.3f} {counts[0]:7} {counts[1]:7} {seconds:7.1f}", flush=True)
+        for rows in (round(share * n) for share in ROWS):
+            mean, exact, printed = drawn(Teams(auc=auc), rows, n, seeds)
+            middle = (sorted(exact)[seeds // 2], sorted(printed)[seeds // 2])
+            curves.setdefault(f"made, AUC {auc:.2f}", []).append((rows / n, *middle))
+            print(f"{auc:5} {rows:5} {mean:9.3f} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
+    return {name: (n, points) for name, points in curves.items()}
 
 
-def real():
-    """Logistic regressions, naive Bayes, forests and nearest neighbours on bootstraps and subsets of features."""
+def shared(n, seeds):
+    print(f"shared: N = {n}, one skill, {seeds} seeds: labels proved, by the share of error in common")
+    print(f"{'AUC':>5} {'rows':>5} {'shared':>7} {'exact':>16} {'4 dec.':>16}")
+    for auc, rows in ((0.95, n // 5), (0.85, 2 * n // 5)):
+        for share in (0.0, 0.25, 0.5, 0.75, 0.9):
+            _, exact, printed = drawn(Teams(auc=auc, shared=share), rows, n, seeds)
+            print(f"{auc:5} {rows:5} {share:7} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
+
+
+def skills(n, seeds):
+    kinds = {
+        "skills 2/3 to 4/3, one weight": Teams(auc=0.95, skills=(2 / 3, 4 / 3)),
+        "one skill, one weight": Teams(auc=0.95),
+        "skills 2/3 to 4/3, weights with them": Teams(auc=0.95, skills=(2 / 3, 4 / 3), weights=None),
+        "one skill, weights .6 to 1.4": Teams(auc=0.95, weights=(0.6, 1.4)),
+    }
+    rows = round(0.06 * n)
+    print(f"skills: N = {n}, {rows} rows of AUC .95, shared error .5, {seeds} seeds: labels proved")
+    print(f"{'teams':<38} {'realised':>9} {'exact':>16} {'4 dec.':>16}")
+    for name, teams in kinds.items():
+        mean, exact, printed = drawn(teams, rows, n, seeds)
+        print(f"{name:<38} {mean:9.3f} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
+
+
+def models(labels, data, features, n_models=400):
+    """Return true labels of 1 000 test records, and what models on bootstraps of few features say of them."""
     from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
     from sklearn.neighbors import KNeighborsClassifier
 
-    bunch, rng = load_bunch("digits"), np.random.default_rng(0)
-    labels = (bunch.target >= 5).astype(np.intp)
+    rng = np.random.default_rng(0)
     order = rng.permutation(labels.size)
-    train, test = order[:797], order[797:]
+    train, test = order[:-1000], order[-1000:]
     columns = []
-    for index in range(400):
-        features = rng.permutation(64)[: int(rng.integers(4, 20))]
+    for index in range(n_models):
+        few = rng.permutation(data.shape[1])[: int(rng.integers(*features))]
         rows = train[rng.integers(0, train.size, int(rng.integers(60, 600)))]
         model = [
             LogisticRegression(max_iter=200, C=0.01),
@@ -99,31 +160,73 @@ def real():
         ][index % 5]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = model.fit(bunch.data[rows][:, features], labels[rows])
-        columns.append(fitted.predict_proba(bunch.data[test][:, features])[:, 1])
-    print(f"real: digits below 5 or not, N = {test.size}; labels proved determined")
-    print(f"{'rows':>5} {'mean AUC':>9} {'exact':>7} {'4 dec.':>7}")
-    for rows in (50, 100, 200, 400):
-        counts = []
-        for decimals in (None, 4):
-            log, mean = log_of(labels[test], columns[:rows], decimals)
-            counts.append(determined(log, labels[test])[0])
-        print(f"{rows:5} {mean:9.3f} {counts[0]:7} {counts[1]:7}", flush=True)
+            fitted = model.fit(data[rows][:, few], labels[rows])
+        columns.append(fitted.predict_proba(data[test][:, few])[:, 1])
+    return labels[test], columns
 
 
-def speed():
-    labels, columns = teams(0.95, 200, 0.5, 3000, 0)
-    log, mean = log_of(labels, columns, None)
-    count, spent = determined(log, labels)
-    print(f"speed: N = 3000, 200 exact rows of mean AUC {mean:.3f}: {count} proved in {spent:.1f} s")
+def real(n=1000, seeds=1):
+    """Logistic regressions, naive Bayes, forests and nearest neighbours on bootstraps and subsets of features."""
+    bunch = load_bunch("digits")
+    labels = (bunch.target >= 5).astype(np.intp)
+    print("real: digits below 5 or not, N = 1000; labels proved determined")
+    print(f"{'features':>9} {'rows':>5} {'mean AUC':>9} {'exact':>7} {'4 dec.':>7}")
+    curves = {}
+    for features in ((4, 20), (16, 49)):
+        truth, columns = models(labels, bunch.data, features)
+        for rows in (round(share * truth.size) for share in ROWS):
+            mean, exact, printed = counted(truth, columns[:rows])
+            print(f"{features[0]:4} to {features[1] - 1:<2} {rows:4} {mean:9.3f} {exact:7} {printed:7}", flush=True)
+            curves.setdefault(features, [mean]).append((rows / truth.size, exact, printed))
+    return {f"real models, mean AUC {mean:.2f}": (1000, points) for mean, *points in curves.values()}
+
+
+def speed(n=3000, seeds=1):
+    """Time the joint proof, from readings to the exact bound, and the proof of one record."""
+    print("speed: N = 3000, 200 rows of AUC .95, shared error .5; seconds of the processor, reading not counted")
+    for name, teams in (("skills 2/3 to 4/3", Teams(auc=0.95, skills=(2 / 3, 4 / 3))), ("one skill", Teams(auc=0.95))):
+        labels, columns = teams.draw(200, 3000, 0)
+        for decimals in DECIMALS:
+            log, _ = log_of(labels, columns, decimals)
+            for what, wanted in (("all", np.ones(3000, dtype=bool)), ("record 0", np.arange(3000) == 0)):
+                start = time.process_time()
+                bound = dual_bound(log, labels, wanted, relax(log, labels, wanted))
+                spent = time.process_time() - start
+                shown = "exact" if decimals is None else f"{decimals} decimals"
+                print(f"{name:<18} {shown:<11} {what:<9} bound {float(bound):10.3g} {spent:6.1f} s", flush=True)
+
+
+def draw(curves, path):
+    """Draw labels determined against rows."""
+    from labelinf_core.contracts.pictures import Picture, Series
+    from labelinf_core.report.svg import as_svg
+
+    series = [
+        Series(name=name, points=tuple((100 * rows, 100 * printed / n) for rows, _, printed in points))
+        for name, (n, points) in curves.items()
+    ]
+    picture = Picture(
+        title="Rows of an honest leaderboard against labels determined",
+        x="submissions with their AUC to 4 decimals, % of the number of labels",
+        y="labels proved determined, %",
+        series=tuple(series),
+    )
+    Path(path).write_text(as_svg(picture, alone=True), encoding="utf-8")
 
 
 def main():
+    parts = {"made": made, "shared": shared, "skills": skills, "real": real, "speed": speed}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=["made", "real", "speed", []], default=[])
-    chosen = parser.parse_args().parts or ["speed", "made", "real"]
-    for part in chosen:
-        {"made": made, "real": real, "speed": speed}[part]()
+    parser.add_argument("parts", nargs="*", choices=[*parts, []], default=[])
+    parser.add_argument("--labels", type=int, default=1000, help="N of the generator")
+    parser.add_argument("--seeds", type=int, default=1, help="logs that are drawn of every kind")
+    parser.add_argument("--picture", metavar="FILE.svg", help="draw what was counted in the parts made and real")
+    options = parser.parse_args()
+    curves = {}
+    for part in options.parts or parts:
+        curves |= parts[part](options.labels, options.seeds) or {}
+    if options.picture:
+        draw(curves, options.picture)
 
 
 if __name__ == "__main__":

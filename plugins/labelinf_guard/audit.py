@@ -62,10 +62,10 @@ def determined(board: Board, seconds: float) -> dict[str, Any]:
         chance = rows.astype(np.float64) if rows.ndim == 1 else np.clip(rows[:, 1], clip, 1 - clip)
         score = Fraction(board.text(entry.symbol or 0))
         try:
-            readings.append(reader.reading(chance, score, totals, released).of_two())
+            readings.append(reader.reading(chance, score, totals, released))
         except ValueError:
             return {"status": _CHANGED}
-    log = Log(readings=tuple(readings), n_positive=totals.n_positive)
+    log = Log.of(readings, totals.counts)
     if not log.holds(labels):
         return {"status": _CHANGED}
     found = determine(log, labels, seconds=seconds)

@@ -150,7 +150,7 @@ def test_decimals_of_a_column_are_as_many_as_that_allows() -> None:
         ("scores", "submission,score\ns00,1e999999999\n", "is no finite number"),
         ("scores", "name,score\ns00,1\n", "needs the columns 'submission' and 'score'"),
         ("scores", "submission,score\ns00,1\ns00,1\n", "has the same id twice"),
-        ("labels", "id,answer\nr0,yes\n", "their ids do not agree"),
+        ("labels", "id,answer\nx,yes\nz,no\n", "lacks 2 of the 2 records; their ids must agree"),
         ("labels", "id,other\nr0,yes\n", "name the column of labels with --column; it has other"),
     ],
 )

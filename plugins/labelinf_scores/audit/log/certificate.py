@@ -1,20 +1,23 @@
 """Labels that a log determines, proved by weak duality in exact arithmetic (M41, as corrected in A1).
 
-Let ``low_t <= c_t . y <= high_t`` be proved of the true labels ``y`` and let P of them be 1. For a set U of records put
-``g_i = 1`` where ``y_i = 0``, ``-1`` where ``y_i = 1``, and 0 outside U: any other labelling that differs on U has
-``g . x - g . y >= 1``. For **any** multipliers ``lambda_t``, ``mu``
+Write labels of K classes as ``x_ik``, 1 where record i is of class k, for ``k = 1, ..., K - 1``; class 0 is what is
+left. Let ``low_t <= c_t . x <= high_t`` be proved of the true labels ``y`` and let ``n_k`` of them be of class k. For a
+set U of records let ``g . x - g . y`` count the records of U whose label is another one: ``g_ik = 1`` where
+``y_i = 0``, ``-1`` at ``k = y_i`` elsewhere, and 0 outside U. For **any** multipliers ``lambda_t``, ``mu_k``
 
-    B = sum_t max(lambda_t low_t, lambda_t high_t) + mu P + sum_i max(0, g_i - (C' lambda)_i - mu) - g . y
+    B = sum_t max(lambda_t low_t, lambda_t high_t) + sum_k mu_k n_k
+        + sum_i max(0, max_k (g_ik - (C' lambda)_ik - mu_k)) - g . y
 
-bounds ``g . x - g . y`` over every x in [0, 1]^N that fits the log. So **B < 1 proves every label of U**. The
-multipliers are taken from a linear programme in floats, rounded, and B is computed in whole numbers: nothing hangs on
-the solver, which can only be unhelpful.
+bounds that count over every x that fits the log. So **B < 1 proves every label of U**. The multipliers are taken from
+a linear programme in floats, rounded, and B is computed in whole numbers: nothing hangs on the solver, which can only
+be unhelpful.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -24,42 +27,117 @@ from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings import Reading
 
-__all__ = ["Log", "dual_bound", "relax", "scaled_rows", "signs"]
+__all__ = ["Entry", "Log", "Row", "class_rows", "dual_bound", "one_hot", "relax", "scaled_rows", "signs"]
 
 _BITS = 50  # of the multipliers after rounding: a multiple of 2**-50 of the largest one
 
 Labels = NDArray[np.intp]
 Mask = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 
-def _of_two(readings: tuple[Reading, ...]) -> tuple[Reading, ...]:
-    return tuple(item.of_two() for item in readings)
+@attrs.frozen(kw_only=True, eq=False)
+class Row:
+    """``low <= sum_i gains[i, y_i] <= high``, where class 0 gains nothing.
+
+    Attributes:
+        gains: What class k gains over class 0, in column ``k - 1``: whole numbers, shape ``(N, K - 1)``.
+        low: Lower end, closed.
+        high: Upper end, closed.
+    """
+
+    gains: NDArray[Any]
+    low: Fraction
+    high: Fraction
+
+    @classmethod
+    def of(cls, reading: Reading, n_classes: int) -> Row:
+        """Return what a reading tells of labels of so many classes."""
+        if reading.coefficients.ndim == 2:
+            zero = reading.coefficients[:, 0]
+            gains, unit, base = reading.coefficients[:, 1:] - zero[:, None], 1, int(zero.sum())
+        else:
+            numbers = [Fraction(number) for number in reading.numbers or range(n_classes)]
+            unit = math.lcm(*(number.denominator for number in numbers))
+            steps = [int((number - numbers[0]) * unit) for number in numbers[1:]]
+            own = reading.coefficients if steps == [1] else reading.coefficients.astype(object)
+            gains = own[:, None] * np.array(steps, dtype=own.dtype)
+            base = int(own.sum()) * int(numbers[0] * unit)
+        return cls(gains=gains, low=reading.low * unit - base, high=reading.high * unit - base)
+
+    def total(self, labels: Labels) -> int:
+        """Return the sum, exactly."""
+        some = np.flatnonzero(labels)
+        return int(self.gains[some, labels[some] - 1].sum())
+
+    def holds(self, labels: Labels) -> bool:
+        """Whether labels fit, in exact arithmetic."""
+        return self.low <= self.total(labels) <= self.high
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Entry:
+    """What one answered submission tells.
+
+    Attributes:
+        rows: Inequalities that hold of the true labels; none where no sum over the records tells anything.
+        check: Whether labels fit the answer, in exact arithmetic, where that is more than the rows say.
+    """
+
+    rows: tuple[Row, ...]
+    check: Callable[[Labels], bool] | None = None
+
+    def holds(self, labels: Labels) -> bool:
+        """Whether labels fit the answer, in exact arithmetic."""
+        return all(row.holds(labels) for row in self.rows) if self.check is None else self.check(labels)
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class Log:
-    """The answers of a board, as intervals.
+    """The answers of a board.
 
     Attributes:
-        readings: One per answered submission, in the order of time; each record with one coefficient.
-        n_positive: P.
+        entries: One per answered submission, in the order of time.
+        counts: Records of class 0, 1, ..., K - 1.
     """
 
-    readings: tuple[Reading, ...] = attrs.field(converter=_of_two)
-    n_positive: int
+    entries: tuple[Entry, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, readings: Sequence[Reading], counts: Sequence[int]) -> Log:
+        """Return the log of answers that are one sum each."""
+        rows = (Row.of(item, len(counts)) for item in readings)
+        return cls(entries=tuple(Entry(rows=(row,)) for row in rows), counts=tuple(counts))
 
     @property
     def n_records(self) -> int:
-        """N; 0 for an empty log."""
-        return len(self.readings[0].coefficients) if self.readings else 0
+        """N."""
+        return sum(self.counts)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.counts)
+
+    @functools.cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """The inequalities of all answers."""
+        return tuple(row for item in self.entries for row in item.rows)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the inequalities say all that the answers do."""
+        return all(item.check is None for item in self.entries)
 
     def until(self, count: int) -> Log:
         """Return the first ``count`` answers."""
-        return attrs.evolve(self, readings=self.readings[:count])
+        return attrs.evolve(self, entries=self.entries[:count])
 
     def holds(self, labels: Labels) -> bool:
-        """Whether labels fit every answer and the number of positives, in exact arithmetic."""
-        return int(labels.sum()) == self.n_positive and all(item.holds(labels) for item in self.readings)
+        """Whether labels fit every answer and the class totals, in exact arithmetic."""
+        counts = np.bincount(labels, minlength=self.n_classes).tolist()
+        return counts == list(self.counts) and all(item.holds(labels) for item in self.entries)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -68,17 +146,19 @@ class Relaxed:
 
     Attributes:
         moved: How far each record of U moved from its label, shape ``(N,)``, by the solver's word.
-        multipliers: ``lambda``, one per answer, in units of the scaled rows.
-        total: ``mu``.
+        multipliers: ``lambda``, one per row, in units of the scaled rows.
+        totals: ``mu``, one per class but the first.
     """
 
-    moved: NDArray[np.float64]
-    multipliers: NDArray[np.float64]
-    total: float
+    moved: Floats
+    multipliers: Floats
+    totals: Floats
 
 
 def relax(log: Log, labels: Labels, wanted: Mask, seconds: float = math.inf) -> Relaxed | None:
     """Maximise the labels of ``wanted`` that change, over the relaxation; None when the solver gives nothing.
+
+    A variable is how far a record moves from its label to another class; a row is what the moves add to its sum.
 
     Args:
         log: The answers.
@@ -88,77 +168,112 @@ def relax(log: Log, labels: Labels, wanted: Mask, seconds: float = math.inf) -> 
     """
     from scipy.optimize import linprog
 
-    rows, low, high = scaled_rows(log.readings)
-    sign = signs(labels, wanted).astype(np.float64)
-    centre = rows @ labels  # around the truth, so that right-hand sides are small numbers
-    shift = np.where(labels == 1, -1.0, 1.0)  # variables are how far a record moved from its label
-    moves = rows * shift
+    n, others = log.n_records, log.n_classes - 1
+    rows, low, high = scaled_rows(log.rows, log)
+    centre = rows @ one_hot(labels, log.n_classes).ravel()
+    moves, totals = _moves(rows, labels, others), _moves(class_rows(log), labels, others)
+    fixed = low == high  # an exact answer is one row of an equation, not two
+    free = moves[~fixed]
+    above, below = np.maximum((high - centre)[~fixed], 0.0), np.maximum((centre - low)[~fixed], 0.0)
+    left, most = np.vstack([free, -free]), np.concatenate([above, below])
+    if others > 1:
+        left, most = _with_one_class_each(left, most, n, others)
     found = linprog(
-        -(sign * shift),
-        A_ub=np.vstack([moves, -moves]),
-        b_ub=np.maximum(np.concatenate([high - centre, centre - low]), 0.0),
-        A_eq=shift[None, :],
-        b_eq=[0.0],
+        -np.repeat(wanted.astype(np.float64), others),
+        A_ub=left if most.size else None,
+        b_ub=most if most.size else None,
+        A_eq=np.vstack([moves[fixed], totals]),
+        b_eq=np.zeros(int(fixed.sum()) + others),
         bounds=(0, 1),
         method="highs",
         options={"time_limit": min(max(seconds, 0.1), 1e6)},
     )
-    if found.x is None or found.ineqlin is None or found.ineqlin.marginals is None:
+    if found.x is None or found.eqlin is None or found.eqlin.marginals is None:
         return None
-    up, down = np.split(-np.asarray(found.ineqlin.marginals), 2)
-    return Relaxed(moved=np.where(wanted, found.x, 0.0), multipliers=up - down, total=float(-found.eqlin.marginals[0]))
+    equal, multipliers = -np.asarray(found.eqlin.marginals), np.zeros(len(rows))
+    multipliers[fixed], mu = equal[: -others or None], equal[-others:]
+    if free.size:
+        up, down = np.split(-np.asarray(found.ineqlin.marginals)[: 2 * len(free)], 2)
+        multipliers[~fixed] = up - down
+    moved = found.x.reshape(n, others).sum(axis=1)
+    return Relaxed(moved=np.where(wanted, moved, 0.0), multipliers=multipliers, totals=mu)
+
+
+def _moves(rows: Floats, labels: Labels, others: int) -> Floats:
+    """Return what it adds to a row that a record goes over to each of the other classes, in their order."""
+    table = np.concatenate(
+        [np.zeros((len(rows), labels.size, 1)), rows.reshape(len(rows), labels.size, others)], axis=2
+    )
+    place = np.arange(others) + (np.arange(others) >= labels[:, None])
+    own = np.take_along_axis(table, labels[None, :, None], axis=2)
+    moved = np.take_along_axis(table, place[None], axis=2) - own
+    return np.asarray(moved.reshape(len(rows), labels.size * others))
+
+
+def _with_one_class_each(left: Floats, most: Floats, n: int, others: int) -> tuple[Any, Floats]:
+    """Add that no record goes over to more than one class."""
+    from scipy import sparse
+
+    each = sparse.kron(sparse.identity(n), np.ones((1, others)))
+    return sparse.vstack([sparse.csr_array(left), each], format="csr"), np.concatenate([most, np.ones(n)])
 
 
 def dual_bound(log: Log, labels: Labels, wanted: Mask, solution: Relaxed) -> Fraction:
     """Return B for the multipliers of ``solution``, rounded and then computed exactly; below 1 proves ``wanted``."""
-    scales = [_scale(item) for item in log.readings]
-    sign = signs(labels, wanted)
+    scales = [_scale(item) for item in log.rows]
     # Multipliers are put on a common grid: whole numbers over 2**bits, times the power of two that scaled their row.
     exponent = max(scales, default=0) + _BITS
-    weights = [round(value * 2.0**_BITS) * 2 ** (exponent - _BITS - s) for value, s in _paired(solution, scales)]
-    total = round(solution.total * 2.0**_BITS) * 2 ** (exponent - _BITS)
+    paired = zip(solution.multipliers.tolist(), scales, strict=True)
+    weights = [round(value * 2.0**_BITS) * 2 ** (exponent - _BITS - s) for value, s in paired]
+    totals = [round(value * 2.0**_BITS) * 2 ** (exponent - _BITS) for value in solution.totals.tolist()]
     one = 2**exponent
-    value = sum(
-        (max(w * item.low, w * item.high) for w, item in zip(weights, log.readings, strict=True)),
-        Fraction(total) * log.n_positive,
-    )
-    pull = np.full(log.n_records, total, dtype=object)
-    for weight, item in zip(weights, log.readings, strict=True):
+    value = sum((max(w * item.low, w * item.high) for w, item in zip(weights, log.rows, strict=True)), Fraction(0))
+    value += sum(mu * count for mu, count in zip(totals, log.counts[1:], strict=True))
+    pull = np.tile(np.array(totals, dtype=object), (log.n_records, 1))
+    for weight, item in zip(weights, log.rows, strict=True):
         if weight:
-            pull = pull + item.coefficients.astype(object) * weight
-    slack = sign.astype(object) * one - pull
-    positive = sum(int(part) for part in slack if part > 0)
-    bound: Fraction = Fraction(value + positive) / one - int((sign * labels).sum())
+            pull = pull + item.gains.astype(object) * weight
+    sign = signs(labels, wanted, log.n_classes)
+    slack = (sign.astype(object) * one - pull).max(axis=1)
+    value += sum(int(part) for part in slack if part > 0)
+    bound: Fraction = Fraction(value) / one - int((sign * one_hot(labels, log.n_classes)).sum())
     return bound
 
 
-def _paired(solution: Relaxed, scales: Sequence[int]) -> list[tuple[float, int]]:
-    return list(zip(solution.multipliers.tolist(), scales, strict=True))
+def one_hot(labels: Labels, n_classes: int) -> NDArray[np.int64]:
+    """Return x: 1 where a record is of class k, in column ``k - 1``; shape ``(N, K - 1)``."""
+    return np.asarray(labels[:, None] == np.arange(1, n_classes), dtype=np.int64)
 
 
-def signs(labels: Labels, wanted: Mask) -> NDArray[np.int64]:
-    """Return g: 1 where a wanted label is 0, -1 where it is 1, 0 elsewhere."""
-    return np.where(wanted, np.where(labels == 1, -1, 1), 0).astype(np.int64)
+def signs(labels: Labels, wanted: Mask, n_classes: int) -> NDArray[np.int64]:
+    """Return g: 1 for every class where a wanted label is 0, -1 at its class where it is not; shape ``(N, K - 1)``."""
+    zero = (labels == 0)[:, None]
+    return np.where(wanted[:, None], np.where(zero, 1, -one_hot(labels, n_classes)), 0).astype(np.int64)
 
 
-def _scale(reading: Reading) -> int:
-    """Return s with coefficients about ``2**s``: rows are divided by it for the solver's sake."""
-    largest = max((abs(int(value)) for value in (reading.coefficients.min(), reading.coefficients.max())), default=0)
+def _scale(row: Row) -> int:
+    """Return s with gains about ``2**s``: rows are divided by it for the solver's sake."""
+    largest = max((abs(int(value)) for value in (row.gains.min(), row.gains.max())), default=0)
     return max(0, largest.bit_length())
 
 
-def scaled_rows(
-    readings: Sequence[Reading],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def class_rows(log: Log) -> Floats:
+    """Return the rows that count the records of every class but the first, shape ``(K - 1, N (K - 1))``."""
+    return np.tile(np.eye(log.n_classes - 1), log.n_records)
+
+
+def scaled_rows(rows: Sequence[Row], log: Log) -> tuple[Floats, Floats, Floats]:
     """Return rows, lower and upper ends for a solver in floats, every row scaled to about one."""
-    scales = [_scale(item) for item in readings]
-    rows = np.array([_divided(item.coefficients, s) for item, s in zip(readings, scales, strict=True)])
-    low = np.array([float(item.low / 2**s) for item, s in zip(readings, scales, strict=True)])
-    high = np.array([float(item.high / 2**s) for item, s in zip(readings, scales, strict=True)])
-    return rows, low, high
+    scales = [_scale(item) for item in rows]
+    table = np.zeros((len(rows), log.n_records * (log.n_classes - 1)))
+    for at, (item, s) in enumerate(zip(rows, scales, strict=True)):
+        table[at] = _divided(item.gains.ravel(), s)
+    low = np.array([float(item.low / 2**s) for item, s in zip(rows, scales, strict=True)])
+    high = np.array([float(item.high / 2**s) for item, s in zip(rows, scales, strict=True)])
+    return table, low, high
 
 
-def _divided(coefficients: NDArray[Any], scale: int) -> NDArray[np.float64]:
-    if coefficients.dtype != object:
-        return np.ldexp(coefficients.astype(np.float64), -scale)
-    return np.array([int(value) / 2**scale for value in coefficients])
+def _divided(gains: NDArray[Any], scale: int) -> Floats:
+    if gains.dtype != object:
+        return np.ldexp(gains.astype(np.float64), -scale)
+    return np.array([int(value) / 2**scale for value in gains])

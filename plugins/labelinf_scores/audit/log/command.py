@@ -18,10 +18,22 @@ __all__ = ["log"]
 @click.command()
 @click.argument("submissions", type=click.Path(exists=True))
 @click.option("--scores", required=True, metavar="FILE", help="CSV with columns submission and score, in time's order.")
+@click.option(
+    "--submission-column",
+    "name_column",
+    default="submission",
+    show_default=True,
+    metavar="NAME",
+    help="Its column of submissions' names.",
+)
+@click.option(
+    "--score-column", default="", metavar="NAME", help="Its column of scores  [default: score, or the only one]"
+)
 @click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
 @click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")
+@click.option("--counts", default="", metavar="N,N,...", help="The same of any number of classes, in their order.")
 @click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
 @click.option(
     "--metric",
@@ -40,8 +52,9 @@ __all__ = ["log"]
 def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
     """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
 
-    SUBMISSIONS is a folder with a CSV file each, or one CSV file with a column each. Two classes. Exits with status 1
-    when labels are determined, 0 when every label is proved open, and 3 when neither could be shown.
+    SUBMISSIONS is a folder with a CSV or .npy file each, one CSV file with a column each, or one .npy file with a row
+    each. Exits with status 1 when labels are determined, 0 when every label is proved open, and 3 when neither could be
+    shown.
     """
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.audit.log.certificate import Labels, Log, Mask, dual_bound, relax
-from labelinf_scores.audit.log.witness import other_labelling
+from labelinf_scores.audit.log.witness import every_labelling, exchanged, other_labelling
 
 __all__ = ["Determination", "Given", "Known", "determine", "given_away"]
 
@@ -71,11 +71,14 @@ def determine(
     """
     clock = _Clock(time.monotonic() + seconds)
     known = np.zeros(log.n_records, dtype=np.int8)
-    if not log.readings:
+    if not log.entries:
         return Determination(known=known)
     known[_joint(log, labels, clock)] = Known.DETERMINED
     if witnesses:
         _search(log, labels, known, clock)
+    if witnesses and (known < Known.DETERMINED).any() and (every := every_labelling(log, clock.end)) is not None:
+        same = (every == labels).all(axis=0)
+        known[:] = np.where(same, Known.DETERMINED, Known.OPEN)
     for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
         if clock.left <= 0 or not singly:
             break
@@ -114,6 +117,9 @@ def _proved(log: Log, labels: Labels, wanted: Mask, clock: _Clock) -> bool:
 
 def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: _Clock) -> None:
     """Note what other labellings show to be open, and what the solver says has none."""
+    if not log.linear:
+        for labelling in exchanged(log, labels, known == Known.UNKNOWN, clock.end - clock.left / 2):
+            known[(labelling != labels) & (known == Known.UNKNOWN)] = Known.OPEN
     while (unsettled := known == Known.UNKNOWN).any() and clock.left > 0:
         found = other_labelling(log, labels, unsettled, clock.left / 4)
         if found.labels is None:
@@ -161,4 +167,4 @@ def given_away(log: Log, labels: Labels, *, seconds: float = 60.0) -> tuple[Give
         yield from between(low, middle)
         yield from between(middle, high)
 
-    return tuple(between(0, len(log.readings)))
+    return tuple(between(0, len(log.entries)))

@@ -1,12 +1,14 @@
 """Reads what a board holds: submissions, the scores it released, and its private labels, joined by record ids.
 
-* **Submissions**: a folder with a CSV file per submission (an id column and one of predictions; the file's name without
-  its ending names the submission), or one CSV file with a column per submission.
-* **Scores**: a CSV file with columns ``submission`` and ``score``, in the order of time. A score is taken exactly as it
-  is printed.
-* **Labels**: a CSV file with two classes.
+* **Submissions**: a folder with a file for each (CSV: an id column and one of predictions, or one for every class; or
+  ``.npy``), named as the file is without its ending; one CSV file with a column for each; or one ``.npy`` file with a
+  row for each, in the order of the scores.
+* **Scores**: a CSV file with a column of submissions' names and one of scores, in the order of time; or ``.npy``. A
+  score is taken exactly as it is printed; a submission without one was not answered.
+* **Labels**: a CSV file.
 
-Records are joined on the id column, whatever their order. Where no file has one, rows are taken to correspond.
+Records are joined on the id column, whatever their order; where no file has one, rows are taken to correspond. Records
+that have no label were not scored.
 """
 
 from __future__ import annotations
@@ -18,15 +20,17 @@ from pathlib import Path
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.table import columns_of
 
-__all__ = ["Submission", "decimals_of", "read_labels", "read_submissions"]
+__all__ = ["Labels", "Submission", "decimals_of", "natural", "read_labels", "read_submissions"]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?", re.IGNORECASE)
 _USUAL = ("label", "labels", "target", "y", "class")
+_FEWEST = 2  # classes
+
+Cells = tuple[str, ...]  #: of one record: a prediction, or one for every class
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -35,15 +39,30 @@ class Submission:
 
     Attributes:
         name: What the files call it.
-        predictions: Shape ``(n_records,)``, in the order of the ids.
+        cells: What it predicts of every record, by id, as it is written.
+        columns: Names of the columns that it has beside the ids.
         score: What was released, exactly as it was printed.
         decimals: Decimals that it is rounded to, at least, whether zeros at the end were left out or not.
     """
 
     name: str
-    predictions: NDArray[np.float64]
+    cells: Mapping[str, Cells]
+    columns: tuple[str, ...]
     score: Fraction
     decimals: int
+
+
+@attrs.frozen(kw_only=True)
+class Labels:
+    """Private labels.
+
+    Attributes:
+        classes: Their names, in order; of two classes the positive one is the second.
+        of: Class of every record, by id.
+    """
+
+    classes: tuple[str, ...]
+    of: Mapping[str, int]
 
 
 @attrs.frozen(kw_only=True)
@@ -55,69 +74,71 @@ class _Table:
     ids: Sequence[str]
     columns: dict[str, list[str]]
 
+    def rows(self, names: Sequence[str]) -> dict[str, Cells]:
+        """Return the cells of some columns, by id."""
+        return dict(zip(self.ids, zip(*(self.columns[name] for name in names), strict=True), strict=True))
 
-def read_submissions(folder: str, scores: str, id_column: str) -> tuple[tuple[str, ...], tuple[Submission, ...]]:
-    """Return the ids of the records and every scored submission, in the order of the scores.
+
+def read_submissions(
+    folder: str, scores: str, id_column: str, name_column: str, score_column: str
+) -> tuple[Submission, ...]:
+    """Return every scored submission, in the order of the scores.
 
     Args:
-        folder: A folder of CSV files, or one CSV file.
+        folder: A folder of files, or one CSV or ``.npy`` file.
         scores: The released scores.
         id_column: Name of the id column, where there is one.
+        name_column: Column of the scores that names submissions.
+        score_column: Its column of scores; may be left out where it is called so, or is the only one of numbers.
 
     Raises:
         InputError: A file cannot be used as it is, or the files do not fit together.
     """
-    predictions = _predictions(folder, id_column)
-    released = _scores(scores)
-    missing = [name for name in released if name not in predictions]
+    released = _scores(scores, name_column, score_column)
+    found = _predictions(folder, id_column, list(released))
+    known = {_stem(name): name for name in found}
+    missing = [name for name in released if _stem(name) not in known]
     if missing:
         raise InputError(
             f"{scores}: {len(missing)} scored submissions are not in {folder}, the first of them {missing[0]!r}."
         )
-    ids = tuple(next(iter(predictions.values()))[0])
-    submissions = tuple(
+    return tuple(
         Submission(
-            name=name,
-            predictions=_joined(ids, *predictions[name], name),
-            score=Fraction(text),
-            decimals=decimals,
+            name=name, cells=found[known[_stem(name)]][1], columns=found[known[_stem(name)]][0],
+            score=Fraction(text), decimals=decimals,
         )
         for (name, text), decimals in zip(released.items(), decimals_of(list(released.values())), strict=True)
-    )
-    return ids, submissions
+    )  # fmt: skip
 
 
-def read_labels(
-    path: str, column: str, id_column: str, ids: Sequence[str], positive: str
-) -> tuple[NDArray[np.intp], tuple[str, str]]:
-    """Return the labels, 0 and 1 in the order of ``ids``, and the names of the two classes.
+def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels:
+    """Return the labels and the names of their classes.
 
     Args:
         path: A CSV file.
         column: Name of the label column; may be left out when it has a usual name or there is only one.
         id_column: Name of the id column, where there is one.
-        ids: The records of the submissions.
-        positive: Name of class 1; the later of the two in order when empty, as scikit-learn has it.
+        positive: Name of class 1 of two; the later of the two in order when empty, as scikit-learn has it.
 
     Raises:
-        InputError: The file cannot be used as it is, has other records or not two classes.
+        InputError: The file cannot be used as it is, or has fewer than two classes.
     """
     table = _table(path, id_column)
     name = _label_column(table, column)
-    cells = dict(zip(table.ids, table.columns[name], strict=True))
-    if set(cells) != set(ids):
-        raise InputError(f"{path} has {len(cells)} records and the submissions {len(ids)}; their ids do not agree.")
-    classes = sorted(set(cells.values()), key=_natural)
-    if len(classes) != 2 or "" in classes:
-        raise InputError(f"{path}: column {name!r} must hold two classes, without empty cells.")
+    cells = table.columns[name]
+    classes = sorted(set(cells), key=natural)
+    if len(classes) < _FEWEST or "" in classes:
+        raise InputError(f"{path}: column {name!r} must hold two classes at least, without empty cells.")
     if positive:
-        if positive not in classes:
-            raise InputError(f"--positive {positive}: column {name!r} of {path} has no such class.")
+        if positive not in classes or len(classes) != _FEWEST:
+            raise InputError(f"--positive {positive}: column {name!r} of {path} has no such class of two.")
         classes.sort(key=lambda item: item == positive)
-    return np.array([classes.index(cells[record]) for record in ids], dtype=np.intp), (classes[0], classes[1])
+    places = {item: at for at, item in enumerate(classes)}
+    return Labels(classes=tuple(classes), of=dict(zip(table.ids, (places[cell] for cell in cells), strict=True)))
 
 
-def _natural(text: str) -> tuple[float, str]:
+def natural(text: str) -> tuple[float, str]:
+    """Return what class names are ordered by: numbers first, as numbers."""
     try:
         return float(text), text
     except ValueError:
@@ -144,40 +165,77 @@ def _label_column(table: _Table, wanted: str) -> str:
     return usual[0]
 
 
-def _predictions(place: str, id_column: str) -> Mapping[str, tuple[Sequence[str], Sequence[str]]]:
-    """Return ids and predictions of every submission, by its name."""
-    if not Path(place).is_dir():
+def _stem(name: str) -> str:
+    return name.removesuffix(".csv").removesuffix(".npy")
+
+
+def _predictions(place: str, id_column: str, order: list[str]) -> dict[str, tuple[tuple[str, ...], dict[str, Cells]]]:
+    """Return columns and cells of every submission, by its name."""
+    path = Path(place)
+    if path.suffix == ".npy":
+        stack = _array(path)
+        if stack.ndim not in (2, 3) or len(stack) != len(order):
+            raise InputError(f"{place} has shape {stack.shape}; with {len(order)} scores it needs a row for each.")
+        return {name: _numbered(own) for name, own in zip(order, stack, strict=True)}
+    if not path.is_dir():
         table = _table(place, id_column)
-        return {name: (table.ids, cells) for name, cells in table.columns.items()}
-    found = {}
-    for file in sorted(Path(place).glob("*.csv")):
-        table = _table(str(file), id_column)
-        if len(table.columns) != 1:
-            raise InputError(f"{file} must have one column of predictions beside the ids ({id_column!r}).")
-        found[file.stem] = (table.ids, next(iter(table.columns.values())))
+        return {name: ((name,), table.rows([name])) for name in table.columns}
+    found = {file.stem: _numbered(_array(file)) for file in sorted(path.glob("*.npy"))}
+    tables = {file.stem: _table(str(file), id_column) for file in sorted(path.glob("*.csv"))}
+    found |= {name: (tuple(table.columns), table.rows(list(table.columns))) for name, table in tables.items()}
     if not found:
-        raise InputError(f"{place} holds no .csv file; it needs one per submission.")
+        raise InputError(f"{place} holds no .csv and no .npy file; it needs one per submission.")
     return found
 
 
-def _scores(path: str) -> dict[str, str]:
-    table = _table(path, "submission")
-    if not table.has_ids or "score" not in table.columns:
-        raise InputError(f"{path} needs the columns 'submission' and 'score'.")
-    for name, text in zip(table.ids, table.columns["score"], strict=True):
+def _array(path: Path) -> np.ndarray:
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(f"{path} cannot be read as an array of numbers (numpy.save).") from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.size == 0:
+        raise InputError(f"{path} must hold numbers.")
+    return values
+
+
+def _numbered(values: np.ndarray) -> tuple[tuple[str, ...], dict[str, Cells]]:
+    """Return the rows of an array as cells: records are numbered, and so are columns."""
+    table = values.reshape(len(values), -1).astype(np.float64).tolist()
+    return tuple(map(str, range(len(table[0])))), {str(at): tuple(map(repr, row)) for at, row in enumerate(table)}
+
+
+def _scores(path: str, name_column: str, score_column: str) -> dict[str, str]:
+    if Path(path).suffix == ".npy":
+        values = _array(Path(path)).astype(np.float64).ravel().tolist()
+        cells: dict[str, str] = {str(at): repr(value) for at, value in enumerate(values)}
+    else:
+        table = _table(path, name_column)
+        column = _score_column(table, name_column, score_column)
+        cells = {name: text for name, text in zip(table.ids, table.columns[column], strict=True) if text}
+    for name, text in cells.items():
         if not _NUMBER.fullmatch(text):
             raise InputError(f"{path}: the score of submission {name!r} is no finite number.")
-    return dict(zip(table.ids, table.columns["score"], strict=True))
+    if not cells:
+        raise InputError(f"{path} holds no score.")
+    return cells
 
 
-def _joined(ids: Sequence[str], own: Sequence[str], cells: Sequence[str], name: str) -> NDArray[np.float64]:
-    values = dict(zip(own, cells, strict=True))
-    if set(values) != set(ids):
-        raise InputError(f"submission {name!r} has other records than the first one; their ids must agree.")
-    try:
-        return np.array([float(values[record]) for record in ids])
-    except ValueError as error:
-        raise InputError(f"submission {name!r} has a prediction that is no number.") from error
+def _score_column(table: _Table, name_column: str, wanted: str) -> str:
+    if not table.has_ids:
+        raise InputError(
+            f"{table.path} needs the columns {name_column!r} and {wanted or 'score'!r}; it has "
+            f"{', '.join(table.columns)}. Name them with --submission-column and --score-column."
+        )
+    if wanted or "score" in table.columns:
+        if (wanted or "score") in table.columns:
+            return wanted or "score"
+    else:
+        numbers = [
+            name for name, cells in table.columns.items() if all(_NUMBER.fullmatch(text) for text in cells if text)
+        ]
+        if len(numbers) == 1:
+            return numbers[0]
+    raise InputError(f"{table.path}: name the column of scores with --score-column; it has {', '.join(table.columns)}.")
 
 
 def decimals_of(texts: Sequence[str]) -> list[int]:

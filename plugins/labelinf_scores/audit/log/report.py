@@ -6,27 +6,30 @@ user asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import attrs
-import numpy as np
-from numpy.typing import NDArray
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Given, Known, determine, given_away
-from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
+from labelinf_scores.audit.log.files import read_labels, read_submissions
+from labelinf_scores.audit.log.guess import Guess, guess
+from labelinf_scores.audit.log.scored import board_of, log_of
+from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
-from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
+from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
 
 __all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status", "status"]
 
-_TIED = 0.5  # share of the records on one value from which a submission is worth a look
+_NO_SUMS = (
+    "an answer of this metric is no sum over the records: what sums it bounds prove is proved, other labellings are "
+    "looked for among exchanges of two labels, and the rest is unknown"
+)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -42,7 +45,9 @@ class LogReport:
         misfit: Name of the first submission whose score does not fit the labels; empty when all do.
         answer: Status of every record; None when there are no labels that fit.
         given: The submissions that gave labels away.
-        probes: Submissions that look like questions rather than predictions.
+        suspects: Why a submission looks like a question rather than a prediction, by its place.
+        sums: Whether every answer is a sum over the records; otherwise little can be proved determined.
+        guess: How good a guess from the log is; None where that is not known.
     """
 
     ids: tuple[str, ...]
@@ -53,7 +58,9 @@ class LogReport:
     misfit: str = ""
     answer: Determination | None = None
     given: tuple[Given, ...] = ()
-    probes: tuple[str, ...] = ()
+    suspects: Mapping[int, str] = attrs.field(factory=dict)
+    sums: bool = True
+    guess: Guess | None = None
 
 
 def report(
@@ -69,6 +76,9 @@ def report(
     decimals: int | None,
     truncated: bool,
     seconds: float,
+    counts: str = "",
+    name_column: str = "submission",
+    score_column: str = "",
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> LogReport:
     """Audit a board's log; arguments as in ``labelinf audit log``.
@@ -76,32 +86,31 @@ def report(
     ``progress`` is called before every step with its name and how many there are.
 
     Raises:
-        InputError: A file cannot be used, the metric cannot be read, or P is missing.
+        InputError: A file cannot be used, the metric cannot be read, or the class totals are missing.
     """
-    scored = metric(metric_name)
-    if scored.rows in (Rows.PRECISIONS, Rows.COLUMNS):
-        raise InputError(f"--metric {metric_name}: no sum over the records says what its answers tell.")
+    metric(metric_name)
     progress("reading", 4)
-    ids, entries = read_submissions(submissions, scores, id_column)
-    truth = read_labels(labels, column, id_column, ids, positive)[0] if labels else None
-    if truth is None and positives is None:
-        raise InputError("without --labels the number of positives must be public: give it with --positives.")
-    totals = _totals(len(ids), int(truth.sum()) if truth is not None else int(positives or 0))
-    printed = [item.decimals if decimals is None else decimals for item in entries]
-    released = [Released(decimals=shown, truncated=truncated) for shown in printed]
+    entries = read_submissions(submissions, scores, id_column, name_column, score_column)
+    truth = read_labels(labels, column, id_column, positive) if labels else None
+    said = () if truth is not None else _said(positives, counts, len(entries[0].cells))
+    scored = _of_classes(metric_name, len(truth.classes) if truth is not None else len(said))
+    board = board_of(entries, truth, said, scored)
+    printed = [shown if decimals is None else decimals for shown in board.decimals]
+    log, misfit = log_of(board, scored, [Released(decimals=shown, truncated=truncated) for shown in printed])
     known = LogReport(
-        ids=ids,
-        submissions=tuple(item.name for item in entries),
+        ids=board.ids,
+        submissions=board.names,
         metric=metric_name,
         decimals=(min(printed), max(printed)),
         outsider=truth is None,
+        sums=scored.sums,
+        misfit=misfit,
     )
-    readings, misfit = _readings(scored, entries, totals, released, truth)
-    if misfit:
-        return attrs.evolve(known, misfit=misfit)
-    log = Log(readings=readings, n_positive=totals.n_positive)
+    if log is None:
+        return known
+    known = attrs.evolve(known, suspects=suspects(log))
     progress(f"labels that fit, {seconds / 2:.0f} s at most", 4)
-    fitting = fitting_labels(log, seconds / 2) if truth is None else truth
+    fitting = fitting_labels(log, seconds / 2) if board.labels is None else board.labels
     if fitting is None:
         return known
     progress(f"what is determined, {seconds:.0f} s at most", 4)
@@ -111,8 +120,33 @@ def report(
         known,
         answer=answer,
         given=given_away(log, fitting, seconds=seconds / 2),
-        probes=tuple(item.name for item, told in zip(entries, log.readings, strict=True) if _looks_asked(told)),
+        guess=None if board.labels is None else guess(log, board.predictions, board.labels),
     )
+
+
+def _said(positives: int | None, counts: str, n_records: int) -> tuple[int, ...]:
+    """Return the class totals that an outsider knows.
+
+    Raises:
+        InputError: None are given, or they are no totals.
+    """
+    if counts:
+        parts = counts.split(",")
+        if not all(part.strip().isdecimal() for part in parts) or len(parts) < 2:
+            raise InputError(f"--counts {counts}: give how many records every class has, as in 59,71,48.")
+        return tuple(map(int, parts))
+    if positives is None:
+        raise InputError(
+            "without --labels the number of positives must be public: give it with --positives, or --counts."
+        )
+    return (n_records - positives, positives)
+
+
+def _of_classes(name: str, n_classes: int) -> ScoredMetric:
+    scored = metric(name).of_classes(n_classes)
+    if scored.two_classes and n_classes > 2:
+        raise InputError(f"--metric {name} is of two classes, and there are {n_classes}.")
+    return scored
 
 
 def status(found: LogReport) -> Exit:
@@ -157,8 +191,12 @@ def lines(found: LogReport) -> Iterator[str]:
     who = "an outsider with the submissions" if found.outsider else "whoever holds the submissions"
     yield (
         f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {_shown(found)} decimals; "
-        f"known to {who}: all predictions, all scores, how many labels are positive"
+        f"known to {who}: all predictions, all scores, how many labels every class has"
     )
+    for at, why in found.suspects.items():
+        yield f"worth a look: submission {at + 1} ({found.submissions[at]}) {why}"
+    if not found.sums:
+        yield _NO_SUMS
     if found.answer is None:
         return
     counts = {known: found.answer.count(known) for known in Known}
@@ -169,8 +207,15 @@ def lines(found: LogReport) -> Iterator[str]:
     for item in found.given:
         name = found.submissions[item.submission]
         yield f"  by submission {item.submission + 1} ({name}): {item.before} -> {item.after} labels at least"
-    if found.probes:
-        yield f"worth a look, most records share one prediction: {', '.join(found.probes)}"
+    if found.guess is not None and counts[Known.DETERMINED] < len(found.ids):
+        yield _guessed(found.guess)
+
+
+def _guessed(found: Guess) -> str:
+    vote = f"a plain vote of the submissions is right on {100 * found.vote:.1f} % of the labels"
+    if found.point <= found.vote:
+        return f"nearly determined: none; {vote}, and solving for them does no better"
+    return f"nearly determined: solving for the labels is right on {100 * found.point:.1f} % of them; {vote}"
 
 
 def _shown(found: LogReport) -> str:
@@ -193,7 +238,10 @@ def as_document(found: LogReport) -> Mapping[str, Any]:
         "given away": [
             {"submission": found.submissions[item.submission], **attrs.asdict(item)} for item in found.given
         ],
-        "probes": list(found.probes),
+        "probes": [found.submissions[at] for at in found.suspects],
+        "worth a look": {found.submissions[at]: why for at, why in found.suspects.items()},
+        "sums": found.sums,
+        "guess": None if found.guess is None else attrs.asdict(found.guess),
     }
 
 
@@ -207,36 +255,3 @@ def save_status(found: LogReport, path: Path) -> None:
         raise InputError(f"--save {path}: the audit was inconclusive, there is nothing to save.")
     statuses = (Known(int(value)).name.lower() for value in found.answer.known)
     save_private(path, csv_text(("id", "status"), zip(found.ids, statuses, strict=True)))
-
-
-def _totals(n_records: int, n_positive: int) -> Totals:
-    try:
-        return Totals.binary(n_records=n_records, n_positive=n_positive)
-    except ValueError as error:
-        raise InputError(f"{error} Both classes are needed.") from error
-
-
-def _readings(
-    scored: ScoredMetric,
-    entries: Sequence[Submission],
-    totals: Totals,
-    released: Sequence[Released],
-    truth: NDArray[np.intp] | None,
-) -> tuple[tuple[Reading, ...], str]:
-    """Return the readings, and the name of the first submission that fits neither the metric nor the labels."""
-    found = []
-    for item, printed in zip(entries, released, strict=True):
-        try:
-            told = scored.reading(item.predictions, item.score, totals, printed)
-        except ValueError:
-            return (), item.name
-        if truth is not None and not told.holds(truth):
-            return (), item.name
-        found.append(told)
-    return tuple(found), ""
-
-
-def _looks_asked(told: Reading) -> bool:
-    """Whether most records share one coefficient: natural in hard predictions, not in scores of models."""
-    values, counts = np.unique(told.coefficients, return_counts=True)
-    return bool(len(values) > 2 and counts.max() > _TIED * counts.sum())

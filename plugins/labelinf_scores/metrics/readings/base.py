@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import abc
 import enum
-import math
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -192,18 +191,6 @@ class Reading:
             total = (chosen * (labels if self.numbers is None else np.array(self.numbers, dtype=object)[labels])).sum()
         return total if isinstance(total, Fraction) else int(total)
 
-    def of_two(self) -> Reading:
-        """Return the same of two classes, 0 and 1, each record with one coefficient: what label 1 adds more than 0."""
-        if self.coefficients.ndim == 1:
-            if self.numbers is None:
-                return self
-            unit = math.lcm(*(Fraction(number).denominator for number in self.numbers))
-            zero, one = (self.coefficients.astype(object) * int(number * unit) for number in self.numbers)
-        else:
-            unit, (zero, one) = 1, self.coefficients.T
-        base = int(zero.sum())
-        return Reading(coefficients=one - zero, low=self.low * unit - base, high=self.high * unit - base)
-
     @property
     def value(self) -> int | None:
         """The sum, where only one whole number fits; None otherwise."""
@@ -220,6 +207,7 @@ class ScoredMetric(Metric, abc.ABC):
         higher: Whether more is better.
         two_classes: Whether there must be two classes.
         columns: Whether predictions have a column for every class.
+        sums: Whether one sum over the records says all that an answer does; otherwise :meth:`fits` says more.
         of_values: Whether labels count as what their classes stand for, and not as 0, 1, ..., K - 1.
     """
 
@@ -229,6 +217,7 @@ class ScoredMetric(Metric, abc.ABC):
     two_classes: ClassVar[bool] = True
     of_values: ClassVar[bool] = False
     columns: ClassVar[bool] = False
+    sums: ClassVar[bool] = True
 
     @abc.abstractmethod
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
@@ -258,6 +247,28 @@ class ScoredMetric(Metric, abc.ABC):
     def scores_only(self) -> int | None:
         """The one number of records that it can score; None, the default: any."""
         return None
+
+    def readings(
+        self,
+        predictions: Floats,
+        score: Fraction,
+        totals: Totals,
+        released: Released,
+        near: NDArray[np.intp] | None = None,
+    ) -> tuple[Reading, ...]:
+        """Return sums that an answer bounds: by default the one of :meth:`reading`; none where it bounds no sum.
+
+        Args:
+            predictions: What was submitted.
+            score: What was released.
+            totals: The class totals.
+            released: How scores are printed.
+            near: Labels about which bounds are to be close, where they cannot be so everywhere.
+
+        Raises:
+            ValueError: As :meth:`reading`.
+        """
+        return (self.reading(predictions, score, totals, released),)
 
     def of_classes(self, n_classes: int) -> ScoredMetric:
         """Return the metric that goes by this name where there are ``n_classes``; by default this one."""

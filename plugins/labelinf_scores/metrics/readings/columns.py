@@ -132,6 +132,7 @@ class MacroAuc(ScoredMetric):
 class PairwiseAuc(MacroAuc):
     """The mean over the pairs of classes of the AUC of one against the other, each in its own column."""
 
+    sums = False
     against: ClassVar[str] = "ovo"
 
     def weight(self, k: int, b: int, totals: Totals) -> Fraction:
@@ -146,3 +147,14 @@ class PairwiseAuc(MacroAuc):
             ValueError: Always.
         """
         raise ValueError("a mean over pairs of classes is no function of a sum over the records")
+
+    def readings(
+        self,
+        predictions: Floats,
+        score: Fraction,
+        totals: Totals,
+        released: Released,
+        near: NDArray[np.intp] | None = None,
+    ) -> tuple[Reading, ...]:
+        """Return none: an answer bounds no sum, and only whether labels fit it can be said."""
+        return ()

@@ -19,6 +19,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_scores.metrics.readings.average_precision import between_sums
 from labelinf_scores.metrics.readings.base import UNIT, Floats, Reading, Released, Rows, ScoredMetric, Totals
 
 __all__ = ["AveragePrecision", "ReciprocalRank", "average_precision"]
@@ -40,6 +41,7 @@ class AveragePrecision(ScoredMetric):
     """The average precision of two classes, scored in doubles."""
 
     rows = Rows.PRECISIONS
+    sums = False
     ties = "one threshold: tied records share the precision at the end of their group, as scikit-learn treats them"
 
     def score(self, labels: NDArray[np.intp], predictions: Floats) -> float:
@@ -79,6 +81,20 @@ class AveragePrecision(ScoredMetric):
             ValueError: Always.
         """
         raise ValueError("an average precision is no function of a sum over the records")
+
+    def readings(
+        self,
+        predictions: Floats,
+        score: Fraction,
+        totals: Totals,
+        released: Released,
+        near: NDArray[np.intp] | None = None,
+    ) -> tuple[Reading, ...]:
+        """Return two sums over the records: one that is at most what the answer says, one that is at least that."""
+        if not np.isfinite(predictions).all():
+            raise ValueError("predictions must be finite")
+        low, high = released.interval(score, self.error(predictions, totals))
+        return between_sums(predictions, (low, high), totals.n_positive, near)
 
     def fits(
         self, labels: NDArray[np.intp], predictions: Floats, score: Fraction, totals: Totals, released: Released

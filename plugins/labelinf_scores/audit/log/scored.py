@@ -1,0 +1,188 @@
+"""From files to what the answers tell: predictions as numbers, class totals, and a log of inequalities."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_scores.audit.log.certificate import Entry, Log, Row
+from labelinf_scores.audit.log.files import Labels, Submission, natural
+from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
+
+__all__ = ["Board", "board_of", "log_of"]
+
+_HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
+
+Floats = NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Board:
+    """What was submitted and answered, as numbers.
+
+    Attributes:
+        ids: The records that are scored.
+        classes: Names of the classes.
+        names: Of the submissions, in the order of time.
+        predictions: Of every submission, shape ``(n_records,)`` or ``(n_records, n_classes)``.
+        scores: What was released.
+        decimals: Decimals that each score is rounded to.
+        totals: The class totals.
+        labels: Class of every record; None for an outsider.
+    """
+
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    names: tuple[str, ...]
+    predictions: tuple[Floats, ...]
+    scores: tuple[Fraction, ...]
+    decimals: tuple[int, ...]
+    totals: Totals
+    labels: NDArray[np.intp] | None = None
+
+
+def board_of(
+    submissions: Sequence[Submission], labels: Labels | None, counts: Sequence[int], scored: ScoredMetric
+) -> Board:
+    """Join submissions and labels by record ids.
+
+    Args:
+        submissions: What was scored.
+        labels: The private labels; None for an outsider.
+        counts: The class totals, for an outsider.
+        scored: The metric, for as many classes.
+
+    Raises:
+        InputError: Ids do not agree, or a prediction is no number and no class.
+    """
+    first = submissions[0].cells
+    known = _known(labels, first) if labels is not None else None
+    ids = tuple(first) if known is None else tuple(known)
+    classes = _classes(labels, counts, submissions)
+    predictions = tuple(_numbers(item, _rows(item, ids), classes, scored) for item in submissions)
+    truth = None if known is None else np.array([known[record] for record in ids], dtype=np.intp)
+    own = list(counts) if truth is None else np.bincount(truth, minlength=len(classes)).tolist()
+    if sum(own) != len(ids):
+        raise InputError(f"the class totals add up to {sum(own)}, and the submissions have {len(ids)} records.")
+    return Board(
+        ids=ids,
+        classes=classes,
+        names=tuple(item.name for item in submissions),
+        predictions=predictions,
+        scores=tuple(item.score for item in submissions),
+        decimals=tuple(item.decimals for item in submissions),
+        totals=_totals(own, classes, scored),
+        labels=truth,
+    )
+
+
+def _known(labels: Labels, first: Mapping[str, object]) -> Mapping[str, int]:
+    """Return the labels by the ids of the submissions: by order, where these are row numbers and there are as many."""
+    numbered = list(first) == [str(row) for row in range(len(first))]
+    if numbered and len(first) == len(labels.of) and set(first) != set(labels.of):
+        return dict(zip(first, labels.of.values(), strict=True))
+    return labels.of
+
+
+def _rows(item: Submission, ids: Sequence[str]) -> list[tuple[str, ...]]:
+    lacking = [record for record in ids if record not in item.cells]
+    if lacking:
+        raise InputError(
+            f"submission {item.name!r} lacks {len(lacking)} of the {len(ids)} records; their ids must agree (--id "
+            f"names the column that holds them)."
+        )
+    return [item.cells[record] for record in ids]
+
+
+def _classes(labels: Labels | None, counts: Sequence[int], submissions: Sequence[Submission]) -> tuple[str, ...]:
+    """Return the names of the classes: an outsider's are those that the submissions predict, if there are as many."""
+    if labels is not None:
+        return labels.classes
+    said = sorted({cell for item in submissions for cells in item.cells.values() for cell in cells}, key=natural)
+    return tuple(said) if len(said) == len(counts) else tuple(map(str, range(len(counts))))
+
+
+def _numbers(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...], scored: ScoredMetric) -> Floats:
+    """Return predictions as numbers: classes by their places where a metric is of classes, columns in their order."""
+    if scored.columns:
+        return _columns(item, rows, classes)
+    if len(item.columns) != 1:
+        raise InputError(
+            f"submission {item.name!r} has columns {', '.join(item.columns)}; it must have one of predictions beside "
+            f"the ids (--id names theirs)."
+        )
+    cells = [cell for (cell,) in rows]
+    places = {natural(name)[0] if _is_number(name) else name: float(at) for at, name in enumerate(classes)}
+    keys = [natural(cell)[0] if _is_number(cell) else cell for cell in cells]
+    if scored.rows in _HARD and all(key in places for key in keys):
+        return np.array([places[key] for key in keys])
+    return _floats(item, cells)
+
+
+def _columns(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...]) -> Floats:
+    if len(item.columns) != len(classes):
+        raise InputError(
+            f"submission {item.name!r} has {len(item.columns)} columns of predictions; this metric needs one for each "
+            f"of the {len(classes)} classes."
+        )
+    order = [item.columns.index(name) for name in classes] if set(item.columns) == set(classes) else range(len(classes))
+    return np.stack([_floats(item, [cells[at] for cells in rows]) for at in order], axis=1)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return float(text) < float("inf")
+    except ValueError:
+        return False
+
+
+def _floats(item: Submission, cells: Sequence[str]) -> Floats:
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError as error:
+        raise InputError(f"submission {item.name!r} has a prediction that is no number.") from error
+
+
+def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetric) -> Totals:
+    try:
+        if scored.of_values and all(map(_is_number, classes)):
+            return Totals(counts=tuple(counts), values=tuple(Fraction(float(name)) for name in classes))
+        return Totals(counts=tuple(counts))
+    except ValueError as error:
+        raise InputError(f"{error} Two classes with records are needed.") from error
+
+
+def log_of(board: Board, scored: ScoredMetric, released: Sequence[Released]) -> tuple[Log | None, str]:
+    """Return the log, and the name of the first submission that fits neither the metric nor the labels."""
+    found = []
+    for name, predictions, score, shown in zip(board.names, board.predictions, board.scores, released, strict=True):
+        try:
+            entry = _entry(scored, predictions, score, board.totals, shown, board.labels)
+        except ValueError:
+            return None, name
+        if board.labels is not None and not entry.holds(board.labels):
+            return None, name
+        found.append(entry)
+    return Log(entries=tuple(found), counts=board.totals.counts), ""
+
+
+def _entry(
+    scored: ScoredMetric,
+    predictions: Floats,
+    score: Fraction,
+    totals: Totals,
+    released: Released,
+    labels: NDArray[np.intp] | None,
+) -> Entry:
+    told = scored.readings(predictions, score, totals, released, labels)
+    rows = tuple(Row.of(item, len(totals.counts)) for item in told)
+    if scored.sums:
+        return Entry(rows=rows)
+    check = functools.partial(scored.fits, predictions=predictions, score=score, totals=totals, released=released)
+    return Entry(rows=rows, check=check)

@@ -1,0 +1,199 @@
+"""A log of any metric that ships: what is said of a label is true of every labelling that fits, by trying all."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_scores.audit.log.certificate import Log, Row, dual_bound, relax
+from labelinf_scores.audit.log.determined import Known, determine
+from labelinf_scores.audit.log.guess import point, vote
+from labelinf_scores.audit.log.scored import Board, log_of
+from labelinf_scores.audit.log.suspects import suspects
+from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
+
+Array = np.ndarray[Any, Any]
+NAMES = sorted(item.descriptor.name for item in Host.load().catalogue(Kind.METRIC))
+
+
+def predicted(scored: ScoredMetric, labels: Array, classes: int, rng: np.random.Generator) -> Array:
+    """Something that a team of some skill may submit."""
+    n = labels.size
+    if scored.columns:
+        odds = rng.normal(0, 1, (n, classes)) + 1.5 * np.eye(classes)[labels]
+        return np.asarray(np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True))
+    if scored.rows in (Rows.COUNTS, Rows.CLASSES, Rows.GRADES):
+        return np.where(rng.random(n) < 0.7, labels, rng.integers(0, classes, n)).astype(float)
+    if scored.of_values:
+        return np.abs(labels + rng.normal(0, 0.7, n))
+    return np.asarray(1 / (1 + np.exp(-np.round(2 * labels - 1 + rng.normal(0, 1, n), 1))))
+
+
+def board(scored: ScoredMetric, labels: Array, classes: int, rows: int, decimals: int | None, seed: int) -> Board:
+    rng = np.random.default_rng(seed)
+    asked = tuple(predicted(scored, labels, classes, rng) for _ in range(rows))
+    scores = [scored.score(labels, item) for item in asked]
+    return Board(
+        ids=tuple(map(str, range(labels.size))),
+        classes=tuple(map(str, range(classes))),
+        names=tuple(f"s{at}" for at in range(rows)),
+        predictions=asked,
+        scores=tuple(Fraction(s) if decimals is None else Fraction(f"{s:.{decimals}f}") for s in scores),
+        decimals=(decimals or 17,) * rows,
+        totals=Totals(counts=tuple(np.bincount(labels, minlength=classes).tolist())),
+        labels=labels,
+    )
+
+
+def arrangements(labels: Array) -> Array:
+    """Every labelling with the same class totals."""
+    return np.array(sorted(set(itertools.permutations(labels.tolist()))))
+
+
+@pytest.mark.parametrize(
+    ("name", "classes"),
+    [(name, k) for name in NAMES for k in (2, 3) if k == 2 or not metric(name).of_classes(k).two_classes],
+)
+def test_what_a_log_of_any_metric_says_is_true_of_every_labelling(name: str, classes: int) -> None:
+    """By every labelling, with what the scorer itself gives; a wrong word about one label would be a false proof."""
+    scored = metric(name).of_classes(classes)
+    for seed in range(4):
+        labels = np.random.default_rng(seed).permutation([0, 1, 2 % classes, 0, 1, 2 % classes])
+        decimals = (None, 1, 2, 3)[seed]
+        told = board(scored, labels, classes, 1 + seed % 3, decimals, seed)
+        shown = [Released(decimals=decimals)] * len(told.names)
+        log, misfit = log_of(told, scored, shown)
+        assert log is not None, misfit
+        fits = np.array(
+            [
+                other
+                for other in arrangements(labels)
+                if all(
+                    scored.fits(other, item, score, told.totals, printed)
+                    for item, score, printed in zip(told.predictions, told.scores, shown, strict=True)
+                )
+            ]
+        )
+        assert all(row.holds(other) for other in fits for row in log.rows)
+
+        answer = determine(log, labels, seconds=5)
+
+        constant = (fits == labels).all(axis=0)
+        assert constant[answer.known >= Known.CLAIMED].all()
+        assert not constant[answer.known == Known.OPEN].any()
+        assert answer.count(Known.UNKNOWN) == 0  # so few labellings are all tried
+
+
+@given(st.integers(4, 7), st.integers(0, 10**6), st.sampled_from([None, 2, 3]), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_an_average_precision_lies_between_two_sums(n: int, seed: int, decimals: int | None, near: bool) -> None:
+    """For every labelling that has the score, ties or none; about the true labels the first sum is the score."""
+    rng, scored = np.random.default_rng(seed), metric("average-precision")
+    labels = rng.permutation([0, 1, *rng.integers(0, 2, n - 2)])
+    predictions = rng.integers(0, rng.integers(2, 12), n).astype(float)
+    precision = scored.score(labels, predictions)
+    score = Fraction(precision) if decimals is None else Fraction(f"{precision:.{decimals}f}")
+    totals, shown = Totals.binary(n_records=n, n_positive=int(labels.sum())), Released(decimals=decimals)
+
+    told = scored.readings(predictions, score, totals, shown, labels if near else None)
+
+    for other in arrangements(labels):
+        if scored.fits(other, predictions, score, totals, shown):
+            assert all(item.holds(other) for item in told)
+
+
+def test_honest_average_precisions_determine_labels() -> None:
+    """No sum over the records says what such an answer tells, and sixty labels come out of thirty of them."""
+    labels = np.random.default_rng(0).integers(0, 2, 60)
+    scored = metric("average-precision")
+    log, _ = log_of(board(scored, labels, 2, 30, None, 0), scored, [Released()] * 30)
+    assert log is not None
+
+    assert determine(log, labels, seconds=20, witnesses=False, singly=False).count(Known.DETERMINED) == 60
+
+
+@given(st.integers(3, 6), st.integers(1, 4), st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_the_bound_of_many_classes_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation([0, 1, 2, *rng.integers(0, 3, n - 3)])
+    tables = rng.integers(-3, 4, (q, n, 3))
+    sums = tables[:, np.arange(n), labels].sum(axis=1)
+    log = Log.of(
+        [
+            Reading(coefficients=t, low=Fraction(int(s) - 1), high=Fraction(int(s) + 1))
+            for t, s in zip(tables, sums, strict=True)
+        ],
+        np.bincount(labels, minlength=3).tolist(),
+    )
+    wanted = rng.random(n) < 0.7
+    solution = relax(log, labels, wanted)
+    assert solution is not None
+    solution.multipliers[:] = rng.normal(0, 2, q)
+
+    bound = dual_bound(log, labels, wanted, solution)
+
+    fits = [other for other in arrangements(labels) if log.holds(other)]
+    assert bound >= max(int(((other != labels) & wanted).sum()) for other in fits)
+
+
+def test_a_row_adds_what_a_reading_does_up_to_what_is_the_same_for_all_labels() -> None:
+    """In every form that a reading has: one coefficient, one that numbers multiply, a column for every class."""
+    rng = np.random.default_rng(0)
+    for numbers, shape in ((None, (5,)), ((Fraction(1, 2), 3, 7), (5,)), (None, (5, 3))):
+        told = Reading(coefficients=rng.integers(-5, 9, shape), low=Fraction(4), high=Fraction(9), numbers=numbers)
+        row = Row.of(told, 3)
+        for labels in itertools.product(range(3), repeat=5):
+            assert told.holds(np.array(labels)) == row.holds(np.array(labels))
+
+
+def _scores_log(rows: Array, labels: Array, name: str = "roc-auc") -> Log:
+    totals, scored = Totals.binary(n_records=labels.size, n_positive=int(labels.sum())), metric(name)
+    told = [scored.reading(row, Fraction(scored.score(labels, row)), totals, Released()) for row in rows]
+    return Log.of(told, totals.counts)
+
+
+def test_probes_stand_out_among_honest_submissions() -> None:
+    """A block above tied records, weights that grow like powers of two, rows of a random design; nobody else."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 300)
+    honest = 2.0 * labels + rng.standard_normal((12, 300))
+    block = np.zeros(300)
+    block[:8] = 1 + np.arange(8)
+    assert suspects(_scores_log(np.vstack([honest, block]), labels)) == {12: "most records share one prediction"}
+
+    chances = 1 / (1 + np.exp(-honest + 1))
+    weights = np.full(300, 0.5)
+    weights[:200] = 1 / (1 + np.exp(-np.where(np.arange(200) % 2, 30.0, -30.0)))
+    (found,) = suspects(_scores_log(np.vstack([chances, weights[None]]), labels, "log-loss")).items()
+    assert found[0] == 12
+
+    design = (rng.random(300) < 0.5).astype(float)
+    found_design = suspects(_scores_log(np.vstack([(honest > 1).astype(float), design]), labels, "accuracy"))
+    assert found_design == {12: "goes with nobody else's predictions"}
+    assert suspects(_scores_log(honest, labels)) == {}
+
+
+def test_answers_correct_a_vote_and_from_nothing_do_worse_than_it() -> None:
+    """The point of a flat prior, as M44 has it, is worse than a plain vote; from the vote as prior it is better."""
+    rng = np.random.default_rng(1)
+    labels = rng.integers(0, 2, 300)
+    shared = rng.standard_normal(300)
+    rows = 1.5 * labels + 0.7 * shared + 0.7 * rng.standard_normal((40, 300))
+    log = _scores_log(rows, labels)
+
+    def right(score: Array) -> float:
+        chosen = np.argsort(-score)[: labels.sum()]
+        return float((np.isin(np.arange(300), chosen) == labels).mean())
+
+    voted = vote(rows)
+    prior = 1 / (1 + np.exp(-2 * (voted - voted.mean()) / voted.std()))
+    assert right(point(log, np.full(300, labels.mean()))) < right(voted) < right(point(log, prior))
