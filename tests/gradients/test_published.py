@@ -7,6 +7,7 @@ import pytest
 
 from labelinf_core.plugin.host import Host
 from labelinf_gradients.published.table5 import LEVELS, PRINTED_ACCURACY, PRINTED_LOSS, Study, table5
+from labelinf_gradients.published.tables import recovery_table
 
 
 def test_it_is_listed() -> None:
@@ -38,3 +39,13 @@ def test_all_readings_stand_beside_the_printed_figures() -> None:
     assert [row[0] for row in honest.rows] == [1e-6, *LEVELS, 1.0]
     assert all(0 <= share <= 1 for row in honest.rows for share in row[1:])
     assert honest.rows[0][1:] == (1.0, 1.0, 1.0, 1.0)
+
+
+@pytest.mark.slow
+def test_table_1_has_every_family_under_three_numbers_of_classes() -> None:
+    table = recovery_table(20, 1)
+
+    assert [row[1:3] for row in table.rows] == [
+        (c, f) for c in (10, 17, 100) for f in ("smoothing", "mixup", "one-hot")
+    ]
+    assert all(row[3] == 1 for row in table.rows)

@@ -151,3 +151,21 @@ def test_known_biases_that_saturate_the_softmax_mislead_nobody(seed: int, family
     right = np.abs(found.labels - labels).sum(axis=1) < 1e-3
     assert right[unique].all()
     assert unique.mean() > 0.3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_class_is_called_known_only_where_no_family_has_another(seed: int) -> None:
+    """Behind saturation, another class can be the heaviest elsewhere in the interval of a label's weights."""
+    rng, n, n_classes = np.random.default_rng(seed), 400, 4
+    weights, x = rng.normal(size=(n_classes, 16)), 4 * rng.normal(size=(n, 16))
+    own, other = (np.eye(n_classes)[rng.integers(n_classes, size=n)] for _ in range(2))
+    share, factor = rng.uniform(size=(n, 1)), rng.uniform(0, 0.5, (n, 1))
+    labels = (1 - factor) * (share * own + (1 - share) * other) + factor / n_classes
+    gradients = (softmax(x @ weights.T) - labels)[:, :, None] * x[:, None, :]
+
+    found = recover(gradients, weights)
+
+    known = np.array([status is RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE for status in found.status])
+    clear = np.ptp(np.sort(labels, axis=1)[:, -2:], axis=1) > 0.01
+    assert (found.hard == labels.argmax(axis=1))[known & clear].all()
+    assert not found.complete[known].any()

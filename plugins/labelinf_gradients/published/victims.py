@@ -14,7 +14,7 @@ from labelinf_gradients.game.networks import Perceptron
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SIZES", "Victims", "fully_connected"]
+__all__ = ["SIZES", "Victims", "fully_connected", "halves"]
 
 SIZES = (64, 256, 128, 64, 10)  #: widths of the network's layers
 
@@ -34,7 +34,7 @@ class Victims:
     @classmethod
     def draw(cls, n: int, family: str, *, seed: int = 1) -> Victims:
         """Draw digits that no network here was trained on; smoothing factors from U(0, .5), weights from U(0, 1)."""
-        x, classes = _halves()[1]
+        x, classes = halves()[1]
         rng = np.random.default_rng(seed)
         rows = rng.permutation(len(x))[:n]
         x, y = x[rows], np.eye(SIZES[-1])[classes[rows]]
@@ -49,13 +49,14 @@ class Victims:
 
 def fully_connected(epochs: int) -> Perceptron:
     """Return the network after some epochs on one half of the digits."""
-    x, classes = _halves()[0]
+    x, classes = halves()[0]
     rng = np.random.default_rng(0)
     start = Perceptron.random(SIZES, rng, bias=False)
     return train(start, x, np.eye(SIZES[-1])[classes], epochs=epochs, rng=rng)
 
 
-def _halves() -> tuple[tuple[NDArray[np.float64], NDArray[np.intp]], tuple[NDArray[np.float64], NDArray[np.intp]]]:
+def halves() -> tuple[tuple[NDArray[np.float64], NDArray[np.intp]], tuple[NDArray[np.float64], NDArray[np.intp]]]:
+    """Return the digits for training and those that are attacked, inputs and classes each."""
     data = load_bunch("digits")
     order = np.random.default_rng(0).permutation(len(data.target))
     half = len(order) // 2

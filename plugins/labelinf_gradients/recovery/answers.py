@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Answers", "distinct", "listing", "widened"]
+__all__ = ["Answers", "distinct", "listing", "turned", "widened"]
 
 _FIELDS = (
     *("labels", "scales", "factors", "residual", "rival", "error", "lightest", "heaviest", "status", "families"),
@@ -85,12 +85,18 @@ class Answers:
             unsure = differs & precision.comparable(one.rival, one.residual)
             unsure |= np.array([status not in _DEFINITE for status in two.status])
             one.status[unsure & (one.status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
+            heavier = turned(two.labels, one.labels.argmax(axis=1), precision)
+            one.doubt_class(heavier & precision.comparable(two.residual, one.residual))
         self.put(rows, before)
         better = (other.residual < before.residual) & ~precision.comparable(before.residual, other.residual)
         better |= before.status == RecoveryStatus.NO_INFORMATION
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
         self._list(rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)))
+
+    def doubt_class(self, rows: NDArray[np.bool_]) -> None:
+        """Take back that the class is known of ``rows`` where a label with another heaviest class explains as much."""
+        self.status[rows & (self.status == RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE)] = RecoveryStatus.AMBIGUOUS
 
     def doubt(self, *, scaled: bool) -> None:
         """Take back what is said while labels of a family that was left out explain every gradient: too few classes.
@@ -113,6 +119,12 @@ class Answers:
         width = max(self.candidates.shape[1], listed.shape[1])
         self.candidates = widened(self.candidates, width)
         self.candidates[rows] = widened(listed, width)
+
+
+def turned(labels: NDArray[np.float64], classes: Any, precision: Precision) -> NDArray[np.bool_]:
+    """Return in which labels, shape ``(n, C)``, another class is clearly heavier than the one in ``classes``."""
+    own = np.take_along_axis(labels, np.broadcast_to(classes, len(labels))[:, None], axis=1)[:, 0]
+    return np.asarray(labels.max(axis=1) - own > precision.same)
 
 
 def distinct(candidates: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:

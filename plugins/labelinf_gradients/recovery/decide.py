@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelinf_gradients.recovery.answers import Answers, distinct, listing
+from labelinf_gradients.recovery.answers import Answers, distinct, listing, turned
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -61,12 +61,17 @@ def decide(
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
     _set_status(problem, answers, pattern, precision, positive, scaled)
+    other = turned(scored.labels, answers.labels.argmax(axis=1)[scored.rows], precision)
+    of_other_class = np.full(n, np.inf)
+    np.minimum.at(of_other_class, scored.rows[other], scored.residual[other])
+    answers.doubt_class(precision.comparable(of_other_class, answers.residual))
     return answers
 
 
 def _set_status(
     problem: Problem, answers: Answers, pattern: Pattern, precision: Precision, positive: bool, scaled: bool
 ) -> None:
+    turning = np.empty(0, dtype=np.intp)
     answers.status[:] = RecoveryStatus.UNIQUE
     answers.status[precision.comparable(answers.rival, answers.residual)] = RecoveryStatus.AMBIGUOUS
     if pattern.has_weight:
@@ -77,12 +82,13 @@ def _set_status(
             answers.lightest[wide], answers.heaviest[wide] = 1 / problem.n_classes, 1.0
         elif len(rows):
             settled = answers.of(rows)
-            settle(problem.take(rows), pattern, settled, precision, positive=positive)
+            turning = rows[settle(problem.take(rows), pattern, settled, precision, positive=positive)]
             answers.put(rows, settled)
         unsure[rows] = True
         answers.status[unsure] = _UNIDENTIFIABLE[pattern.zero]
     answers.status[~(answers.residual <= precision.tolerance)] = RecoveryStatus.UNEXPLAINED
     answers.complete[:] = answers.status != _UNIDENTIFIABLE[pattern.zero]
+    answers.doubt_class(np.isin(np.arange(len(answers.status)), turning))
 
 
 def _distinct(scored: Scored, n: int, tolerance: float) -> NDArray[np.float64]:

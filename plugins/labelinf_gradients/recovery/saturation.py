@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from labelinf_gradients.recovery.answers import turned
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -45,8 +47,10 @@ def saturated(column: NDArray[np.float64], pattern: Pattern, precision: Precisio
     return alike
 
 
-def settle(problem: Problem, pattern: Pattern, answers: Answers, precision: Precision, *, positive: bool) -> None:
-    """Overwrite the answers about saturated gradients by intervals.
+def settle(
+    problem: Problem, pattern: Pattern, answers: Answers, precision: Precision, *, positive: bool
+) -> NDArray[np.bool_]:
+    """Overwrite the answers about saturated gradients by intervals; return in which the heaviest class changes.
 
     The label becomes the middle of what is possible, with the range of its heaviest weight beside it.
 
@@ -57,13 +61,17 @@ def settle(problem: Problem, pattern: Pattern, answers: Answers, precision: Prec
         precision: How exactly the gradients are known.
         positive: Only scales ``t > 0`` are possible.
     """
+    turning = np.zeros(len(problem.column), dtype=bool)
     for row in range(len(problem.column)):
         one = problem.take(np.array([row]))
         found = [_feasible(one, sign, pattern, precision) for sign in ((1.0,) if positive else (1.0, -1.0))]
         scales = np.concatenate([scales for scales, _ in found])
         if len(scales):
             answers.residual[row] = min(share.min(initial=np.inf) for _, share in found)
-            _span(answers, row, scales, problem.take(np.full(len(scales), row)).labels(scales))
+            labels = problem.take(np.full(len(scales), row)).labels(scales)
+            _span(answers, row, scales, labels)
+            turning[row] = bool(turned(labels, answers.labels[row].argmax(), precision).any())
+    return turning
 
 
 def _feasible(
