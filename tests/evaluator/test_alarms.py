@@ -258,3 +258,45 @@ def test_fisher_by_hand() -> None:
     product = 0.1 * 0.2
     assert statistics.combined([0.1, 0.2]) == pytest.approx(product * (1 - math.log(product)))
     assert 0 <= statistics.combined([0.0] * 5) < 1e-300
+
+
+@pytest.mark.parametrize(("p", "denied"), [(0.0099, True), (0.0101, False)])
+def test_audits_have_their_part_of_the_error(p: float, denied: bool) -> None:
+    audited = Audited(at_least=1.0, delta=0.0, certified=0.3, p_value=p)
+    assert contradicted([attrs.evolve(trials([0.5])[0], audited=audited)], implied(), 1) is denied
+
+
+def test_ceilings_of_what_was_spent_share_the_error() -> None:
+    shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
+    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11) / 2).low
+    for side, denied in ((-1e-6, True), (1e-6, False)):
+        told = (ceiling(limit + side), ceiling(1.0))
+        seen = [attrs.evolve(trial, ceilings=told) for trial in trials(shares, queries=9)]
+        assert contradicted(seen, implied(), 1) is denied
+
+
+def test_reading_elsewhere_is_corrected_for_the_number_of_cells() -> None:
+    """70 of 100 where a blind guess has 60 %: Chernoff's bound is .11; 80: 1e-4, enough for one cell in fifty."""
+    seen = trials([0.8], queries=0)
+    p = statistics.no_query_p_value(80, 100, 0.6)
+    assert reads_elsewhere(seen, 0.6, int(0.05 / p))
+    assert not reads_elsewhere(seen, 0.6, int(0.05 / p) + 1)
+
+
+def test_a_few_games_of_great_spread_are_seen_by_betting_alone() -> None:
+    """Three shares that no interval of a mean can speak of, each far above the ceiling."""
+    seen, tight = trials([1.0, 0.2, 0.6]), ceiling(0.03)
+    error = 0.05 / 5
+    assert statistics.alarm_accuracy([1.0, 0.2, 0.6], 100, 1 - 2 * error).low < 0.03
+    assert contradicted(seen, implied(tight), 1)
+    assert not contradicted(seen, implied(attrs.evolve(tight, accuracy=0.3)), 1)
+
+
+def test_the_luckiest_of_many_games_is_no_alarm() -> None:
+    """One of sixty games in two hundred times: all together they are what sixty games are."""
+    proved = ceiling(0.6, game=PerGame(share=0.5))
+    seen = trials([0.5] * 59 + [0.63])
+    assert statistics.game_p_value(63, 100, share=0.5, bits=0) < 0.01
+    assert not contradicted(seen, implied(proved), 1)
+    assert not contradicted(trials([0.6]), implied(proved), 1)
+    assert contradicted(trials([0.6] * 4), implied(proved), 1)  # p = .028, four times
