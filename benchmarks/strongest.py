@@ -1,7 +1,7 @@
 """Is the strongest attack among those that are chosen? Every target of the shipped suites meets all that fit.
 
     python benchmarks/strongest.py --minutes 10         # some targets of every suite
-    python benchmarks/strongest.py --suites gradients
+    python benchmarks/strongest.py --suites gradients --seconds 2
 
 ``attacks = "strongest"`` settles who plays before anything is played (:mod:`labelinf_core.evaluator.choice`). Here all
 attacks that fit play the same few games against every line of defences. Where one that was not chosen has a better mean
@@ -35,7 +35,7 @@ from labelinf_core.specs import Builder, parse
 SUITES = ("quick", "defences", "gradients", "outputs", "metrics", "certified")
 GAMES, AGAIN = 4, 24
 ERRORS, POINTS = 3.0, 0.02
-SLOW = 20.0  #: seconds of processor time after which an attack plays no further game against a target
+SLOW = 20.0  #: seconds of processor time after which an attack plays no further game against a target, by default
 
 
 @attrs.frozen(kw_only=True)
@@ -48,6 +48,7 @@ class Target:
         setting: Labels and defences, without an attack.
         chosen: Attacks that are chosen, by their specs.
         others: Those that fit besides.
+        seconds: After which an attack plays no further game.
     """
 
     cell: Cell
@@ -55,6 +56,7 @@ class Target:
     setting: Setting
     chosen: dict[str, Any]
     others: dict[str, Any]
+    seconds: float = SLOW
 
     @property
     def name(self) -> str:
@@ -66,7 +68,7 @@ class Target:
         found, start = [], time.process_time()
         cell = attrs.evolve(self.cell, attack=spec)
         for trial in range(games):
-            if time.process_time() - start > SLOW:
+            if time.process_time() - start > self.seconds:
                 break
             setting = attrs.evolve(self.setting, attack=attack)
             rngs = curator_rng(cell.digest, seed, trial), attack_rng(cell, seed, trial)
@@ -98,34 +100,33 @@ def _better(one: Sequence[float], other: Sequence[float]) -> bool:
     return plain.fmean(gaps) > max(POINTS, ERRORS * error)
 
 
-def targets(suite: str, builder: Builder) -> Iterator[Target]:
-    """Yield every line of defences of a suite that an attack fits, with all attacks that do."""
-    lines: dict[tuple[str, ...], Cell] = {}
+def lines(suite: str, builder: Builder) -> list[Cell]:
+    """Return a cell of every line of defences of a suite."""
+    found: dict[tuple[str, ...], Cell] = {}
     for cell in make_plan(read_suite(suite, builder.host), builder, suite).cells:
-        lines.setdefault(cell.target, cell)
-    for cell in lines.values():
-        channel = builder.build(Kind.CHANNEL, cell.channel, "line")
-        name = parse(cell.channel, "line").name
-        data = builder.build(Kind.LABELS, cell.labels, "line").load()
-        setting = Setting(data=data, defences=builder.pipeline(list(cell.defences), "line"))
-        threat = channel.threat(setting)
-        built = {point.full: builder.build(Kind.ATTACK, point.full, "line") for point in installed(builder, name)}
-        fitting = {spec: one for spec, one in built.items() if not one.refusal(threat)}
-        chosen = {spec: one for spec, one in fitting.items() if place(builder, name, spec, threat) is not None}
-        certain = [spec for spec, one in chosen.items() if (said := one.promise(threat)) and said.certified]
-        chosen = {spec: chosen[spec] for spec in certain[:1]} or chosen
-        yield Target(
-            cell=cell,
-            channel=channel,
-            setting=setting,
-            chosen=chosen,
-            others={spec: one for spec, one in fitting.items() if spec not in chosen},
-        )
+        found.setdefault(cell.target, cell)
+    return list(found.values())
 
 
-def in_turns(suites: Iterable[str], builder: Builder) -> Iterator[tuple[str, Target]]:
-    """Yield a target of every suite in turn, spread over each."""
-    waiting = {suite: _spread(list(targets(suite, builder))) for suite in suites}
+def target_of(cell: Cell, builder: Builder, seconds: float) -> Target:
+    """Return the line of defences of a cell, with all attacks that fit it."""
+    channel = builder.build(Kind.CHANNEL, cell.channel, "line")
+    name = parse(cell.channel, "line").name
+    data = builder.build(Kind.LABELS, cell.labels, "line").load()
+    setting = Setting(data=data, defences=builder.pipeline(list(cell.defences), "line"))
+    threat = channel.threat(setting)
+    built = {point.full: builder.build(Kind.ATTACK, point.full, "line") for point in installed(builder, name)}
+    fitting = {spec: one for spec, one in built.items() if not one.refusal(threat)}
+    chosen = {spec: one for spec, one in fitting.items() if place(builder, name, spec, threat) is not None}
+    certain = [spec for spec, one in chosen.items() if (said := one.promise(threat)) and said.certified]
+    chosen = {spec: chosen[spec] for spec in certain[:1]} or chosen
+    others = {spec: one for spec, one in fitting.items() if spec not in chosen}
+    return Target(cell=cell, channel=channel, setting=setting, chosen=chosen, others=others, seconds=seconds)
+
+
+def in_turns(suites: Iterable[str], builder: Builder) -> Iterator[tuple[str, Cell]]:
+    """Yield a line of defences of every suite in turn, spread over each."""
+    waiting = {suite: _spread(lines(suite, builder)) for suite in suites}
     while waiting:
         for suite in list(waiting):
             if waiting[suite]:
@@ -134,7 +135,7 @@ def in_turns(suites: Iterable[str], builder: Builder) -> Iterator[tuple[str, Tar
                 del waiting[suite]
 
 
-def _spread(found: list[Target]) -> list[Target]:
+def _spread(found: list[Cell]) -> list[Cell]:
     """Return them so that those that come first stand for all: every eighth, then what lies between."""
     return [item for first in (4, 2, 6, 1, 5, 3, 7, 0) for item in found[first::8]][::-1]
 
@@ -144,16 +145,19 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suites", nargs="+", default=SUITES)
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so much processor time")
+    parser.add_argument("--seconds", type=float, default=SLOW, help="of one attack on a target, then no further game")
     options = parser.parse_args(arguments)
+    builder = Builder(Host.load())
     start, seen, lost = time.process_time(), dict.fromkeys(options.suites, 0), 0
-    for suite, target in in_turns(options.suites, Builder(Host.load())):
+    for suite, cell in in_turns(options.suites, builder):
         if time.process_time() - start > 60 * options.minutes:
             break
-        print(f"{suite}: {target.name}", file=sys.stderr, flush=True)
+        print(f"{suite}: {cell.target}", file=sys.stderr, flush=True)
         try:
+            target = target_of(cell, builder, options.seconds)
             missed = target.missed()
         except LabelinfError as error:
-            print(f"{suite}: {target.name}: {error}", flush=True)
+            print(f"{suite}: {cell.target}: {error}", flush=True)
             continue
         seen[suite] += 1
         if missed:

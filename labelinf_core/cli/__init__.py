@@ -6,6 +6,7 @@ plugins`` answer at once. What a status says stands in :mod:`labelinf_core.cli.e
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -32,6 +33,8 @@ _COMMANDS = {
     "reproduce": ("reproduce", "Compute a published table again."),
     "plugins": ("plugins", "List, check or begin plugins."),
 }  # in the order of a user's journey: the module here that holds it, and its line
+
+_PLAIN = {"·": "-", "∞": "inf", "±": "+-", "≤": "<=", "≥": ">=", "…": "...", "–": "-", "—": "-", "×": "x", "√": "sqrt "}
 
 
 class _Commands(Offered):
@@ -100,10 +103,19 @@ class _Commands(Offered):
 
 
 def _speak_in_any_encoding() -> None:
-    """Write what a terminal or a pipe cannot show as its code, instead of failing after the whole run."""
+    """Write what a terminal or a pipe cannot show in plain letters or as its code, instead of failing after the run."""
+    codecs.register_error("labelinf", _plainly)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="labelinf")
+
+
+def _plainly(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Return what stands for characters that an encoding lacks, and where to go on."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(one) or one.encode("ascii", "backslashreplace").decode() for one in lacking), error.end
 
 
 def _unwritten(error: OSError) -> str:

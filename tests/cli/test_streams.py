@@ -23,6 +23,17 @@ def test_any_encoding_will_do(encoding: str) -> None:
     assert "S16" in done.stdout.decode(encoding)
 
 
+def test_ascii_is_written_in_plain_letters() -> None:
+    """Dots between facts were the characters xb7; an infinite noise was u221e."""
+    given = ["bounds", "--records", "20", "--shares", ".5,.5", "--queries", "3"]
+    command = [sys.executable, "-m", "labelinf_core", *given]
+
+    done = subprocess.run(command, env={**os.environ, "PYTHONIOENCODING": "ascii"}, capture_output=True, check=True)
+
+    assert "20 - n classes 2 - " in done.stdout.decode("ascii")
+    assert "\\" not in done.stdout.decode("ascii")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk here")
 @pytest.mark.parametrize("arguments", [["theorems"], ["--help"]])
 def test_a_full_disk_is_one_sentence(arguments: list[str]) -> None:
