@@ -25,7 +25,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Marks", "detector"]
+__all__ = ["Marks", "Neighbours", "detector"]
 
 _FEWEST_ROWS = 8  # fewer rows say nothing
 
@@ -39,7 +39,8 @@ class Marks:
         neutral: Share of rows with exactly equal probabilities.
         extreme: Share of rows that are as certain as the most certain one, within rounding.
         distinct: Number of distinct rows.
-        steepness: Largest change of a logit per unit of distance between neighbours' features; NaN without features.
+        steepness: Largest change of a logit per unit of distance between a record and the nearest with other features;
+            NaN without features.
     """
 
     n_rows: int
@@ -78,12 +79,36 @@ class Marks:
         return tuple(reason for is_so, reason in found if is_so)
 
 
-def detector(predictions: NDArray[np.float64], features: NDArray[np.float64] | None = None) -> Marks:
+@attrs.frozen(kw_only=True, eq=False)
+class Neighbours:
+    """For every record, the nearest one whose features are not the same.
+
+    Attributes:
+        index: Of the neighbour, shape ``(n,)``.
+        distances: To it, positive; infinity where all records have the same features.
+    """
+
+    index: NDArray[np.intp]
+    distances: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, features: NDArray[np.float64]) -> Neighbours:
+        """Find them among records with features of shape ``(n, n_features)``."""
+        index, nearest = np.zeros(len(features), dtype=np.intp), np.full(len(features), math.inf)
+        for place, row in enumerate(features):
+            distances = np.linalg.norm(features - row, axis=1)
+            distances[distances == 0] = math.inf
+            index[place] = distances.argmin()
+            nearest[place] = distances[index[place]]
+        return cls(index=index, distances=nearest)
+
+
+def detector(predictions: NDArray[np.float64], neighbours: Neighbours | None = None) -> Marks:
     """Measure the marks of a construction on a prediction vector.
 
     Args:
         predictions: Probabilities, shape ``(n,)`` (of class 1) or ``(n, n_classes)``.
-        features: Features of the records where the curator has them, shape ``(n, n_features)``.
+        neighbours: Of the records, where the curator knows their features.
     """
     array = np.asarray(predictions, dtype=float)
     rows = np.stack([1 - array, array], axis=1) if array.ndim == 1 else array
@@ -93,22 +118,16 @@ def detector(predictions: NDArray[np.float64], features: NDArray[np.float64] | N
         neutral=float(np.mean(np.ptp(rows, axis=1) == 0)),
         extreme=float(np.mean(certainty >= certainty.max() * (1 - 1e-12))),
         distinct=len(np.unique(rows, axis=0)),
-        steepness=math.nan if features is None else _steepness(rows, np.asarray(features, dtype=float)),
+        steepness=math.nan if neighbours is None else _steepness(rows, neighbours),
     )
 
 
-def _steepness(rows: NDArray[np.float64], features: NDArray[np.float64]) -> float:
+def _steepness(rows: NDArray[np.float64], neighbours: Neighbours) -> float:
     """Return the largest logit change per distance between every record and its nearest neighbour."""
     logs = np.log(rows.clip(1e-300))
     logits = logs - logs.mean(axis=1, keepdims=True)
-    steepest = 0.0
-    for index, row in enumerate(features):
-        distances = np.linalg.norm(features - row, axis=1)
-        distances[index] = math.inf
-        nearest = int(distances.argmin())
-        if distances[nearest] > 0:
-            steepest = max(steepest, float(np.ptp(logits[index] - logits[nearest]) / distances[nearest]))
-    return steepest
+    changes = np.ptp(logits - logits[neighbours.index], axis=1)
+    return float((changes / neighbours.distances).max())
 
 
 def _percent(share: float) -> str:

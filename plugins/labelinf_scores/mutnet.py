@@ -40,6 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["Activation", "Layer", "MutNet", "batch_head", "for_any_sign", "interpolating", "published", "to_torch"]
 
 
+_WIDTH = 8  # hidden units of a batch head
+_DRAWS = 32  # projections to choose from
+
+
 class Activation(enum.Enum):
     """What a layer does to every entry."""
 
@@ -89,7 +93,7 @@ class MutNet:
             features: Shape ``(n, n_features)``.
 
         Returns:
-            Shape ``(n, n_out)``; ``(n,)`` of a network that reads whole batches.
+            Shape ``(n, n_out)``; all outputs in a row of a network that reads whole batches.
         """
         values = np.asarray(features, dtype=float)
         values = values.reshape(1, -1) if self.whole_batch else values
@@ -129,8 +133,11 @@ def for_any_sign(target: NDArray[np.float64], *, n_features: int, rng: np.random
 def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.Generator) -> MutNet:
     """Return a network that reads the whole ordered batch and returns a different wanted output for each record.
 
+    What its first layer lets through is not negative, whatever the batch, so that the second is silent; eight units
+    will do as well as the doubled inputs of :func:`for_any_sign`, and a batch has many inputs.
+
     Args:
-        target: The prediction vector, in (0, 1), shape ``(N,)``.
+        target: The predictions, in (0, 1), shape ``(N,)``, or ``(N, K)`` for K outputs a record.
         n_features: Entries of a row.
         rng: Draws the weights.
 
@@ -138,36 +145,37 @@ def batch_head(target: NDArray[np.float64], *, n_features: int, rng: np.random.G
         ValueError: A target is not strictly between 0 and 1.
     """
     inputs = len(target) * n_features
-    return MutNet(layers=(_doubled(inputs), *_silent(target, 2 * inputs, rng)), whole_batch=True)
+    positive = Layer(weights=rng.normal(size=(inputs, _WIDTH)), bias=np.zeros(_WIDTH), activation=Activation.RELU)
+    return MutNet(layers=(positive, *_silent(np.ravel(target), _WIDTH, rng)), whole_batch=True)
 
 
 def interpolating(features: NDArray[np.float64], target: NDArray[np.float64], *, rng: np.random.Generator) -> MutNet:
     """Return a network with one hidden ReLU layer that gives every known record its wanted output.
 
-    The records are put on a line by a random projection; between neighbours the logit is linear, and each of the
-    N - 1 hidden units bends it at one record. The outputs belong to the records, not to their places in a batch.
+    The records are put on a line by the best of a few random projections; between neighbours the logit is linear, and
+    each of the N - 1 hidden units bends it at one record. The outputs belong to the records, not to their places.
 
     Args:
         features: Features of the records to be scored, all rows distinct, shape ``(N, n_features)``.
-        target: Wanted outputs, in (0, 1), shape ``(N,)``.
-        rng: Draws the projection.
+        target: Wanted outputs, in (0, 1), shape ``(N,)``, or ``(N, K)`` for K outputs a record.
+        rng: Draws the projections.
 
     Raises:
         ValueError: Two records have the same features, or a target is not strictly between 0 and 1.
     """
-    direction = rng.normal(size=(features.shape[1],))
+    direction = _separating(np.asarray(features, dtype=float), rng)
     place: NDArray[np.float64] = np.asarray(features, dtype=float) @ direction
     order = np.argsort(place)
     knots: NDArray[np.float64] = place[order]
-    heights = _logits(target)[order]
+    heights = _logits(target).reshape(len(target), -1)[order]
     if (np.diff(knots) <= 0).any():
         raise ValueError("features must be distinct: two records project to the same place")
-    slopes = np.diff(heights) / np.diff(knots)
-    bends = np.append(slopes[:1], np.diff(slopes))
+    slopes = np.diff(heights, axis=0) / np.diff(knots)[:, None]
+    bends = np.concatenate([slopes[:1], np.diff(slopes, axis=0)])
     hidden = Layer(
         weights=np.tile(direction[:, None], (1, len(knots) - 1)), bias=-knots[:-1], activation=Activation.RELU
     )
-    output = Layer(weights=bends[:, None], bias=heights[:1], activation=Activation.SIGMOID)
+    output = Layer(weights=bends, bias=heights[0], activation=Activation.SIGMOID)
     return MutNet(layers=(hidden, output))
 
 
@@ -196,6 +204,15 @@ def _silent(target: NDArray[np.float64], n_in: int, rng: np.random.Generator) ->
     return blocked, left
 
 
+def _separating(features: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the direction, of a few drawn at random, along which the two nearest records are furthest apart."""
+    directions = rng.normal(size=(_DRAWS, features.shape[1]))
+    places = np.sort(features @ directions.T, axis=0)
+    apart = np.diff(places, axis=0).min(axis=0, initial=np.inf) / np.maximum(np.ptp(places, axis=0), 1e-300)
+    best: NDArray[np.float64] = directions[int(apart.argmax())]
+    return best
+
+
 def _doubled(n_in: int) -> Layer:
     """Return the layer ``v -> (relu(v), relu(-v))``."""
     identity = np.eye(n_in)
@@ -204,6 +221,6 @@ def _doubled(n_in: int) -> Layer:
 
 def _logits(target: NDArray[np.float64]) -> NDArray[np.float64]:
     target = np.asarray(target, dtype=float)
-    if not ((target > 0) & (target < 1)).all():
-        raise ValueError(f"target={target} must be strictly between 0 and 1")
+    if outside := int(np.count_nonzero(~((target > 0) & (target < 1)))):
+        raise ValueError(f"every target must be strictly between 0 and 1, and {outside} of {target.size} are not")
     return np.asarray(logit(target))

@@ -33,6 +33,8 @@ from labelinf_scores.seen_through import averaged_records, expected_costs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from labelinf_scores.game.scoring import Answer
+
 __all__ = ["Camouflage"]
 
 _MOST_UNKNOWNS = 4000  # they are solved for at the cube of their number
@@ -65,19 +67,24 @@ class Camouflage(ScoreAttack):
         wanted = math.ceil(self.queries_per_label * _unknowns(threat))
         rows, totals, refused = [], [], 0
         for _ in range(int(min(wanted, oracle.remaining))):
-            predictions = self._draw(threat, rng)
             try:
-                totals.append(averaged_records(threat) * float(oracle.query(predictions)))
+                predictions, answer = self._ask(oracle, rng)
             except QueriesExhaustedError:
                 break
             except QueryRefusedError:
                 refused += 1
                 continue
+            totals.append(averaged_records(threat) * float(answer))
             rows.append(_costs(predictions, threat))
         shares = np.tile(scored_prior(threat), (threat.n_records, 1))
         if rows:
             shares = _solve(np.array(rows), np.array(totals), shares, threat)
         return Guess(labels=likeliest_labels(shares, threat), evidence={"answers": len(rows), "refused": refused})
+
+    def _ask(self, oracle: ScoreOracle, rng: np.random.Generator) -> tuple[NDArray[np.float64], Answer]:
+        """Return predictions, shape ``(N, K)``, and their score."""
+        predictions = self._draw(oracle.threat, rng)
+        return predictions, oracle.query(predictions)
 
     def _draw(self, threat: ScoreThreat, rng: np.random.Generator) -> NDArray[np.float64]:
         logits = self.spread * rng.standard_normal((threat.n_records, threat.n_classes)) / math.sqrt(2)

@@ -100,9 +100,11 @@ class ConstructionNoise(Bound):
     labels: int = attrs.field(default=4, validator=[attrs.validators.ge(1), attrs.validators.le(40)])
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
-        """One line per construction, when the span is finite."""
+        """One line per construction, when the span is finite and rows can be meant for records."""
         facts = score_threat(threat)
-        if facts is None or math.isinf(facts.span) or (facts.n_classes > 2 and not facts.loss.is_log_loss):
+        if facts is None or not facts.ordered or math.isinf(facts.span):
+            return ()
+        if facts.n_classes > 2 and not facts.loss.is_log_loss:
             return ()
         return tuple(_lines(facts, min(self.labels, facts.n_records)))
 

@@ -38,9 +38,9 @@ class HadamardNoise(Bound):
     target: float = attrs.field(default=0.99, validator=[attrs.validators.gt(0.5), attrs.validators.lt(1)])
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
-        """Two floors, when the budget reaches N and there are two classes."""
+        """Two floors, when the budget reaches N, there are two classes, and rows can be meant for records."""
         facts = score_threat(threat)
-        if facts is None or facts.n_classes != 2 or math.isinf(facts.span):
+        if facts is None or not facts.ordered or facts.n_classes != 2 or math.isinf(facts.span):
             return ()
         n, budget = facts.n_records, facts.query_budget
         order = smallest_order(n) if budget is None else largest_order(budget)

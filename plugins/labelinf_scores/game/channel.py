@@ -31,6 +31,8 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_scores.game.curator import Curator, ScoreDefence
+from labelinf_scores.game.effects import Reordered
+from labelinf_scores.game.models import ModelBoard, Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import is_own, make_scorer, metric_scorer
 from labelinf_scores.game.scoring import Query, Scorer
@@ -64,6 +66,8 @@ class ScoreChannel(Channel):
             loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
             ``module:function``, called as ``function(labels, predictions)``.
         declare: A TOML file that says what a scorer of one's own does (:mod:`labelinf_scores.audit.probe.declared`).
+        model: How models are run, where those are submitted and not predictions: ``batch`` (on all records at once,
+            which nobody has seen), ``rows`` (one at a time, their features are public) or ``hidden-rows``.
         queries: The adversary's budget; 0 means unlimited.
 
     What a scorer of one's own computes is found out by asking it (:mod:`labelinf_scores.audit.probe`), unless it says
@@ -81,6 +85,7 @@ class ScoreChannel(Channel):
     metric: Metric | None = None
     scorer: str = "sklearn"
     declare: str = ""
+    model: Run = Run.NONE
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
     @classmethod
@@ -128,8 +133,25 @@ class ScoreChannel(Channel):
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
         defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
+        return self._bare(data).through(defences)
+
+    def _bare(self, data: LabelSet) -> ScoreThreat:
+        """Return what the adversary knows of the scorer, and of how the board runs models."""
+        models = ModelBoard.of(self.model, data)
+        if models is None:
+            return self._asked(data)
+        if is_own(self.scorer):
+            raise InputError(f"models are scored by what ships (scorer=sklearn), and {self.scorer!r} is one's own.")
+        threat = self._asked(data)
+        if threat.loss.takes_logits:
+            raise InputError(f"a submitted model returns probabilities, and {type(threat.loss).__name__} takes logits.")
+        secret = (Reordered(),) if models.run is Run.HIDDEN_ROWS else ()
+        return attrs.evolve(threat, models=models, scorer_effects=(*threat.scorer_effects, *secret))
+
+    def _asked(self, data: LabelSet) -> ScoreThreat:
+        """Return what the adversary knows of the scorer."""
         if picture := self._picture(data):
-            return picture.threat(data.labels, self.queries, data.groups).through(defences)
+            return picture.threat(data.labels, self.queries, data.groups)
         metric, facts = self._scored(data), self._scorer(data).facts
         return ScoreThreat(
             n_records=data.n_records,
@@ -145,7 +167,7 @@ class ScoreChannel(Channel):
             values=data.values if metric is not None and metric.of_values else (),
             granted=self.queries or None,
             groups=data.group_sizes,
-        ).through(defences)
+        )
 
     def _threat(self, setting: Setting) -> ScoreThreat:
         """Return the threat model of a setting that is played again and again."""

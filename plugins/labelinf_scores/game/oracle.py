@@ -18,6 +18,7 @@ from labelinf_scores.game.threat import ScoreThreat, score_threat
 
 if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
+    from labelinf_scores.mutnet import MutNet
 
 __all__ = ["ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
@@ -28,10 +29,11 @@ A = TypeVar("A")
 class ScoreOracle:
     """The adversary's whole view of the curator. What is public of it cannot be changed."""
 
-    __slots__ = ("_answer", "_spent", "_threat")
+    __slots__ = ("_answer", "_models", "_spent", "_threat")
 
     def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer]) -> None:
         self._threat = threat.supposed
+        self._models = threat.models
         self._answer = answer
         self._spent = 0
 
@@ -60,13 +62,30 @@ class ScoreOracle:
 
         Raises:
             QueriesExhaustedError: The budget is spent.
-            QueryRefusedError: The predictions are malformed, or a defence declines.
+            QueryRefusedError: The predictions are malformed, a defence declines, or models are to be submitted.
         """
+        self._spend()
+        if self._models is not None:
+            raise QueryRefusedError("this board scores models, and was sent predictions.")
+        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
+        return self._answer(Query(predictions=np.array(predictions, subok=False), precision=precision))
+
+    def submit(self, model: MutNet) -> Answer:
+        """Ask for the score of a model, which the board runs on its records.
+
+        Raises:
+            QueriesExhaustedError: The budget is spent.
+            QueryRefusedError: It does not fit the records, a defence declines, or predictions are to be sent.
+        """
+        self._spend()
+        if self._models is None:
+            raise QueryRefusedError("this board scores predictions, and was sent a model.")
+        return self._answer(Query(predictions=self._models.outputs(model)))
+
+    def _spend(self) -> None:
         if self.remaining < 1:
             raise QueriesExhaustedError(f"all {self.threat.query_budget} queries are spent.")
         self._spent += 1
-        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
-        return self._answer(Query(predictions=np.array(predictions, subok=False), precision=precision))
 
 
 class ScoreAttack(Attack, abc.ABC):
@@ -74,9 +93,11 @@ class ScoreAttack(Attack, abc.ABC):
 
     Attributes:
         reading_of: What scores it can read, for the clause that says why it does not fit.
+        submits: Whether it sends models, which only a board that runs them scores, and no predictions.
     """
 
     reading_of: ClassVar[str] = "means of a loss over the records"
+    submits: ClassVar[bool] = False
 
     @abc.abstractmethod
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -94,6 +115,8 @@ class ScoreAttack(Attack, abc.ABC):
             InputError: ``threat`` is of another channel.
         """
         told = score_threat(threat).supposed
+        if not self.suits(told):
+            return "sends models, and this board scores predictions" if self.submits else "sends no models"
         return self.lacks(told) if self.reads(told.metric) else f"reads {self.reading_of}"
 
     def promise(self, threat: ThreatModel) -> Promise | None:
@@ -103,7 +126,11 @@ class ScoreAttack(Attack, abc.ABC):
             InputError: ``threat`` is of another channel.
         """
         told = score_threat(threat)
-        return self.promised(told) if told.known and self.reads(told.metric) else None
+        return self.promised(told) if told.known and self.suits(told) and self.reads(told.metric) else None
+
+    def suits(self, threat: ScoreThreat) -> bool:
+        """Whether what it sends is what the board scores: predictions, or models."""
+        return self.blind or self.submits == (threat.models is not None)
 
     def reads(self, metric: ScoredMetric | None) -> bool:
         """Whether it knows what a score of ``metric`` tells; None is the mean of a loss, which every attack reads."""

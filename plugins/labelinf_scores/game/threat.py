@@ -17,6 +17,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts
+from labelinf_scores.game.models import ModelBoard
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
 
@@ -76,6 +77,7 @@ class ScoreThreat(ThreatModel):
         scorer_least: Where it may clip at the least, where that is not known exactly; None: there.
         scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
+        models: How models are run, where they are submitted instead of predictions; None: they are not.
         granted: Queries that the channel grants; None: any number.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
@@ -91,6 +93,7 @@ class ScoreThreat(ThreatModel):
     scorer_least: float | None = None
     scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
     values: tuple[float, ...] = ()
+    models: ModelBoard | None = None
     granted: int | None = None
     effects: tuple[Effect[ScoreFacts], ...] = ()
     defences: tuple[Defence, ...] = ()
@@ -182,9 +185,11 @@ class ScoreThreat(ThreatModel):
     def supposed(self) -> ScoreThreat:
         """What an attack plans with: as though stages of which nothing is known did nothing. Nothing is certain of it.
 
-        The same where everything is known.
+        The same where everything is known and shown: a board may keep what it runs models on to itself.
         """
-        return self if self.known else self.supposing(Supposed())
+        told = self if self.known else self.supposing(Supposed())
+        hidden = self.models is not None and self.models.public is not self.models
+        return attrs.evolve(told, models=self.models.public) if hidden and self.models else told
 
     def supposing(self, error: Supposed) -> ScoreThreat:
         """Return this with ``error`` in the place of what is unknown."""

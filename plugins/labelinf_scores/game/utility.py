@@ -65,7 +65,8 @@ class Panel:
         if n_records == self.data.n_records:
             return self
         rows = np.random.default_rng(n_records).integers(0, self.data.n_records, n_records)
-        data = attrs.evolve(self.data, labels=self.data.labels[rows], features=None)
+        features = None if self.data.features is None else self.data.features[rows]
+        data = attrs.evolve(self.data, labels=self.data.labels[rows], features=features)
         drawn = tuple(attrs.evolve(item, probabilities=item.probabilities[rows]) for item in self.submissions)
         return Panel(data=data, submissions=drawn)
 

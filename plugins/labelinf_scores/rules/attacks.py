@@ -21,6 +21,7 @@ from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
+from labelinf_scores.game.models import Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.classes import MicroF1
@@ -97,6 +98,8 @@ _SITUATIONS = (
     _Situation(channel=_LOG_LOSS, defences=(Clip(), Ladder(step=0.01))),
     _Situation(channel=channel_of(loss=LogLoss(), scorer="sklearn"), defences=(Subset(share=0.5),)),
     _Situation(channel=channel_of(), defences=(ScoreNoise(model=Gaussian(scale=0.01)),)),
+    _Situation(channel=channel_of(loss=LogLoss(), model=Run.BATCH)),
+    _Situation(channel=channel_of(loss=LogLoss(), model=Run.ROWS)),
     _Situation(channel=channel_of(metric=Accuracy())),
     _Situation(channel=channel_of(metric=RocAuc())),
     _Situation(channel=channel_of(metric=MacroAuc()), n_classes=3, n_records=9),

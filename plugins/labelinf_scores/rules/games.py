@@ -14,6 +14,7 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
+from labelinf_scores.game.models import Run
 from labelinf_scores.game.oracle import ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.additive import AdditiveLoss
@@ -28,10 +29,15 @@ BOUNDED = Brier()  #: a loss whose span is finite without a clip
 
 
 def channel_of(
-    loss: AdditiveLoss = BOUNDED, scorer: str = "float64", queries: int = 64, metric: ScoredMetric | None = None
+    loss: AdditiveLoss = BOUNDED,
+    scorer: str = "float64",
+    queries: int = 64,
+    metric: ScoredMetric | None = None,
+    model: Run = Run.NONE,
 ) -> ScoreChannel:
     """Return the channel of a small game."""
-    return ScoreChannel(loss=loss, scorer="sklearn" if metric else scorer, queries=queries, metric=metric)
+    named = "sklearn" if metric else scorer
+    return ScoreChannel(loss=loss, scorer=named, queries=queries, metric=metric, model=model)
 
 
 def made(labels: Labels, n_classes: int = 2) -> LabelSet:

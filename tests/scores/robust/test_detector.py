@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.constructions.powers import power_gaps
-from labelinf_scores.detector import detector
+from labelinf_scores.detector import Neighbours, detector
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.mutnet import interpolating, published
 
@@ -31,7 +31,7 @@ def cancer() -> tuple[np.ndarray, np.ndarray]:
 def test_an_honest_model_bears_no_mark(cancer) -> None:
     features, probabilities = cancer
     assert detector(probabilities).reasons() == ()
-    assert detector(probabilities[:, 1], features).reasons(most_steep=100.0) == ()
+    assert detector(probabilities[:, 1], Neighbours.of(features)).reasons(most_steep=100.0) == ()
 
 
 def test_blocks_leave_most_rows_neutral() -> None:
@@ -63,9 +63,9 @@ def test_an_interpolating_network_is_steep_where_features_are_known(cancer) -> N
     gaps = np.concatenate([power_gaps(20, n_records=569, tau=1e-7), np.zeros(549)])
     made = interpolating(features, LogLoss().prediction(rng.permutation(gaps), NUMBERS), rng=rng)(features)[:, 0]
     gentle = interpolating(features[:, :2], rng.uniform(0.01, 0.99, 569), rng=rng)(features[:, :2])[:, 0]
-    honest = detector(probabilities, features).steepness
-    assert detector(made, features).neutral < 1
-    assert detector(gentle, features[:, :2]).steepness > 10 * honest
+    honest = detector(probabilities, Neighbours.of(features)).steepness
+    assert detector(made, Neighbours.of(features)).neutral < 1
+    assert detector(gentle, Neighbours.of(features[:, :2])).steepness > 10 * honest
 
 
 def test_without_features_steepness_is_unknown_and_never_a_reason() -> None:
