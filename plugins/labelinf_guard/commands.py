@@ -69,9 +69,10 @@ def init(board: Path, as_json: bool) -> None:
     from labelinf_guard.board import Board
     from labelinf_guard.status import beside
 
-    opened = Board.init(board)
-    certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
-    opened.close()
+    with waiting("beginning the board"):
+        opened = Board.init(board)
+        certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
+        opened.close()
     sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
     words = [*sentences, "", *(f"  {line}" for line in arithmetic), *(f"\n{line}" for line in beside(others))]
     words += [f"\nledger begun; chain head {head}", f"next: labelinf guard score {board} --team NAME FILE"]
@@ -170,7 +171,8 @@ def release(board: Path, final: bool, as_json: bool) -> None:
 
     opened = Board.open(board)
     try:
-        found = opened.release()
+        with waiting("releasing"):
+            found = opened.release()
     finally:
         opened.close()
     ranked = sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"]))
@@ -232,7 +234,8 @@ def export(board: Path, platform: str, out: Path, as_json: bool) -> None:
     """Write one self-contained scorer for a platform that keeps nothing, and the solution file with its split."""
     from labelinf_guard.export.write import export as write
 
-    found = write(board, platform, out)
+    with waiting("writing the scorer"):
+        found = write(board, platform, out)
     files = (f"\nscorer {found.scorer}", f"solution {found.solution} (private: it holds the labels)")
     document = {"said": found.said, "scorer": str(found.scorer), "solution": str(found.solution)}
     tell(document, (*found.said, *files), as_json=as_json)

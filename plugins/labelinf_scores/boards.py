@@ -14,6 +14,7 @@ import click
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
+from labelinf_core.cli.progress import Step, steps
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.plugin.apart import apart
 
@@ -84,7 +85,8 @@ def metrics(
     Two classes, of which a share is positive. The class totals count as public.
     """
     printed: list[int | None] = [*decimals] or [None, 4, 3]
-    found = list(rows(load_host(blocks), records or (569, 5000), share, printed, names))
+    with steps("working out") as progress:
+        found = list(rows(load_host(blocks), records or (569, 5000), share, printed, names, progress))
     tell(found, _table(found), as_json=as_json)
 
 
@@ -97,7 +99,12 @@ def _table(found: Sequence[Row]) -> Iterator[str]:
 
 
 def rows(
-    host: Host, records: tuple[int, ...], share: float, printed: list[int | None], names: tuple[str, ...] = ()
+    host: Host,
+    records: tuple[int, ...],
+    share: float,
+    printed: list[int | None],
+    names: tuple[str, ...] = (),
+    progress: Step = lambda name, total: None,
 ) -> Iterator[Row]:
     """Yield a row for every metric of every plugin that is no mean of a loss.
 
@@ -126,6 +133,7 @@ def rows(
         return [_row(name, metric, built, n, max(1, round(share * n)), decimals) for n, decimals in games]
 
     for name in names or catalogue:
+        progress(name, len(names or catalogue))
         yield from _asked(host, name, fitting, of_metric)
 
 

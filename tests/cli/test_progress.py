@@ -58,6 +58,7 @@ LONG = {
     "attack": ["attack", "fake-reader", "--labels", "fake-labels"],
     "advise": ["advise", "--records", "20", "--target", "60%", "--only", "no such knob"],
     "bounds": ["bounds", "--records", "20"],
+    "metrics": ["metrics", "--metric", "f1", "--records", "50"],
     "plugins check": ["plugins", "check", "data"],
     "reproduce": ["reproduce", "blia-tables"],
     "audit scorer": ["audit", "scorer", "slow_board:score", "--labels", "y.csv", "--attack", "majority"],
