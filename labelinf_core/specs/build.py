@@ -209,8 +209,9 @@ def _type(hint: Any) -> str:
     """Write what a parameter takes: a kind of component, one of a few words, or a type."""
     if kind := _kind_of(hint):
         return kind.noun
-    if derives_from(enum.Enum, hint):
-        return f"one of {', '.join(str(member.value) for member in hint)}"
+    for words in (hint, *typing.get_args(hint)):
+        if derives_from(enum.Enum, words):
+            return f"one of {', '.join(str(member.value) for member in words)}"
     return inspect.formatannotation(hint)
 
 

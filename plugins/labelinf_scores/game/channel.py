@@ -85,7 +85,7 @@ class ScoreChannel(Channel):
     metric: Metric | None = None
     scorer: str = "sklearn"
     declare: str = ""
-    model: Run = Run.NONE
+    model: Run | None = None
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
     @classmethod

@@ -38,7 +38,6 @@ _CHUNK = 1 << 22  # entries of a layer that are computed at once
 class Run(enum.Enum):
     """How a board runs the models that are submitted."""
 
-    NONE = "none"  #: there are none: predictions are submitted
     BATCH = "batch"  #: on all records at once, in an order that never changes; the features are secret
     ROWS = "rows"  #: on one record at a time; the features are public
     HIDDEN_ROWS = "hidden-rows"  #: on one record at a time; the features are secret
@@ -59,7 +58,7 @@ class ModelBoard:
     features: NDArray[np.float64] | None = attrs.field(repr=False)
 
     @classmethod
-    def of(cls, run: Run, data: LabelSet) -> ModelBoard | None:
+    def of(cls, run: Run | None, data: LabelSet) -> ModelBoard | None:
         """Return the board for ``data``; None where predictions are submitted.
 
         Every column of the features is scaled to mean 0 and standard deviation 1. Records without features have their
@@ -68,7 +67,7 @@ class ModelBoard:
         Raises:
             InputError: Secret features are asked for where there are none.
         """
-        if run is Run.NONE:
+        if run is None:
             return None
         if run is Run.HIDDEN_ROWS and data.features is None:
             raise InputError("model=hidden-rows keeps features secret, and there are none; name them with --features.")

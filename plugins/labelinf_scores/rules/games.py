@@ -33,7 +33,7 @@ def channel_of(
     scorer: str = "float64",
     queries: int = 64,
     metric: ScoredMetric | None = None,
-    model: Run = Run.NONE,
+    model: Run | None = None,
 ) -> ScoreChannel:
     """Return the channel of a small game."""
     named = "sklearn" if metric else scorer
