@@ -7,6 +7,7 @@ that a picture tells nothing that the table beside it does not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.pictures import Picture, Series
@@ -83,11 +84,23 @@ def _turned(result: CellResult) -> Iterator[tuple[tuple[str, str, str], float]]:
     """Yield every number of a pipeline as what could have been turned: its stage and name, all others, its value."""
     stages = [parse(stage, "picture") for stage in result.cell.shown.defences]
     for at, stage in enumerate(stages):
-        for name, value in stage.params.items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                rest = {key: other for key, other in stage.params.items() if key != name}
-                others = [*map(str, stages[:at]), *([str(Spec("", rest))] if rest else []), *map(str, stages[at + 1 :])]
-                yield (stage.name, name, " + ".join(others)), float(value)
+        for turned, name, rest, value in _numbers(stage):
+            others = [*map(str, stages[:at]), *([str(Spec("", rest))] if rest else []), *map(str, stages[at + 1 :])]
+            yield (turned, name, " + ".join(others)), value
+
+
+def _numbers(stage: Spec) -> Iterator[tuple[str, str, dict[str, Any], float]]:
+    """Yield every number of a component: whose and which it is, all other parameters, its value.
+
+    A number of a component within it (the scale of a noise model) is one, too.
+    """
+    for name, value in stage.params.items():
+        rest = {key: other for key, other in stage.params.items() if key != name}
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield stage.name, name, rest, float(value)
+        elif isinstance(value, Spec):
+            for inner, parameter, beside, found in _numbers(value):
+                yield f"{stage.name} {inner}", parameter, rest | ({name: Spec("", beside)} if beside else {}), found
 
 
 Points = list[tuple[float, list[CellResult]]]

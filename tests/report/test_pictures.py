@@ -6,7 +6,9 @@ import re
 from itertools import combinations
 
 from labelinf_core.contracts.pictures import Picture, Series
+from labelinf_core.report.pictures import _numbers
 from labelinf_core.report.svg import as_svg
+from labelinf_core.specs import Spec, parse
 
 LETTER = 5.6
 
@@ -32,3 +34,16 @@ def test_words_cover_neither_words_nor_marks() -> None:
         assert abs(y - line) >= 11 or right <= other or far <= left
     for left, right, y in placed.values():
         assert not any(left < x < right and abs(y - 4 - at) < 8 for x, at in marks)
+
+
+def test_a_number_of_a_component_within_a_defence_can_be_turned_too() -> None:
+    """The scale of a noise model was no strength, so that the most common grid had no picture."""
+    written = "score-noise(model=noise(scale=0.1, step=0.5), sticky=false, decimals=3)"
+
+    found = {(stage, name): (str(Spec("", rest)), value) for stage, name, rest, value in _numbers(parse(written, "x"))}
+
+    assert found == {
+        ("score-noise noise", "scale"): ("(sticky=false, decimals=3, model=(step=0.5))", 0.1),
+        ("score-noise noise", "step"): ("(sticky=false, decimals=3, model=(scale=0.1))", 0.5),
+        ("score-noise", "decimals"): ("(model=noise(scale=0.1, step=0.5), sticky=false)", 3.0),
+    }
