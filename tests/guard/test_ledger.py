@@ -519,11 +519,57 @@ def test_an_answer_that_nobody_kept_is_no_broken_disk(tmp_path: Path) -> None:
     """Who writes into the table of kept answers is told that the ledger was changed, not what a database says."""
     ledger = begin(tmp_path)
     entry, _ = ledger.reserve("t", "d")
-    ledger._connection.execute("INSERT INTO kept VALUES (?, 1)", (entry.number,))
+    ledger._connection.execute("INSERT INTO kept VALUES (?, 1, '')", (entry.number,))
     with pytest.raises(InputError, match="was changed or is damaged; nothing was told") as told:
         ledger.keep(entry, 0)
     assert "UNIQUE" not in str(told.value)
     ledger.close()
+
+
+def next_answer(ledger: Ledger) -> None:
+    ledger.wait(ledger.reserve("t", "new")[0])
+
+
+@pytest.mark.parametrize("rule", ["near", "records", "ranks"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE kept SET symbol = symbol + 1 WHERE number = {}",
+        "UPDATE kept SET number = 9 WHERE number = {}",
+        "UPDATE kept SET symbol = 5, seal = (SELECT seal FROM kept WHERE number = 0) WHERE number = {}",
+        "DELETE FROM kept WHERE number = {}",
+    ],
+)
+@pytest.mark.parametrize("settled", [True, False])
+def test_what_is_kept_until_its_beat_is_sealed(rule: str, edit: str, settled: bool, tmp_path: Path) -> None:
+    """Changed or put elsewhere before its beat or after it, an answer is told to nobody and `verify` says so."""
+    clock = StepClock()
+    ledger = begin(tmp_path, clock, rule=rule, answers=101, per_board=101)
+    for at in range(3):
+        entry, _ = ledger.reserve("t", str(at))
+        ledger.keep(entry, 5 + at)
+        if at == 0 or settled:
+            ledger.wait(entry)
+    ledger.close()
+    file = sqlite3.connect(tmp_path / "l")
+    with pytest.raises(sqlite3.IntegrityError, match="only added"):
+        file.execute(edit.format(1))
+    file.execute("DROP TRIGGER kept_hold")
+    file.execute("DROP TRIGGER kept_stay")
+    file.execute(edit.format(1))
+    file.commit()
+    file.close()
+    if edit.startswith("DELETE") and not settled:  # as if its scorer had crashed: no score, charged in full
+        ledger = reopen(tmp_path, clock)
+        assert ledger.wait(ledger.book.entries[1]).charge == worst_charge(ledger.rule(), 1) or rule == "records"
+        ledger.close()
+        assert verify(tmp_path / "l", KEY).faults == ()
+        return
+    assert verify(tmp_path / "l", KEY).faults
+    if edit.startswith("DELETE") and rule != "ranks":  # what was told stands in its own row
+        return
+    with pytest.raises(InputError, match="was changed or is damaged"):
+        next_answer(reopen(tmp_path, clock))  # of ranks it would rest on the one that is gone
 
 
 def test_a_certificate_that_says_too_little_is_found(tmp_path: Path) -> None:

@@ -150,6 +150,10 @@ class Book:
         """Return how many submissions of a team were numbered."""
         return self._used[team,]
 
+    def scored(self) -> int:
+        """Return how many submissions were told something else than that they have no score."""
+        return len(self._scored[None])
+
     def day(self, now: int) -> int:
         """Return the day on which a submission counts: a clock set back refills nothing."""
         return max(now // 86_400_000, self.entries[-1].day if self.entries else 0)

@@ -8,13 +8,16 @@ ledger has reserved what was being scored and tells nothing that it has not char
 3. *settle*, at the beat or later, by whoever comes first: in the order of the numbers, the charge of what was kept, or
    of *no score* where nothing was.
 
-A keyed digest over each row and the one before shows rows that were changed, removed or put in. The ``anchor`` beside
-the file holds the last digest: a ledger that does not reach it was restored from a copy, and is refused until the host
+A keyed digest over each row and the one before shows rows that were changed, removed or put in. What is kept is not yet
+an event, as nobody may see when a scorer ended; it has a digest of its own, over its number and its submission. One
+that is removed before its beat is like a scorer that crashed: *no score*, charged in full. The ``anchor`` beside the
+file holds the last digest: a ledger that does not reach it was restored from a copy, and is refused until the host
 adopts it, whereby all that may have been told since is charged in full.
 """
 
 from __future__ import annotations
 
+import bisect
 import fcntl
 import hashlib
 import hmac
@@ -33,17 +36,20 @@ from labelinf_guard.files import write_private
 from labelinf_guard.ledger.book import Book, Entry, LedgerBrokenError, Rules
 from labelinf_guard.ledger.charge import Rule, rule_named, worst_charge
 
-__all__ = ["Ledger", "RefusedError", "chained"]
+__all__ = ["Ledger", "RefusedError", "chained", "kept_seal"]
 
 _TABLES = """
 CREATE TABLE events (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL
 );
-CREATE TABLE kept (number INTEGER PRIMARY KEY, symbol INTEGER NOT NULL);
+CREATE TABLE kept (number INTEGER PRIMARY KEY, symbol INTEGER NOT NULL, seal TEXT NOT NULL);
 CREATE TRIGGER events_stay BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END;
 CREATE TRIGGER events_hold BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are only added'); END;
+CREATE TRIGGER kept_stay BEFORE DELETE ON kept BEGIN SELECT RAISE(ABORT, 'answers are only added'); END;
+CREATE TRIGGER kept_hold BEFORE UPDATE ON kept BEGIN SELECT RAISE(ABORT, 'answers are only added'); END;
 """
 _START = "0" * 64
+_LAST = (1 << 63) - 1  # of the whole numbers that SQLite has
 _VOID = "This board is closed: its ledger is at fault, and its certificate is void."
 _FORGOTTEN = "This board is closed: the record that it told may be lost."
 _BROKEN = "the ledger was changed or is damaged"
@@ -57,6 +63,11 @@ def chained(key: bytes, before: str, number: int, kind: str, at: int, body: str)
     """Return the seal of one row: a keyed digest over it and the seal before it."""
     text = "\0".join((before, str(number), kind, str(at), body))
     return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def kept_seal(key: bytes, number: int, symbol: int, digest: str) -> str:
+    """Return the seal of an answer that is kept until its beat: a keyed digest over it and its submission."""
+    return hmac.new(key, f"kept\0{number}\0{symbol}\0{digest}".encode(), hashlib.sha256).hexdigest()
 
 
 @attrs.define(eq=False)
@@ -77,6 +88,8 @@ class Ledger:
     head: str = _START
     rows: int = 0
     _ahead: int = attrs.field(default=0, init=False)
+    _scores: list[int] = attrs.field(factory=list, init=False, repr=False)  # sorted, of a board of ranks
+    _ranked: int = attrs.field(default=0, init=False)  # submissions that they are of
 
     @classmethod
     def create(cls, path: Path, anchor: Path, key: bytes, rules: Rules, clock: Clock) -> Ledger:
@@ -134,6 +147,7 @@ class Ledger:
         ledger = cls(_connected(path), key, anchor, clock)
         try:
             ledger.read()
+            ledger._check()
         except (LedgerBrokenError, sqlite3.Error, ValueError, TypeError, KeyError) as error:
             ledger.close()
             raise InputError(f"{path}: {_BROKEN} (row {ledger.rows + 1}). labelinf guard verify says more.") from error
@@ -193,7 +207,8 @@ class Ledger:
         """Keep an answer until its beat; one that comes after it is not kept."""
         with self._transaction():
             if self._now() < entry.due:
-                self._connection.execute("INSERT INTO kept VALUES (?, ?)", (entry.number, symbol))
+                seal = kept_seal(self._key, entry.number, symbol, entry.digest)
+                self._connection.execute("INSERT INTO kept VALUES (?, ?, ?)", (entry.number, symbol, seal))
 
     def settle(self) -> None:
         """Settle every submission whose beat has come, in order."""
@@ -225,12 +240,44 @@ class Ledger:
             self._append("settle", {"number": entry.number, "symbol": symbol, "charge": charge})
 
     def _symbol(self, entry: Entry) -> int:
-        query, number = self._connection.execute, entry.number
-        row = query("SELECT symbol FROM kept WHERE number = ?", (number,)).fetchone()
-        if row is None:
-            return self.book.symbol(entry, None, 0)
-        better = query("SELECT count(*) FROM kept WHERE number < ? AND symbol > ?", (number, row[0])).fetchone()
-        return self.book.symbol(entry, int(row[0]), int(better[0]))
+        """Return an entry's answer, from what was kept of it and, for a rank, of those before."""
+        ranks = self.book.known().rule == "ranks"
+        found = dict(self._kept(self._ranked if ranks else entry.number, entry.number))
+        own = found.pop(entry.number, None)
+        for score in found.values():
+            bisect.insort(self._scores, score)
+        self._ranked = entry.number
+        if ranks and len(self._scores) != self.book.scored():
+            raise LedgerBrokenError("an answer that was told is no longer kept")
+        return self.book.symbol(entry, own, 0 if own is None else len(self._scores) - bisect.bisect(self._scores, own))
+
+    def _kept(self, first: int, last: int) -> Iterator[tuple[int, int]]:
+        """Return what is kept of some submissions, by number.
+
+        Raises:
+            LedgerBrokenError: It is not what was kept.
+        """
+        query = "SELECT number, symbol, seal FROM kept WHERE number BETWEEN ? AND ? ORDER BY number"
+        for number, symbol, seal in self._connection.execute(query, (first, last)):
+            of = self.book.entries[number].digest if number < len(self.book.entries) else ""
+            if not hmac.compare_digest(seal, kept_seal(self._key, number, symbol, of)):
+                raise LedgerBrokenError(f"the answer that was kept of submission {number} was changed")
+            yield number, symbol
+
+    def _check(self) -> None:
+        """Hold every answer that is kept against its seal.
+
+        Raises:
+            InputError: They have none.
+        """
+        if "seal" not in {column[1] for column in self._connection.execute("PRAGMA table_info(kept)")}:
+            self.close()
+            raise InputError(
+                "An earlier version of labelinf began this board, which did not seal the answers that wait for their "
+                "beat. Go on with that version: another board of these labels would add to what this one told."
+            )
+        for _ in self._kept(0, _LAST):
+            pass
 
     def _now(self) -> int:
         """Return the ledger's time, which runs on where it was when the clock was set back."""
@@ -293,6 +340,7 @@ class Ledger:
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self.book, self.head, self.rows = Book(), _START, 0
+        self._scores, self._ranked = [], 0
 
     def _behind(self) -> int:
         """Return by how many rows the ledger ends before its anchor, or differs from it."""

@@ -22,6 +22,7 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.ledger.recompute import gains_again, line_again
+from labelinf_guard.ledger.waiting import unlike
 
 __all__ = ["Verified", "verify"]
 
@@ -68,7 +69,7 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
     Raises:
         InputError: There is no ledger, or it cannot be read.
     """
-    rows = _read(path)
+    rows, kept = _read(path)
     faults: list[str] = []
     seal = "0" * 64
     events: list[tuple[str, int, dict[str, Any]]] = []
@@ -102,6 +103,7 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             faults.append(f"row {row}: it does not say what a row of kind {event[0]!r} has to say")
             break
+    faults.extend(unlike(kept, sums.entries, rules, key))
     return Verified(
         rows=len(events),
         head=seal,
@@ -143,12 +145,17 @@ def _counted(terms: dict[str, Any], rules: dict[str, Any]) -> Iterator[str]:
         yield "row 1: the certificate counts other answers than the ledger"
 
 
-def _read(path: Path) -> list[tuple[int, str, int, str, str]]:
+def _read(path: Path) -> tuple[list[tuple[int, str, int, str, str]], list[tuple[int, int, str]]]:
+    """Return the events, and the answers that were kept, of one moment."""
     if not path.is_file():
         raise InputError(f"{path} is missing. labelinf guard init makes it.")
     connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     try:
-        return connection.execute("SELECT id, kind, at, body, seal FROM events ORDER BY id").fetchall()
+        connection.execute("BEGIN")
+        events = connection.execute("SELECT id, kind, at, body, seal FROM events ORDER BY id").fetchall()
+        sealed = "seal" in {column[1] for column in connection.execute("PRAGMA table_info(kept)")}
+        query = f"SELECT number, symbol, {'seal' if sealed else repr('')} FROM kept ORDER BY number"
+        return events, connection.execute(query).fetchall()
     except sqlite3.Error as error:
         raise InputError(f"{path} is no ledger that can be read ({error}). Restore it from a copy.") from error
     finally:
