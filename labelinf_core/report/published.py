@@ -5,6 +5,7 @@ that follow from it are a system of linear equations on the labels; so of privat
 
 * shares and intervals on a grid of :data:`STEP`, other numbers with two significant digits;
 * no count of any trial or class, no digest, no name that is derived from either, no message or evidence of a component;
+* no name of a class, only how many there are: names are values of the labels themselves, which no counting covers;
 * of the theory only what a channel declares to be computed from the class counts (:attr:`Channel.counts_only`), and in
   its sentences no number that stands neither in the components' specs nor among sizes that are public.
 
@@ -139,8 +140,14 @@ def _channel(result: CellResult) -> str:
 def _labels(facts: LabelFacts, names: Mapping[str, str]) -> LabelFacts:
     if facts.public:
         return facts
-    share = _share(facts.majority_share)
-    return attrs.evolve(facts, class_counts=(), digest=names[facts.digest], content="", majority_share=share)
+    return attrs.evolve(
+        facts,
+        class_names=tuple(f"class {at}" for at, _ in enumerate(facts.class_names, 1)),
+        class_counts=(),
+        digest=names[facts.digest],
+        content="",
+        majority_share=_share(facts.majority_share),
+    )
 
 
 def _cell(exact: CellResult, plan: Plan, labels: LabelFacts) -> CellResult:

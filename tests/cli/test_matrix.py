@@ -89,15 +89,22 @@ def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labeli
     assert "--channel gradient: the suite plays nothing on it." in result.stderr
 
 
-def test_a_users_labels_keep_their_names(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
-    (tmp_path / "y.csv").write_text("id,verdict\n" + "".join(f"{i},{'sí' if i % 3 else 'no'}\n" for i in range(9)))
+def test_classes_of_a_users_labels_are_named_in_full_only(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    """The names are values of the labels: one that occurs once is somebody's."""
+    (tmp_path / "y.csv").write_text("id,verdict\n" + "".join(f"{i},{'sí' if i % 3 else 'nöö'}\n" for i in range(9)))
+    told = {}
+    for full in ((), ("--full",)):
+        out = ("--format", "json", "--out", "run", *full)
+        result = matrix(labelinf, suite, "--labels", "y.csv", "--column", "verdict", *out)
+        (told[full],) = json.loads(result.stdout)["labels"]
+        if not full:
+            for name in ("results.json", "results.csv", "report.html"):
+                assert "nöö" not in (tmp_path / "run" / name).read_text(encoding="utf-8")
 
-    result = matrix(labelinf, suite, "--labels", "y.csv", "--column", "verdict", "--format", "json")
-
-    (labels,) = json.loads(result.stdout)["labels"]
-    assert labels["class_names"] == ["no", "sí"]
-    assert labels["class_counts"] is None
-    assert "y.csv" in labels["title"]
+    assert told[()]["class_names"] == ["class 1", "class 2"]
+    assert told[()]["class_counts"] is None
+    assert told["--full",]["class_names"] == ["nöö", "sí"]
+    assert "y.csv" in told[()]["title"]
 
 
 def test_a_numpy_file_holds_labels_too(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
