@@ -133,7 +133,7 @@ def _lines(report: ScorerReport) -> Iterator[str]:
 
     data, findings = report.data, report.findings
     yield from answer(report).lines(make_console().width)
-    if report.contradicting:
+    if report.contradicting and not report.changed:
         yield (
             f"The probe must have been wrong: if it were right, all labels would have come out by "
             f"{', '.join(report.contradicting)}. What else it implies is void, no change is suggested, and more than "

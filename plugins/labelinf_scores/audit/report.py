@@ -183,19 +183,14 @@ def audited(
         findings=picture,
         leaks=leaks,
         target=target,
-        changed=_changed(picture),
+        changed=picture.changed,
     )
     # What is proved to help would rest on the very probe that was contradicted.
     if report.wrong or not any(exceeds(leak, target) for leak in leaks):
         return report
     progress("what stops it", steps)
     play = functools.partial(audit_scorer, made, data, picture, builder=builder, queries=queries, timeout=timeout)
-    changes = changes_for(play, data, picture, leaks, builder=builder, target=target, queries=queries, seed=seed)
-    return attrs.evolve(report, changes=tuple(changes))
-
-
-def _changed(picture: Picture) -> bool:
-    """Whether the probe's first question is answered otherwise after all attacks; one that fails by now has failed."""
-    first = picture.found.panel.trials[0]
-    again = picture.found.panel.ask.tried(first.labels, first.predictions)
-    return not picture.noise and again is not None and again != float(picture.found.panel.answers[0])
+    found = changes_for(play, data, picture, leaks, builder=builder, target=target, queries=queries, seed=seed)
+    changes = tuple(found)
+    # A scorer that turned while changes were played shows nothing by them.
+    return attrs.evolve(report, changed=True) if picture.changed else attrs.evolve(report, changes=changes)

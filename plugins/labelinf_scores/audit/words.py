@@ -37,7 +37,8 @@ def _leaks(report: ScorerReport) -> str:
         return f"INCONCLUSIVE: no attack could be played within {budget}; that is not a proof of safety."
     best, share = max(played, key=lambda item: item[0].labels_per_query)
     if report.wrong and not report.leaking(None):
-        return "INCONCLUSIVE: no attack beat the majority guess, but they were played on a wrong picture."
+        why = "the scorer changed meanwhile" if report.changed else "they were played on a wrong picture"
+        return f"INCONCLUSIVE: no attack beat the majority guess, but {why}."
     told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}, by {best.attack}."
     if not best.exact:
         told = f"{said(share)} of {_scored(report)} labels in {best.queries} queries (the majority guess has "
@@ -56,6 +57,8 @@ def _scored(report: ScorerReport) -> str:
 def _stopped(report: ScorerReport) -> str:
     if isinstance(report.findings, Unexplained):
         return "not known: nothing explains what is to be stopped"
+    if report.changed:
+        return "not known: the scorer changed while it was attacked, and no change is suggested"
     if report.wrong:
         return "not known: the probe must have been wrong, and no change is suggested"
     if not any(exceeds(leak, report.target) for leak in report.leaks):

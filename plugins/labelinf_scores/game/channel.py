@@ -287,6 +287,8 @@ class ScoreChannel(Channel):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
+        if picture is not None and picture.changed:
+            evidence = {**evidence, "scorer": "it changed while it was attacked: what was learnt or declared is void"}
         restored = np.full(setting.data.n_records, ABSTAIN, dtype=np.intp)  # where nothing is scored
         restored[order] = guessed
         return Outcome(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,23 @@ def leaves(labels, predictions):
     os._exit(0)
 """
 DECLARED = 'metric = "log-loss"\ndecimals = 5\nclip = 1e-15\n'
+
+
+TURNS = """
+from pathlib import Path
+import numpy as np
+
+AFTER, KIND, CALLS = 10**9, "scaled", Path("calls")
+
+def score(labels, predictions):
+    calls = 1 + int(CALLS.read_text())  # of all processes together
+    CALLS.write_text(str(calls))
+    rows = np.clip(predictions, 1e-15, 1 - 1e-15)
+    cost = float(np.mean(-np.log(rows[np.arange(len(labels)), labels])))
+    if calls > AFTER:
+        cost = {"scaled": 1.1 * cost, "constant": 0.7, "negated": -cost}[KIND]
+    return round(cost, 5)
+"""
 
 
 @pytest.fixture
@@ -96,6 +114,40 @@ def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: 
     assert (run.exit_code, "INCONCLUSIVE" in run.stderr) == (3, True)
     run = labelinf("matrix", "--attack", "binary-weights", "--scorer", "oneprobe:constant", "--out", "run")
     assert run.exit_code not in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "arguments"),
+    [
+        ("scaled", 90, "audit scorer turncoat:score --attack binary-weights"),
+        ("scaled", 4, "audit scorer turncoat:score --attack binary-weights"),
+        ("constant", 3, "audit scorer turncoat:score --attack binary-weights"),
+        ("scaled", 20, "attack binary-weights --scorer turncoat:score --declare board.toml"),
+        ("negated", 4, "attack binary-weights --scorer turncoat:score --declare board.toml"),
+    ],
+)
+def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
+    folder: Path, kind: str, before: int, arguments: str
+) -> None:
+    """So many calls before the last it starts to answer otherwise: in the probe, and in the attack."""
+
+    def played(after: int) -> Result:
+        (folder / "turncoat.py").write_text(TURNS.replace('10**9, "scaled"', f"{after}, {kind!r}"))
+        (folder / "calls").write_text("0")
+        for name in [name for name in sys.modules if name == "turncoat"]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        return labelinf(*arguments.split())
+
+    played(10**9)
+    run = played(int((folder / "calls").read_text()) - before)
+    said = " ".join((run.stdout + run.stderr).split())
+    blamed = ("answers one question otherwise now", "The scorer changed while", "it changed while it was attacked")
+    assert any(clause in said for clause in blamed), said
+    if arguments.startswith("audit"):
+        assert run.exit_code in (1, 3)
+        assert "certified" not in said
+        assert "no change is suggested" in said or "Nothing was played" in said
 
 
 def test_a_declaration_belongs_to_a_scorer_of_ones_own(folder: Path) -> None:

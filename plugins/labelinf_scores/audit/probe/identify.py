@@ -71,6 +71,12 @@ class Panel:
         return self._own[key]
 
     @property
+    def turned(self) -> bool:
+        """Whether the first question, which is asked again, is answered with another number by now."""
+        again = self.ask.tried(self.trials[0].labels, self.trials[0].predictions)
+        return again is not None and again != float(self.answers[0])
+
+    @property
     def untied(self) -> Panel:
         """The same where no predictions are equal."""
         chosen = [not trial.tied for trial in self.trials]

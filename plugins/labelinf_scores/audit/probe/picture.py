@@ -87,6 +87,11 @@ class Picture:
         return self.found.scored
 
     @property
+    def changed(self) -> bool:
+        """Whether the first question is answered otherwise by now, which is asked; one that fails by now has failed."""
+        return not self.noise and self.found.panel.turned
+
+    @property
     def certain(self) -> bool:
         """Whether all that is learnt was declared: certificates then hold if the declaration does."""
         fit = self.found.fit

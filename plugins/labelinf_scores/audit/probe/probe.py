@@ -49,6 +49,7 @@ _FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
 _REPEATS = 16  # of a noisy answer
 _DEVIATIONS = 6
 _PLACED = (Rows.COSTS, Rows.RANKS, Rows.COUNTS, Rows.REALS)  # by which a permutation of rows is looked for
+_TURNED = "it is no function of the labels and one submission: it answers one question otherwise now than before"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
     "brier": MeanLoss(loss=Brier()),
@@ -135,6 +136,8 @@ def probe(
         queries=asker.asked,
         seconds=asker.each,
     )
+    if picture.changed:  # and what was declared is not to blame
+        return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
     return picture if declared is None else declared.checked(picture)
 
 
@@ -366,6 +369,8 @@ def _moved(found: Explained, data: LabelSet) -> bool:
 
 def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
     """Say why nothing explains it, as far as that is known."""
+    if not steady.std and any(panel.turned for panel in asked):
+        return _TURNED
     everything = np.ones(asked[0].trials[0].labels.size, dtype=bool)
     for panel in asked:
         if any(trial.tied for trial in panel.trials):
