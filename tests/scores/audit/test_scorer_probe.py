@@ -94,6 +94,24 @@ def test_it_tells_another_loss_and_single_precision_and_more_classes() -> None:
     assert (many.found.name, many.limits.clip) == ("log-loss", pytest.approx(1e-15, rel=1e-3))
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["log-loss to five decimals", "accuracy"])
+def test_permuted_rows_are_found_of_any_number_of_classes_and_in_few_questions(kind: str, n_classes: int) -> None:
+    order = np.random.default_rng(4).permutation(N)
+
+    def score(labels: Any, predictions: Any) -> float:
+        moved = predictions[order]
+        if kind == "accuracy":
+            return float(np.mean(labels == (moved.argmax(axis=1) if moved.ndim == 2 else moved >= 0.5)))
+        return round(mean_costs(labels, moved), 5)
+
+    found = learn(score, np.arange(N) % n_classes, tuple("012"[:n_classes]))
+
+    assert isinstance(found, Picture)
+    assert np.array_equal(found.found.panel.ask.order, order)
+    assert found.queries < 900
+
+
 def test_it_sees_that_rows_are_normalised_or_refused() -> None:
     def refuse(labels: Any, predictions: Any) -> float:
         if np.abs(predictions.sum(axis=1) - 1).max() > 1e-9:

@@ -7,11 +7,13 @@ what becomes of the answer when any few labels change: weights and public rows c
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_scores.audit.probe.asker import Spoken
 from labelinf_scores.audit.probe.identify import Explained, Panel, sharp
 from labelinf_scores.audit.probe.spelling import HARD
 from labelinf_scores.metrics.readings import Rows
@@ -22,6 +24,7 @@ MOST = 4096  #: records whose effect is measured one by one
 _GROUPS = 1024
 _SAMPLE = 8
 _CLEAR = 4.0  # times the error of an answer, from which an effect is seen
+_REST = 0.2  # of a row's probability, which goes to the classes beyond the first two
 _HIGH = {Rows.COSTS: (0.1, 0.9), Rows.REALS: (0.0, 1.0), Rows.LEVELS: (0.0, 1.0)}
 
 
@@ -76,37 +79,52 @@ def scored_of(panel: Panel) -> NDArray[np.bool_] | None:
     return found
 
 
-def rows_of(panel: Panel) -> tuple[NDArray[np.intp], ...]:
-    """Return the permutations of the rows of predictions that the effects of labels may come from; none: no clear one.
+def rows_of(panel: Panel) -> Iterator[NDArray[np.intp]]:
+    """Yield the permutations of the rows of predictions that the effects of labels may come from; none: no clear one.
 
-    The digits of a row's number are written into the predictions: a label that changes moves the answer by what the
-    row predicts that it is scored by, and the other way where the opposite digit is written. Which way is which is
-    not known, so that there are two.
+    Every row predicts something else, and one record after the other is alone in class 1: the greater the answer, the
+    further on in the list, up or down, is the row that the record is scored by. Where a rounding, or classes, let fewer
+    levels be told apart, row numbers are written in as many digits as it takes.
     """
-    trial, ask = panel.trials[1], panel.ask
-    n = trial.labels.size
-    bits = max(1, (n - 1).bit_length())
-    if n > MOST or len(ask.spelling.values) != 2 or not ask.asker.affords(2 * n * bits):
-        return ()
-    low, high = _HIGH.get(ask.rows, (0.0, 1.0) if ask.rows in HARD else (0.1, 0.9))
-    turned = np.zeros((bits, n))
+    n, ask = panel.trials[1].labels.size, panel.ask
+    if n > MOST or not ask.asker.affords(2 * n):
+        return
     try:
-        for bit in range(bits):
-            for sign in (1, -1):
-                digit = (np.arange(n) >> bit & 1) == (1 if sign > 0 else 0)
-                predictions = np.where(digit, high, low)
-                before = ask(trial.labels, predictions)
-                for record in range(n):
-                    labels = trial.labels.copy()
-                    labels[record] ^= 1
-                    effect = (ask(labels, predictions) - before) * (1 if labels[record] else -1)
-                    turned[bit, record] += sign * effect
+        places = list(_places(ask, n))
     except (InputError, QueryRefusedError):
-        return ()
-    weights = (1 << np.arange(bits))[:, None]
-    found = []
-    for way in (turned > 0, turned < 0):
-        rows = (way * weights).sum(axis=0)
-        if np.array_equal(np.sort(rows), np.arange(n)):
-            found.append(rows.astype(np.intp))
-    return tuple(found)
+        return
+    for rows in np.sum(places, axis=0) if places else ():
+        if np.array_equal(np.sort(rows), np.arange(n)) and not np.array_equal(rows, np.arange(n)):
+            yield rows
+
+
+def _places(ask: Spoken, n: int) -> Iterator[NDArray[np.intp]]:
+    """Yield what every digit adds to the number of each record's row, counted up and down, shape ``(2, n)``."""
+    hard = ask.rows in HARD
+    first = np.zeros(1) if hard else _alone(ask, np.arange(n), n)
+    told = np.unique(first).size
+    if told < 2 and not hard:
+        return
+    base = n if told == n else max(2, told // 2)
+    digits = next(count for count in range(1, n + 1) if base**count >= n)
+    if digits > 1 and not ask.asker.affords(n * digits):
+        return
+    for digit in range(digits):
+        written = np.arange(n) // base**digit % base
+        answers = first if base == n else _alone(ask, written, base)
+        values, place = np.unique(answers, return_inverse=True)
+        if values.size != np.unique(written).size:  # levels that are not told apart: what is added is no row
+            place = np.full(n, -n)
+        yield np.stack([place, values.size - 1 - place]) * base**digit
+
+
+def _alone(ask: Spoken, written: NDArray[np.intp], base: int) -> NDArray[np.float64]:
+    """Return the answers where one record after the other is alone in class 1, and every row predicts a digit."""
+    n, n_classes = written.size, len(ask.spelling.values)
+    low, high = _HIGH.get(ask.rows, (0.0, 1.0) if ask.rows in HARD else (0.1, 0.9))
+    predictions = low + (high - low) * written / max(1, base - 1)
+    if n_classes > 2 and ask.rows in (Rows.COSTS, Rows.COLUMNS):
+        rest = np.full((n, n_classes - 2), _REST / (n_classes - 2))
+        one = (1 - _REST) * predictions
+        predictions = np.column_stack([1 - _REST - one, one, rest])
+    return np.array([ask((np.arange(n) == record).astype(np.intp), predictions) for record in range(n)])

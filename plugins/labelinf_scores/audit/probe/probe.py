@@ -48,7 +48,13 @@ __all__ = ["Unexplained", "candidates", "pictured", "probe"]
 _FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
 _REPEATS = 16  # of a noisy answer
 _DEVIATIONS = 6
-_PLACED = (Rows.COSTS, Rows.RANKS, Rows.COUNTS, Rows.REALS)  # by which a permutation of rows is looked for
+_PLACED = (
+    Rows.COSTS,
+    Rows.RANKS,
+    Rows.COUNTS,
+    Rows.REALS,
+    Rows.CLASSES,
+)  # by which a permutation of rows is looked for
 _TURNED = "it is no function of the labels and one submission: it answers one question otherwise now than before"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
@@ -114,11 +120,7 @@ def probe(
         asker.repeats = _REPEATS
         asked = [attrs.evolve(p, answers=np.array([p.ask(t.labels, t.predictions) for t in p.trials])) for p in asked]
     unexplained = functools.partial(Unexplained, metrics=len(metrics))
-    if steady.kind in (Steadiness.DRIFTS, Steadiness.STATEFUL):
-        why = f"it is no function of the labels and one submission: {steady.kind.value}"
-        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
-    if not any(np.ptp(panel.answers) for panel in asked):
-        why = "all its answers are the same"
+    if why := _no_function(asked, steady):
         return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
     found = _first(asked, metrics, _counts(data), steady.std, declared)
     asker.repeats = 1
@@ -139,6 +141,13 @@ def probe(
     if picture.changed:  # and what was declared is not to blame
         return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
     return picture if declared is None else declared.checked(picture)
+
+
+def _no_function(asked: Sequence[Panel], steady: Steady) -> str:
+    """Say why a scorer is no function of labels and predictions; empty when it seems to be one."""
+    if steady.kind in (Steadiness.DRIFTS, Steadiness.STATEFUL):
+        return f"it is no function of the labels and one submission: {steady.kind.value}"
+    return "" if any(np.ptp(panel.answers) for panel in asked) else "all its answers are the same"
 
 
 def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
@@ -304,9 +313,9 @@ def _explanations(
     yield from _of_some(asked, strict, metrics, counts)
     for link in LINKS:
         yield from _over(asked, strict, metrics, everything, link)
-    for panel, each in zip(asked, strict, strict=True):
+    for panel in asked:
         for order in rows_of(panel) if panel.ask.rows in _PLACED else ():
-            yield from _over([panel.reordered(order)], [each], metrics, everything[:1])
+            yield from _over([other.reordered(order) for other in asked], strict, metrics, everything)
 
 
 def _of_some(
