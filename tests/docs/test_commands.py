@@ -158,7 +158,7 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
 def test_an_entry_plays_again_to_the_same_figures() -> None:
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")
 
-    assert {"metrics", "quick"} <= {name for name, _ in bench.entries()}
+    assert {"metrics", "outputs", "quick"} <= {name for name, _ in bench.entries()}
     assert bench.replay(["metrics"]) == []
 
 
