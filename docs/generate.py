@@ -16,6 +16,7 @@ from labelinf_core.cli import main as main_command
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.records import PluginRecord
+from labelinf_core.report.svg import as_svg
 
 MARKER = "<!-- Written by docs/generate.py: change the catalogue or the statements, not what follows. -->\n"
 PAGES = Path(__file__).parent
@@ -85,6 +86,9 @@ TABLES: dict[str, Callable[[Host], Iterator[str]]] = {
 }
 
 
+PICTURES = {"tutorials/auditor.svg": "blia-tables"}  #: the first picture of a reproduction, by its file
+
+
 def stale(pages: Path = PAGES) -> dict[Path, str]:
     """Return the pages that say something else than the plugins do, and what they should say."""
     host = Host.load(strict=True)
@@ -99,6 +103,13 @@ def stale(pages: Path = PAGES) -> dict[Path, str]:
         if wanted != text:
             wrong[page] = wanted
     return wrong
+
+
+def undrawn(pages: Path = PAGES) -> dict[Path, str]:
+    """Return the pictures of published tables that are not as they are computed now, and what they should be."""
+    known = {item.name: item for item in Host.load(strict=True).reproductions()}
+    drawn = {pages / file: as_svg(known[name].run().pictures[0], alone=True) for file, name in PICTURES.items()}
+    return {file: svg for file, svg in drawn.items() if not file.is_file() or file.read_text(encoding="utf-8") != svg}
 
 
 def _own(plugin: PluginRecord) -> bool:
@@ -116,7 +127,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--installed"]:
         print("\n".join(components(Host.load(), installed=True)))
         return 0
-    found = stale()
+    found = {**stale(), **undrawn()}
     for page, wanted in found.items():
         if arguments == ["--check"]:
             print(f"{page.name} is stale: python docs/generate.py writes it anew")

@@ -28,6 +28,11 @@ def test_the_committed_pages_are_fresh(generate: ModuleType) -> None:
     assert [page.name for page in generate.stale()] == [], "python docs/generate.py writes them anew"
 
 
+def test_the_committed_pictures_are_what_is_computed(generate: ModuleType, tmp_path: Path) -> None:
+    assert generate.undrawn() == {}
+    assert [file.name for file in generate.undrawn(tmp_path)] == ["auditor.svg"]
+
+
 def test_a_page_that_says_something_else_is_stale(generate: ModuleType, tmp_path: Path) -> None:
     for name in generate.TABLES:
         shutil.copy(ROOT / "docs" / f"{name}.md", tmp_path)
