@@ -10,14 +10,18 @@ from __future__ import annotations
 import math
 
 import attrs
+from scipy.special import ndtr, ndtri
 
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import any_score
+from labelinf_scores.metrics.readings import ScoredMetric, Totals
 from labelinf_scores.metrics.readings.two_values import noise
 
-__all__ = ["MetricNoise"]
+__all__ = ["MetricNoise", "exchanged_accuracy"]
+
+_GAIN = 0.6  # balanced accuracy that the Gaussian line is for
 
 _PUBLIC = "largest absolute error, worst case; class totals public"
 
@@ -58,4 +62,34 @@ class MetricNoise(Bound):
                     statement="labelinf theory, M18",
                 )
             )
+            if facts.query_budget and len(totals.counts) == 2:
+                lines.append(_gaussian_needed(enough, facts.query_budget))
         return tuple(lines)
+
+
+def exchanged_accuracy(metric: ScoredMetric, totals: Totals, scale: float, queries: int) -> float:
+    """Return the most that any guess of all labels has as balanced accuracy, on average over the labellings (M38).
+
+    Labels are uniform over the orders with these class totals, and every answer has Gaussian noise. Exchanging the
+    labels of a positive and a negative is then as likely, and moves an answer by ``D`` at most: no guess is right about
+    both more often than ``2 Phi(D sqrt(q) / (2 s))`` times, adaptive queries included.
+
+    Args:
+        metric: What is scored.
+        totals: The class totals, public.
+        scale: Standard deviation s of the noise of an answer.
+        queries: Answers q.
+    """
+    return float(ndtr(noise(metric, totals)[1] * math.sqrt(queries) / scale))
+
+
+def _gaussian_needed(enough: float, queries: int) -> BoundValue:
+    return BoundValue(
+        title=f"Gaussian noise that holds every attack to a balanced accuracy of {_GAIN:.0%}",
+        direction=Direction.CEILING,
+        quantity="noise",
+        value=enough * math.sqrt(queries) / float(ndtri(_GAIN)),
+        formula="s = D sqrt(q) / (2 Phi^-1(a)), D what exchanging a positive and a negative can do",
+        conditions=f"standard deviation, {queries} adaptive queries; class totals public, all orders of labels alike",
+        statement="labelinf theory, M38",
+    )

@@ -16,7 +16,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_scores.audit.log.certificate import Log, Row, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import point, vote
-from labelinf_scores.audit.log.scored import Board, log_of
+from labelinf_scores.audit.log.scored import Board, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.metrics.readings import Reading, Released, Rows, ScoredMetric, Totals, metric
 
@@ -197,3 +197,29 @@ def test_answers_correct_a_vote_and_from_nothing_do_worse_than_it() -> None:
     voted = vote(rows)
     prior = 1 / (1 + np.exp(-2 * (voted - voted.mean()) / voted.std()))
     assert right(point(log, np.full(300, labels.mean()))) < right(voted) < right(point(log, prior))
+
+
+def test_metrics_that_are_published_at_once_tell_more_than_each() -> None:
+    """Accuracy, AUC and average precision of one submission: by every labelling, and more than any one of them."""
+    labels, rng = np.random.default_rng(3).permutation([0, 1] * 4), np.random.default_rng(2)
+    asked = (np.round(labels + rng.normal(0, 1, 8), 1),)
+    totals, boards, logs = Totals.binary(n_records=8, n_positive=4), [], []
+    for name in ("accuracy", "roc-auc", "average-precision"):
+        scored = metric(name)
+        scores = tuple(Fraction(f"{scored.score(labels, row):.2f}") for row in asked)
+        boards.append(
+            Board(
+                ids=tuple("01234567"), classes=("0", "1"), names=("a",), predictions=asked, scores=scores,
+                decimals=(2,), totals=totals, labels=labels,
+            )
+        )  # fmt: skip
+        log, _ = log_of(boards[-1], scored, [Released(decimals=2)])
+        assert log is not None
+        logs.append(log)
+
+    both = together(boards, logs)
+    fits = np.array([other for other in arrangements(labels) if all(log.holds(other) for log in logs)])
+    found, alone = determine(both, labels, seconds=5), [determine(log, labels, seconds=5) for log in logs]
+
+    assert np.array_equal(found.known == Known.DETERMINED, (fits == labels).all(axis=0))
+    assert found.count(Known.DETERMINED) > max(each.count(Known.DETERMINED) for each in alone)

@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 
 from labelinf_scores.audit.log.certificate import Log, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine, given_away
+from labelinf_scores.audit.log.one_answer import consistent, proved_singly
 from labelinf_scores.audit.log.witness import fitting_labels, other_labelling
 from labelinf_scores.metrics.readings import Reading, Released, Totals, metric
 
@@ -136,13 +137,35 @@ def test_it_says_which_submission_gave_the_labels_away() -> None:
 
 
 def test_what_only_a_solver_says_is_said_apart() -> None:
-    """Powers of two determine every label, and no linear relaxation shows it."""
-    labels = np.random.default_rng(1).integers(0, 2, 12)
-    answer = determine(log_of(labels, np.array([2 ** np.arange(12)])), labels, seconds=10)
+    """Weights of twenty-four bits determine every label; no relaxation shows it, and there are too many sums to try."""
+    rng = np.random.default_rng(1)
+    labels = rng.permutation([0, 1] * 9)
+    answer = determine(log_of(labels, rng.integers(2**20, 2**24, (2, 18))), labels, seconds=20)
 
     assert answer.count(Known.OPEN) == 0
     assert answer.count(Known.CLAIMED) > 0
-    assert answer.count(Known.CLAIMED) + answer.count(Known.DETERMINED) == 12
+    assert answer.count(Known.CLAIMED) + answer.count(Known.DETERMINED) == 18
+
+
+def test_one_answer_with_powers_of_two_proves_every_label() -> None:
+    """No linear relaxation shows it; the sums that the others can make do, in whole numbers."""
+    labels = np.random.default_rng(1).permutation([0, 1] * 7)
+
+    assert proved_singly(log_of(labels, np.array([2 ** np.arange(14)])), labels).all()
+    assert not proved_singly(log_of(labels, np.ones((1, 14), dtype=int)), labels).any()
+
+
+@given(st.integers(3, 9), st.integers(0, 3), st.integers(0, 10**6))
+@settings(max_examples=80, deadline=None)
+def test_what_one_answer_determines_is_what_all_that_fit_it_share(n: int, slack: int, seed: int) -> None:
+    """By every labelling, whatever its class totals: groups that are all of one class and cannot be otherwise."""
+    rng = np.random.default_rng(seed)
+    labels, row = rng.integers(0, 2, n), rng.integers(-6, 7, (1, n))
+    (told,) = log_of(labels, row, slack).rows
+    every = np.array(list(itertools.product((0, 1), repeat=n)))
+    fits = every[[told.holds(other) for other in every]]
+
+    assert np.array_equal(consistent(told, labels), (fits == labels).all(axis=0))
 
 
 def test_an_outsider_finds_the_labels_and_knows_that_they_are_the_only_ones() -> None:

@@ -142,3 +142,23 @@ def test_classes_are_predicted_by_their_names(tmp_path: Path) -> None:
         assert "12 of 12 labels are DETERMINED" in " ".join(said.split())
     assert run(*told, "--counts", "4,4,5")[0] == 2
     assert run(*told, "--counts", "four")[0] == 2
+
+
+def test_a_board_of_two_metrics_is_read_at_once(tmp_path: Path, made: tuple[Array, Array, list[float]]) -> None:
+    labels, rows, scores = made
+    place, names = wide_csv(tmp_path, rows, [f"s{at}" for at in range(Q)]), [f"s{at}" for at in range(Q)]
+    listed = [
+        f"{name},{auc!r},{float(((row > 0.5) == labels).mean())!r}"
+        for name, auc, row in zip(names, scores, rows, strict=True)
+    ]
+    told = [
+        place, "--scores", table(tmp_path / "lb.csv", "submission,auc,acc", listed), "--id", "row_id",
+        "--labels", table(tmp_path / "y.csv", "row_id,y", [f"r{i},{labels[i]}" for i in range(N)]),
+        "--metric", "roc-auc", "--metric", "accuracy",
+    ]  # fmt: skip
+
+    code, said = run(*told, "--score-column", "auc", "--score-column", "acc")
+
+    assert code == 1
+    assert "roc-auc and accuracy" in said
+    assert "need a --score-column each" in run(*told)[1]

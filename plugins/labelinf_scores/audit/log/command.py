@@ -27,7 +27,11 @@ __all__ = ["log"]
     help="Its column of submissions' names.",
 )
 @click.option(
-    "--score-column", default="", metavar="NAME", help="Its column of scores  [default: score, or the only one]"
+    "--score-column",
+    "score_columns",
+    multiple=True,
+    metavar="NAME",
+    help="Its column of scores, one for every metric  [default: score, or the only one]",
 )
 @click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
@@ -37,11 +41,12 @@ __all__ = ["log"]
 @click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
 @click.option(
     "--metric",
-    "metric_name",
+    "metric_names",
     required=True,
+    multiple=True,
     metavar="NAME",
     shell_complete=component("metric"),
-    help="roc-auc, log-loss, accuracy, f1, ...",
+    help="roc-auc, log-loss, accuracy, f1, ...; again for every score that is published of a submission.",
 )
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.audit.log.certificate import Labels, Log, Mask, dual_bound, relax
+from labelinf_scores.audit.log.one_answer import proved_singly
 from labelinf_scores.audit.log.witness import every_labelling, exchanged, other_labelling
 
 __all__ = ["Determination", "Given", "Known", "determine", "given_away"]
@@ -74,6 +75,8 @@ def determine(
     if not log.entries:
         return Determination(known=known)
     known[_joint(log, labels, clock)] = Known.DETERMINED
+    if singly and (known < Known.DETERMINED).any():
+        known[proved_singly(log, labels, clock.end)] = Known.DETERMINED
     if witnesses:
         _search(log, labels, known, clock)
     if witnesses and (known < Known.DETERMINED).any() and (every := every_labelling(log, clock.end)) is not None:

@@ -6,7 +6,8 @@ user asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.determined import Determination, Given, Known, determine, given_away
 from labelinf_scores.audit.log.files import read_labels, read_submissions
 from labelinf_scores.audit.log.guess import Guess, guess
-from labelinf_scores.audit.log.scored import board_of, log_of
+from labelinf_scores.audit.log.scored import board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
@@ -72,13 +73,13 @@ def report(
     positive: str,
     positives: int | None,
     id_column: str,
-    metric_name: str,
+    metric_names: Sequence[str],
     decimals: int | None,
     truncated: bool,
     seconds: float,
     counts: str = "",
     name_column: str = "submission",
-    score_column: str = "",
+    score_columns: Sequence[str] = (),
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> LogReport:
     """Audit a board's log; arguments as in ``labelinf audit log``.
@@ -88,26 +89,36 @@ def report(
     Raises:
         InputError: A file cannot be used, the metric cannot be read, or the class totals are missing.
     """
-    metric(metric_name)
+    for name in metric_names:
+        metric(name)
+    if len(metric_names) > 1 and len(score_columns) != len(metric_names):
+        raise InputError(f"{len(metric_names)} metrics need a --score-column each, in the same order.")
     progress("reading", 4)
-    entries = read_submissions(submissions, scores, id_column, name_column, score_column)
     truth = read_labels(labels, column, id_column, positive) if labels else None
-    said = () if truth is not None else _said(positives, counts, len(entries[0].cells))
-    scored = _of_classes(metric_name, len(truth.classes) if truth is not None else len(said))
-    board = board_of(entries, truth, said, scored)
-    printed = [shown if decimals is None else decimals for shown in board.decimals]
-    log, misfit = log_of(board, scored, [Released(decimals=shown, truncated=truncated) for shown in printed])
+    boards, logs, printed = [], [], []
     known = LogReport(
-        ids=board.ids,
-        submissions=board.names,
-        metric=metric_name,
-        decimals=(min(printed), max(printed)),
-        outsider=truth is None,
-        sums=scored.sums,
-        misfit=misfit,
+        ids=(), submissions=(), metric=" and ".join(metric_names), decimals=(0, 0), outsider=truth is None
     )
-    if log is None:
-        return known
+    for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
+        entries = read_submissions(submissions, scores, id_column, name_column, score_column)
+        said = () if truth is not None else _said(positives, counts, len(entries[0].cells))
+        scored = _of_classes(name, len(truth.classes) if truth is not None else len(said))
+        board = board_of(entries, truth, said, scored)
+        digits = [shown if decimals is None else decimals for shown in board.decimals]
+        log, misfit = log_of(board, scored, [Released(decimals=shown, truncated=truncated) for shown in digits])
+        printed += digits
+        known = attrs.evolve(
+            known,
+            ids=board.ids,
+            submissions=board.names,
+            decimals=(min(printed), max(printed)),
+            sums=scored.sums and known.sums,
+        )
+        if log is None:
+            return attrs.evolve(known, metric=name, misfit=misfit)
+        boards.append(board)
+        logs.append(log)
+    log, board = together(boards, logs), boards[0]
     known = attrs.evolve(known, suspects=suspects(log))
     progress(f"labels that fit, {seconds / 2:.0f} s at most", 4)
     fitting = fitting_labels(log, seconds / 2) if board.labels is None else board.labels

@@ -15,7 +15,7 @@ from labelinf_scores.audit.log.certificate import Entry, Log, Row
 from labelinf_scores.audit.log.files import Labels, Submission, natural
 from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
 
-__all__ = ["Board", "board_of", "log_of"]
+__all__ = ["Board", "board_of", "log_of", "together"]
 
 _HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
 
@@ -186,3 +186,24 @@ def _entry(
         return Entry(rows=rows)
     check = functools.partial(scored.fits, predictions=predictions, score=score, totals=totals, released=released)
     return Entry(rows=rows, check=check)
+
+
+def together(boards: Sequence[Board], logs: Sequence[Log]) -> Log:
+    """Return the log of several metrics that are published at once: what they tell of a submission adds up (M34).
+
+    Raises:
+        InputError: The metrics are not of the same submissions.
+    """
+    if any(board.names != boards[0].names for board in boards):
+        raise InputError("every metric must have a score of the same submissions, in the same order.")
+    entries = tuple(functools.reduce(_both, told) for told in zip(*(log.entries for log in logs), strict=True))
+    return Log(entries=entries, counts=logs[0].counts)
+
+
+def _both(one: Entry, other: Entry) -> Entry:
+    check = None if one.check is None and other.check is None else functools.partial(_fits_both, one, other)
+    return Entry(rows=(*one.rows, *other.rows), check=check)
+
+
+def _fits_both(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
+    return one.holds(labels) and other.holds(labels)
