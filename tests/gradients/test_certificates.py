@@ -168,3 +168,17 @@ def test_a_batch_is_certified_where_the_sum_lies_on_the_grid_of_its_noise(
         assert item.exact == item.accuracy**4
         assert item.game is None
     assert not GradientCertificate().ceilings(attrs.evolve(threat, features_public=True))
+
+
+def test_overlaps_by_hand() -> None:
+    """Where noise is small the trade-off curve decides, at B times the distance; where it is large what is told."""
+    normal = NormalDist()
+
+    def told(v: float, blind: float) -> float:
+        return v * math.log(v / blind) + (1 - v) * math.log((1 - v) / (1 - blind))
+
+    assert certificates.gaussian_overlap(1.0, 0.75, 2) == pytest.approx(normal.cdf(normal.inv_cdf(0.75) + 2))
+    assert certificates.laplace_overlap(2.0, 0.75, 2) == pytest.approx(1 - 0.25 / math.exp(2))
+    assert certificates.laplace_overlap(0.5, 0.05, 1) == pytest.approx(0.05 * math.exp(0.25))
+    assert told(certificates.gaussian_overlap(0.1, 0.55, 8), 0.55) == pytest.approx(8 * 0.1**2 / 2)
+    assert told(certificates.laplace_overlap(0.4, 0.55, 8), 0.55) == pytest.approx(8 * (0.2 + math.exp(-0.2) - 1))
