@@ -274,3 +274,11 @@ def test_identifiability_as_a_bound(family: LabelFamily, n_classes: int, needed:
 def test_a_bias_gradient_identifies_every_label() -> None:
     (line,) = Identifiability().evaluate(THREAT)
     assert line.value == 2
+
+
+def test_every_release_that_a_sample_takes_part_in_is_covered() -> None:
+    """Four releases behind twice the noise certify what one does behind the noise, and less than one behind twice."""
+    (four,) = ceilings(ClippedGaussian(multiplier=2.0, exposures=4))
+    (one,) = ceilings(ClippedGaussian(multiplier=1.0))
+    assert four.accuracy == pytest.approx(one.accuracy)
+    assert four.accuracy > ceilings(ClippedGaussian(multiplier=2.0))[0].accuracy
