@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
+from labelinf_core.contracts.components import Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.bundled import Digits
+from labelinf_gradients.attacks.instances import JointRecovery
 from labelinf_gradients.batches.equations import BatchEquations
 from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import likely_counts, recover_jointly
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace
+from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.networks import Perceptron, softmax
 
 Case = tuple[Perceptron, np.ndarray, np.ndarray, np.ndarray]
@@ -132,13 +139,52 @@ def test_wrong_label_counts_leave_a_misfit_and_are_not_believed() -> None:
     assert len(found.classes) == 0
 
 
-def test_counts_are_tried_nearest_first_and_each_once() -> None:
-    tried = [tuple(counts) for counts in likely_counts(np.array([1.9, 0.3, 0.8]), 3)]
+@pytest.mark.parametrize("seed", range(12))
+def test_counts_are_tried_nearest_first_and_each_once(seed: int) -> None:
+    """All counts of a small case, sorted, are what comes out; as many as asked for."""
+    rng = np.random.default_rng(seed)
+    n_classes, batch = int(rng.integers(2, 5)), int(rng.integers(1, 6))
+    estimate = rng.normal(batch / n_classes, 1.5, n_classes)
+    every = [c for c in itertools.product(range(batch + 1), repeat=n_classes) if sum(c) == batch]
+    costs = sorted(float(((np.array(c) - estimate) ** 2).sum()) for c in every)
 
-    assert tried[0] == (2, 0, 1)
-    assert len(set(tried)) == len(tried)
-    assert all(sum(counts) == 3 for counts in tried)
-    assert {(1, 1, 1), (2, 1, 0), (3, 0, 0)} < set(tried)
+    tried = list(likely_counts(estimate, batch, 1000))
+    few = list(likely_counts(estimate, batch, 4))
+
+    assert {tuple(c) for c in tried} == set(every)
+    assert len(tried) == len(every)
+    for found in (tried, few):
+        assert [((c - estimate) ** 2).sum() for c in found] == pytest.approx(costs[: len(found)])
+
+
+def test_listing_counts_takes_no_more_than_what_is_asked_for() -> None:
+    """Two moves of one label among 1000 classes lead to 40 million counts: they were all made to try a dozen."""
+    tracemalloc.start()
+    estimate = np.random.default_rng(0).random(1000) * 0.026
+
+    tried = list(likely_counts(estimate, 13, 12))
+
+    assert len({c.tobytes() for c in tried}) == 12
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+
+
+def test_a_joint_search_ends_within_its_work_and_says_so() -> None:
+    data = Digits().load()
+    channel = GradientChannel(batch=6, samples=12, hidden=(32,), auxiliary=0, epochs=4, bias=False)
+    said, games = {}, (np.random.default_rng(0), np.random.default_rng(1))
+    for work in (1e9, 1e7):
+        attack = JointRecovery(work=work, tries=6)
+        setting = Setting(data=data, attack=attack)
+        if refused := attack.refusal(channel.threat(setting)):
+            said[work] = refused
+            continue
+        outcome = channel.play(setting, curator_rng=games[0], attack_rng=games[1])
+        said[work] = outcome.evidence["search"]
+
+    assert "tried 6 label counts a batch at most (tries=6)" in said[1e9] or "of tries=6" in said[1e9]
+    assert "stopped there on" in said[1e9]
+    assert "more work than allowed" in said[1e7]
 
 
 def test_a_sample_satisfies_both_conditions_and_their_slopes_are_derivatives() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import attrs
@@ -17,8 +17,6 @@ from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.batches.joint import recover_cost, recover_jointly
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
-
-_MOST = 2e11  # products: three minutes of a slow core at most
 
 __all__ = ["JointRecovery", "SampleBySample"]
 
@@ -58,26 +56,30 @@ class JointRecovery(GradientAttack):
     """Fits all samples of a batch at once, label counts by label counts (labelinf theory, joint recovery).
 
     Reaches batches up to two less than the number of classes. One fit costs the fifth power of the batch: fewer counts
-    are tried where all would take more than minutes, and the evidence says how many; where not even one can be, it
-    refuses.
+    are tried where all would take more work than allowed, and the evidence says what was tried and that it ended
+    there; where not even one can be, it refuses.
 
     Attributes:
-        tries: Label counts tried per release.
+        tries: Label counts tried per release at most.
+        work: Products spent on all releases of a game at most; 2e11 are three minutes of a slow core.
     """
 
-    tries: int = attrs.field(default=12, validator=attrs.validators.ge(1))
+    tries: int = attrs.field(default=12, validator=[attrs.validators.ge(1), attrs.validators.le(10_000)])
+    work: float = attrs.field(default=2e11, validator=[attrs.validators.gt(0), attrs.validators.lt(float("inf"))])
 
     def lacks(self, threat: GradientThreat) -> str:
         """It needs unaltered gradients of one-hot labels, and enough equations."""
         if threat.batch > threat.n_classes - 2:
             return "needs a batch of at most K - 2"
-        slow = "" if self._affordable(threat) else "would take more than minutes on batches of this size"
+        slow = (
+            "" if self._affordable(threat) else "would take more work than allowed on batches of this size (work=...)"
+        )
         return _refusal(threat) or slow
 
     def _affordable(self, threat: GradientThreat) -> int:
         """Return how many label counts can be tried for every release, by the products that a fit takes."""
         one = recover_cost(threat.n_classes, threat.batch) * max(1, threat.n_records // threat.batch)
-        return min(self.tries, int(_MOST // one))
+        return min(self.tries, int(self.work // one))
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Recover every release; where no counts explain it, guess the nearest ones."""
@@ -102,7 +104,15 @@ class JointRecovery(GradientAttack):
             )
 
         guess = _guess(oracle, one, nearest)
-        return attrs.evolve(guess, evidence={**guess.evidence, "label counts tried at most": tries})
+        return attrs.evolve(guess, evidence={**guess.evidence, "search": self._said(guess.evidence, tries)})
+
+    def _said(self, evidence: Mapping[str, Any], tries: int) -> str:
+        left = evidence["batches"] - evidence["batches explained"]
+        limit = f"tries={self.tries}" if tries == self.tries else f"work={self.work:g}, of tries={self.tries}"
+        return (
+            f"tried {tries} label counts a batch at most ({limit}), those nearest to an estimate first; stopped there "
+            f"on {left} of {evidence['batches']} batches, whose labels are guesses"
+        )
 
 
 def _refusal(threat: GradientThreat) -> str:

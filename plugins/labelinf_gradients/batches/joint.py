@@ -12,6 +12,7 @@ no published or own count attack is near enough for the right counts to be among
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def recover_jointly(
     """
     equations = BatchEquations.of(gradient, weights, bias, batch=batch, rank=batch)
     limit = 1e-7 if gradient.dtype == np.float64 else 2e-5
-    for counts in itertools.islice(likely_counts(estimate, batch), tries):
+    for counts in likely_counts(estimate, batch, tries):
         classes = np.repeat(np.arange(len(counts)), counts)
         ends, misfit = equations.solve(classes, _starts(equations, gradient, classes, typical, rng))
         best = int(misfit.argmin())
@@ -75,28 +76,40 @@ def recover_cost(n_classes: int, batch: int) -> float:
     return float(ITERATIONS * _STARTS * n_classes * batch**5)
 
 
-def likely_counts(estimate: NDArray[np.float64], batch: int) -> Iterator[NDArray[np.intp]]:
-    """Yield label counts that sum to ``batch``, nearest to ``estimate`` first, up to two labels away from the best.
+def likely_counts(estimate: NDArray[np.float64], batch: int, most: int) -> Iterator[NDArray[np.intp]]:
+    """Yield ``most`` label counts that sum to ``batch``, nearest to ``estimate`` first; of all that there are.
+
+    From any counts some move of one label leads to no farther ones that are nearer to the nearest of all (squared
+    distance is M-convex), so that a search from there, the nearest known counts first, leaves nothing out.
 
     Args:
         estimate: Fractional counts, shape ``(C,)``.
         batch: Their sum once rounded.
+        most: How many to yield at most; work and memory grow with it, not with how many counts there are.
     """
-    floor = np.clip(np.floor(estimate), 0, None).astype(np.intp)
-    while floor.sum() > batch:
-        floor[np.argmax(floor - estimate + (floor == 0) * -1e9)] -= 1
-    while floor.sum() < batch:
-        floor[np.argmin(floor - estimate)] += 1
-    seen = {floor.tobytes(): floor}
-    for _ in range(2):
-        for counts in list(seen.values()):
-            for source, target in itertools.permutations(range(len(counts)), 2):
-                if counts[source] > 0:
-                    moved = counts.copy()
-                    moved[source] -= 1
-                    moved[target] += 1
-                    seen.setdefault(moved.tobytes(), moved)
-    yield from sorted(seen.values(), key=lambda counts: float(((counts - estimate) ** 2).sum()))
+    first = np.clip(np.floor(estimate), 0, None).astype(np.intp)
+    while first.sum() > batch:
+        first[np.argmax(first - estimate + (first == 0) * -1e9)] -= 1
+    while first.sum() < batch:
+        first[np.argmin(first - estimate)] += 1
+    number = itertools.count()
+    heap, seen = [(0.0, next(number), first)], {first.tobytes()}
+    for _ in range(most):
+        if not heap:
+            return
+        cost, _, counts = heapq.heappop(heap)
+        yield counts
+        sources, excess = np.flatnonzero(counts), counts - estimate
+        dearer = 2 * (1 + excess[None, :] - excess[sources][:, None])
+        dearer[np.arange(len(sources)), sources] = np.inf
+        # Of one place's neighbours no more than the nearest can be wanted.
+        for at in np.argsort(dearer, axis=None, kind="stable")[:most]:
+            moved = counts.copy()
+            moved[sources[at // len(counts)]] -= 1
+            moved[at % len(counts)] += 1
+            if np.isfinite(dearer.flat[at]) and moved.tobytes() not in seen:
+                seen.add(moved.tobytes())
+                heapq.heappush(heap, (cost + float(dearer.flat[at]), next(number), moved))
 
 
 def _starts(
