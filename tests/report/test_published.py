@@ -14,7 +14,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import attrs
@@ -283,3 +283,78 @@ def test_what_was_typed_is_told_of_public_labels_only(new: Results) -> None:
 
     assert "/secret/folder.csv" not in as_html(typed)
     assert "/secret/folder.csv" in as_html(typed, full=True)
+
+
+GALLERY = '''
+import attrs, base64, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Attack, Channel, Outcome
+from labelinf_core.contracts.images import Gallery, as_png
+from labelinf_core.contracts.threat import ThreatModel
+
+labelinf_contract = 1
+
+@attrs.frozen(kw_only=True)
+class Blind(Attack):
+    """Guesses nothing."""
+
+@attrs.frozen(kw_only=True)
+class Painter(Channel):
+    """Paints the labels, writes them below, and promises that it reads class counts only."""
+
+    counts_only = True
+    fresh_order = True
+
+    def threat(self, setting):
+        return ThreatModel(n_records=setting.data.n_records, n_classes=2, prior=setting.data.prior)
+
+    def play(self, setting, *, curator_rng, attack_rng):
+        labels = setting.data.labels
+        written = "".join("ny"[label] for label in labels)
+        hidden = base64.b64encode(written.encode()).decode()
+        seen = Gallery(true=(as_png(labels.reshape(-1, 1)), hidden), rebuilt=(hidden, hidden), says=written)
+        return Outcome(n_correct=0, n_records=labels.size, queries=1, evidence={"seen": written}, gallery=seen)
+
+def item(kind, name, target):
+    return Descriptor(kind=kind, name=name, channel="painter", summary="-", target="painter_plugin:" + target,
+                      reference=Reference(work="test", statement="test"))
+
+@hookimpl
+def labelinf_attacks():
+    yield item(Kind.ATTACK, "blind", "Blind")
+
+@hookimpl
+def labelinf_channels():
+    yield attrs.evolve(item(Kind.CHANNEL, "painter", "Painter"), channel=None)
+'''
+
+
+def test_a_channel_that_paints_private_labels_publishes_no_pixel_unless_everything_was_asked_for(
+    install_fake: Callable[..., Path], tmp_path: Path
+) -> None:
+    """Pictures of private labels leave with ``--full`` only, whatever the channel says about itself."""
+    install_fake("labelinf-painter", entry="painter", module="painter_plugin", source=GALLERY)
+    labels = np.random.default_rng(0).integers(2, size=60)
+    written = "".join("ny"[label] for label in labels)
+    (tmp_path / "y.csv").write_text("label\n" + "".join(f"{label}\n" for label in labels))
+    source = {"name": "csv", "path": str(tmp_path / "y.csv")}
+    matrix = Matrix(labels=[source], attacks=["blind"], defences=["none"], channel="painter")
+    builder = Builder(Host.load(strict=True))
+    plan = make_plan(Suite(matrix=[matrix], trials=2, title="t"), builder, "test.toml")
+    store = Store.open(tmp_path / "run", plan)
+    run(plan, store, InProcess(Bench(builder=builder)))
+    results = summarise(store)
+    (cell,) = results.cells
+    trial = next(iter(cell.trials), None)
+    assert trial is not None, cell.implied.message
+    assert trial.gallery is not None, (trial.status, trial.message)
+    secrets = {written, *trial.gallery.true, *trial.gallery.rebuilt}
+
+    coarse = {form: "".join(write(results)) for form, write in FORMATS.items()}
+    full = "".join(FORMATS["html"](results, full=True))
+
+    assert not [(form, secret) for form, text in coarse.items() for secret in secrets if secret in text]
+    assert all("<img" not in text and "data:image" not in text for text in coarse.values())
+    assert all(secret in full for secret in secrets)
+    assert all(result.trials == () for result in published(results).cells)
+    store.close()
