@@ -29,7 +29,18 @@ from labelinf_gradients.defences.conduct import (
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_gradients.game.channel import GradientChannel
-from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
+from labelinf_gradients.game.effects import (
+    Added,
+    Batched,
+    Clipped,
+    GradientFacts,
+    LaplaceNoise,
+    LocalSteps,
+    Mixed,
+    Rounded,
+    Smoothed,
+    fold,
+)
 from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared, pipeline
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
@@ -282,3 +293,45 @@ def test_every_release_that_a_sample_takes_part_in_is_covered() -> None:
     (one,) = ceilings(ClippedGaussian(multiplier=1.0))
     assert four.accuracy == pytest.approx(one.accuracy)
     assert four.accuracy > ceilings(ClippedGaussian(multiplier=2.0))[0].accuracy
+
+
+@pytest.mark.parametrize("private", [ClippedGaussian(), ClippedLaplace()], ids=str)
+def test_what_may_lengthen_a_gradient_in_front_of_its_noise_takes_the_certificate_away(
+    private: GradientDefence,
+) -> None:
+    for longer in (Sign(), Quantise()):
+        assert ceilings(longer, private) == ()
+        assert math.isinf(told(longer, private).label_epsilon)
+
+
+def test_local_steps_of_a_batch_have_no_epsilon() -> None:
+    """One label moves the network that all others' gradients are computed with."""
+    private, batch, local = ClippedLaplace(epsilon=1.0), Aggregate(batch=4), FederatedAveraging(steps=5)
+    assert told(batch, private).label_epsilon == 1.0
+    assert told(local, private).label_epsilon == 1.0
+    assert math.isinf(told(batch, local, private).label_epsilon)
+
+
+@pytest.mark.parametrize(("norm", "epsilon"), [(1.0, 0.5), (0.3, 0.7), (2.0, 3.0)])
+def test_laplace_noise_is_as_large_as_it_says_and_never_smaller(norm: float, epsilon: float) -> None:
+    """Its scale is 2 S / epsilon, rounded up: what leaves the client about nothing at all is that noise."""
+    scale = LaplaceNoise(norm=norm, privacy=epsilon).scale
+    assert Fraction(scale) > 2 * Fraction(norm) / Fraction(epsilon)
+    assert scale == pytest.approx(2 * norm / epsilon)
+    active = ClippedLaplace(norm=norm, epsilon=epsilon).start(THREAT, np.random.default_rng(0))
+    drawn = active.release(np.zeros(20_000), (slice(0, 20_000),))
+    # The mean of 20 000 exponentials is within 5 / sqrt(20 000) = .035 of its scale beyond any doubt.
+    assert np.abs(drawn).mean() == pytest.approx(scale, rel=0.036)
+
+
+def test_noise_on_no_grid_proves_nothing_whatever_proof_it_names() -> None:
+    proof = LaplaceNoise(norm=1.0, privacy=1.0)
+    for step, proved in ((0.0, False), (2.0**-20, True)):
+        facts = fold([Clipped(norm=1.0, order=1), Added(std=3.0, of_sum=True, step=step, proof=proof)], GradientFacts())
+        assert bool(facts.proved) is proved
+
+
+def test_a_batch_that_left_the_grid_of_its_noise_has_no_epsilon() -> None:
+    private, batch = ClippedLaplace(epsilon=1.0), Aggregate(batch=4)
+    assert told(private, GradientClip(order=1, norm=0.5)).label_epsilon == 1.0
+    assert math.isinf(told(batch, private, GradientClip(order=1, norm=0.5)).label_epsilon)
