@@ -80,6 +80,15 @@ def test_an_outsider_needs_the_number_of_positives_only(board: Board) -> None:
     assert "give it with --positives" in lacking.stderr
 
 
+def test_the_host_asks_what_an_outsider_can_prove(board: Board) -> None:
+    """Of her labels only the class totals are used, and nothing is said of how good a guess is."""
+    result = audit(board, "--without-labels", "--json")
+    document = json.loads(result.output)
+
+    assert result.exit_code == 1
+    assert (document["outsider"], document["guess"], document["labels"]["determined"]) == (True, None, 40)
+
+
 def test_two_rows_of_little_skill_leave_every_label_open(board: Board) -> None:
     rng = np.random.default_rng(3)
     scores = []

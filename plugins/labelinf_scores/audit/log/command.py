@@ -34,6 +34,7 @@ __all__ = ["log"]
     help="Its column of scores, one for every metric  [default: score, or the only one]",
 )
 @click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
+@click.option("--without-labels", is_flag=True, help="What an outsider can prove: of --labels, only totals and ids.")
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
 @click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")

@@ -78,6 +78,7 @@ def report(
     truncated: bool,
     seconds: float,
     counts: str = "",
+    without_labels: bool = False,
     name_column: str = "submission",
     score_columns: Sequence[str] = (),
     progress: Callable[[str, int], None] = lambda step, of: None,
@@ -97,13 +98,18 @@ def report(
     truth = read_labels(labels, column, id_column, positive) if labels else None
     boards, logs, printed = [], [], []
     known = LogReport(
-        ids=(), submissions=(), metric=" and ".join(metric_names), decimals=(0, 0), outsider=truth is None
+        ids=(),
+        submissions=(),
+        metric=" and ".join(metric_names),
+        decimals=(0, 0),
+        outsider=truth is None or without_labels,
     )
     for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
         said = () if truth is not None else _said(positives, counts, len(entries[0].cells))
         scored = _of_classes(name, len(truth.classes) if truth is not None else len(said))
         board = board_of(entries, truth, said, scored)
+        board = attrs.evolve(board, labels=None) if without_labels else board
         digits = [shown if decimals is None else decimals for shown in board.decimals]
         log, misfit = log_of(board, scored, [Released(decimals=shown, truncated=truncated) for shown in digits])
         printed += digits
