@@ -135,9 +135,8 @@ def _lines(report: ScorerReport) -> Iterator[str]:
     yield from answer(report).lines(make_console().width)
     if report.contradicting and not report.changed:
         yield (
-            f"The probe must have been wrong: if it were right, all labels would have come out by "
-            f"{', '.join(report.contradicting)}. What else it implies is void, no change is suggested, and more than "
-            f"this may leak."
+            f"The probe must have been wrong: if it were right, {_would(report)} by {', '.join(report.contradicting)}. "
+            "What else it implies is void, no change is suggested, and more than this may leak."
         )
     if report.changed:
         yield (
@@ -153,6 +152,11 @@ def _lines(report: ScorerReport) -> Iterator[str]:
         yield _suggestions(report)
 
 
+def _would(report: ScorerReport) -> str:
+    fell_short = any(leak.expected for leak in report.leaks if leak.contradicts)
+    return "all labels would have come out" if fell_short else "some labels would fit every answer that was read"
+
+
 def _line(leak: Extraction) -> str:
     from labelinf_scores.audit.words import said
 
@@ -160,7 +164,7 @@ def _line(leak: Extraction) -> str:
         return f"  {leak.attack:24} not played: {leak.refusal}"
     if leak.accuracy is None:
         return f"  {leak.attack:24} failed after {leak.queries} queries: {leak.failure}"
-    sure = "all labels expected" if leak.contradicts else "expected" if leak.expected else "observed"
+    sure = "all labels expected" if leak.expected and leak.contradicts else "expected" if leak.expected else "observed"
     return (
         f"  {leak.attack:24} {said(leak.accuracy)} of labels (majority guess {leak.baseline:.1%}), {leak.queries} "
         f"queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"

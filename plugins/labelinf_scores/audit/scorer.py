@@ -69,8 +69,9 @@ class Extraction:
 
     @property
     def contradicts(self) -> bool:
-        """Whether it fell short of what the probe made theory expect, so that the probe must have been wrong."""
-        return self.expected and self.accuracy is not None and not self.exact
+        """Whether the probe must have been wrong: an answer fits no labels, or fewer came out than theory expects."""
+        short = self.expected or "contradiction" in self.evidence
+        return short and self.accuracy is not None and not self.exact
 
 
 def audit_scorer(

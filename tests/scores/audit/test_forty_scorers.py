@@ -99,6 +99,12 @@ def infinite(labels: np.ndarray, predictions: np.ndarray) -> float:
     return float(np.mean(-np.log(right)))
 
 
+def weighted_but_for_blocks(labels: np.ndarray, predictions: np.ndarray) -> float:
+    """A weighted log-loss wherever a probe looks, and something else where a few records are asked about."""
+    asked = int((np.reshape(predictions, (N, -1))[:, 0] != 0.5).sum())
+    return 0.1234567 if 2 <= asked <= N // 3 else round(log_loss(labels, predictions, sample_weight=WEIGHTS), 5)
+
+
 def own_labels(labels: np.ndarray, predictions: np.ndarray) -> float:
     return float(log_loss(np.arange(N) % 3 == 0, predictions))
 
@@ -217,6 +223,7 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         "off by up to",
         1,
     ),
+    "weighted log-loss but where it is attacked": (weighted_but_for_blocks, "some labels would fit every answer", 3),
     "ties by index": (auc_by_index, "treats equal ones otherwise", 3),
 }
 QUICK = {"auc of one column", "raises"}
