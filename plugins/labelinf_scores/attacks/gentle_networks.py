@@ -44,6 +44,8 @@ class GentleNetworks(Camouflage):
     """Submits random networks with one hidden layer, and solves for the labels.
 
     Attributes:
+        spread: Standard deviation of the outputs' logits, where they may be so steep.
+        queries_per_label: Queries per unknown when the budget is unlimited, at least 1.
         units: Hidden units; more make networks less alike.
         steepness: Largest change of a logit per standard deviation of the features between nearest neighbours.
     """
