@@ -49,6 +49,7 @@ from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.release import Noise, Scale
+from labelinf_guard.scoring import Own
 from labelinf_guard.terms import (
     Sizes,
     budget_of,
@@ -150,6 +151,8 @@ class Board:
         metric = metric_of(policy, path.parent)
         certificate_of(policy, metric, sizes_of(labels, public))
         rules = _rules(policy, metric, sizes_of(labels, public))
+        if isinstance(metric, Own):
+            metric.ready()  # what cannot be imported is said to the host, before a team is told that it has no score
         with state.alone(), _whole(path, state) as fresh:
             key = new_key(fresh.key)
             packed, codes = io.BytesIO(), np.full(public.size, -1)
@@ -158,17 +161,25 @@ class Board:
             np.savez(packed, public=public, ids=_digest(labels.ids), codes=codes)
             write_private(fresh.split, packed.getvalue())
             Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
-        return cls.resume(path, policy, clock=clock, words=words)
+        return cls.resume(path, policy, clock=clock, words=words, metric=metric)
 
     @classmethod
-    def resume(cls, path: Path, policy: Policy, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+    def resume(
+        cls,
+        path: Path,
+        policy: Policy,
+        *,
+        clock: Clock | None = None,
+        words: Words | None = None,
+        metric: Metric | None = None,
+    ) -> Board:
         """Open a board whose policy is at hand."""
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
         public, ids, codes = _split(state.split)
         if not np.array_equal(ids, _digest(labels.ids)):
             raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
-        metric = metric_of(policy, path.parent)
+        metric = metric or metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
         if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), claims=begun.claims):
@@ -223,7 +234,10 @@ class Board:
             return Refused(reason="The name of a team has letters, digits and ._@+- only, 64 at most.")
         try:
             submission = parse(data, self.expected)
-            entry, fresh = self.ledger.reserve(team, self._sealed(submission))
+            digest = self._sealed(submission)
+            if isinstance(self._metric, Own) and self.ledger.admits(team, digest):
+                self._metric.ready()
+            entry, fresh = self.ledger.reserve(team, digest)
         except (ParseError, RefusedError) as error:
             return Refused(reason=str(error))
         if fresh:

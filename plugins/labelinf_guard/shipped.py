@@ -14,6 +14,7 @@ Example:
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -53,6 +54,7 @@ def shipped(word: str, classes: int) -> tuple[ScoredMetric, bool]:
 def __getattr__(name: str) -> Callable[[NDArray[np.intp], NDArray[Any]], float]:
     if name.startswith("_"):
         raise AttributeError(name)
+    importlib.import_module("sklearn.metrics")  # before the time of a score begins
     return functools.partial(_score, name)
 
 

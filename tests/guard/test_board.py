@@ -141,6 +141,29 @@ def test_what_cannot_be_scored_is_one_more_answer(
         assert (board.ledger.book.entries[-1].symbol == 1001) == bool(kind)
 
 
+def test_what_a_scorer_imports_takes_none_of_its_time(begin: Begin, labels: np.ndarray, tmp_path: Path) -> None:
+    """A library that takes longer to import than a score may take charged honest teams for "could not be scored"."""
+    (tmp_path / "ours.py").write_text("import time\ntime.sleep(2.5)\ndef score(labels, rows): return 0.25\n")
+    metric = 'ours = "ours:score"\nlow = 0.0\nhigh = 1.0'
+    board = begin("[budget]\nbits = 100\n[target]\ngain = 0.4\n[limits]\nseconds = 2.0\n", metric=metric)
+    assert score(board, np.zeros(labels.size)) == "0.250"
+
+
+def test_what_cannot_be_imported_is_said_to_the_host_and_charged_to_nobody(
+    begin: Begin, labels: np.ndarray, tmp_path: Path
+) -> None:
+    (tmp_path / "ours.py").write_text("def score(labels, rows): return 0.25\n")
+    text = "[budget]\nbits = 100\n[target]\ngain = 0.4\n"
+    with pytest.raises(InputError, match="ours:scores cannot be imported from"):
+        begin(text, metric='ours = "ours:scores"\nlow = 0.0\nhigh = 1.0')
+    begin(text, metric='ours = "ours:score"\nlow = 0.0\nhigh = 1.0').close()
+    (tmp_path / "ours.py").write_text("raise ValueError('a label')")
+    board = Board.open(tmp_path / "board.toml", clock=StepClock())
+    with pytest.raises(InputError, match="nothing was scored"):
+        score(board, np.zeros(labels.size))
+    assert not board.ledger.book.entries
+
+
 def test_what_a_scorer_starts_ends_with_it(tmp_path: Path) -> None:
     """A process of its own that goes on holds the answer back, until the time is over; then both are gone."""
     (tmp_path / "ours.py").write_text(

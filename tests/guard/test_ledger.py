@@ -526,6 +526,19 @@ def test_an_answer_that_nobody_kept_is_no_broken_disk(tmp_path: Path) -> None:
     ledger.close()
 
 
+def test_a_ledger_of_an_earlier_version_is_said_to_be_one(tmp_path: Path) -> None:
+    """Its answers wait without a seal, and its terms of a final release say less: a sentence in either case."""
+    ledger = begin(tmp_path, terms={**TERMS, "final": {"scores": 3, "ranks": 0}}, claims={"now": 1000, "after": 1000})
+    ledger.wait(ledger.reserve("t", "d")[0])
+    ledger._connection.execute("ALTER TABLE kept DROP COLUMN seal")
+    ledger.close()
+    with pytest.raises(InputError, match="was begun by an earlier version of labelinf"):
+        reopen(tmp_path)
+    with pytest.raises(InputError, match="was begun by an earlier version of labelinf"):
+        Ledger.adopt(tmp_path / "l", tmp_path / "a", KEY, StepClock())
+    assert "row 1: its terms cannot be read" in " ".join(verify(tmp_path / "l", KEY).faults)
+
+
 def next_answer(ledger: Ledger) -> None:
     ledger.wait(ledger.reserve("t", "new")[0])
 

@@ -146,11 +146,19 @@ class Ledger:
             raise InputError(f"{path} is missing. labelinf guard init makes it.")
         ledger = cls(_connected(path), key, anchor, clock)
         try:
-            ledger.read()
-            ledger._check()
+            earlier = ledger._is_earlier()
+            if not earlier:
+                ledger.read()
+                ledger._check()
         except (LedgerBrokenError, sqlite3.Error, ValueError, TypeError, KeyError) as error:
             ledger.close()
             raise InputError(f"{path}: {_BROKEN} (row {ledger.rows + 1}). labelinf guard verify says more.") from error
+        if earlier:
+            ledger.close()
+            raise InputError(
+                f"{path} was begun by an earlier version of labelinf, which did not seal the answers that wait for "
+                "their beat. Go on with that version: another board of these labels would add to what this one told."
+            )
         return ledger
 
     def close(self) -> None:
@@ -180,6 +188,13 @@ class Ledger:
                 raise LedgerBrokenError(f"row {number} was changed, or one before it is gone")
             self.book.add(kind, at, json.loads(body))
             self.rows, self.head = number, seal
+
+    def admits(self, team: str, digest: str) -> bool:
+        """Return whether a submission would be new, and admitted, by what is known now; nothing is reserved."""
+        with self._transaction():
+            self._settle()
+            day, worst = self.book.day(self._now()), worst_charge(self.rule(), len(self.book.entries))
+            return self.book.same(digest) is None and not self.book.refusal(team, day, worst)
 
     def reserve(self, team: str, digest: str) -> tuple[Entry, bool]:
         """Number a submission and hold the worst charge for it; or find the same one.
@@ -264,18 +279,13 @@ class Ledger:
                 raise LedgerBrokenError(f"the answer that was kept of submission {number} was changed")
             yield number, symbol
 
-    def _check(self) -> None:
-        """Hold every answer that is kept against its seal.
+    def _is_earlier(self) -> bool:
+        """Whether the file is a ledger of the version that kept answers without a seal."""
+        names = {column[1] for column in self._connection.execute("PRAGMA table_info(kept)")}
+        return bool(names) and "seal" not in names
 
-        Raises:
-            InputError: They have none.
-        """
-        if "seal" not in {column[1] for column in self._connection.execute("PRAGMA table_info(kept)")}:
-            self.close()
-            raise InputError(
-                "An earlier version of labelinf began this board, which did not seal the answers that wait for their "
-                "beat. Go on with that version: another board of these labels would add to what this one told."
-            )
+    def _check(self) -> None:
+        """Hold every answer that is kept against its seal."""
         for _ in self._kept(0, _LAST):
             pass
 

@@ -94,7 +94,7 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
             faults=(*faults, "the first row does not say what the board is held to"),
         )
     rules = events[0][2]
-    faults.extend(_claimed(rules))
+    faults.extend(_first_row(rules))
     sums = _Sums(rules=rules, faults=faults, time=events[0][1])
     for row, event in enumerate(events[1:], 2):
         try:
@@ -114,6 +114,14 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         policy=rules["policy"],
         faults=tuple(faults),
     )
+
+
+def _first_row(rules: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the certificate of the first row."""
+    try:
+        return [*_claimed(rules)]
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError):
+        return ["row 1: its terms cannot be read: an earlier version wrote them, or somebody else did"]
 
 
 def _claimed(rules: dict[str, Any]) -> Iterator[str]:
@@ -139,8 +147,6 @@ def _counted(terms: dict[str, Any], rules: dict[str, Any]) -> Iterator[str]:
         yield "row 1: the certificate counts the noise of fewer answers than the ledger admits"
     if terms["noise"] is not None and terms["noise"][2] < 25 * terms["noise"][3]:
         yield "row 1: the noise has fewer steps in a deviation than the certificate needs"
-    if terms["final"] is not None and "decimals" not in terms["final"]:
-        yield "row 1: nothing says how many decimals a final score has, as in earlier versions"
     if rules["rule"] != "ranks" and terms["levels"] != rules["answers"]:
         yield "row 1: the certificate counts other answers than the ledger"
 
