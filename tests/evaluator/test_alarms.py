@@ -300,3 +300,10 @@ def test_the_luckiest_of_many_games_is_no_alarm() -> None:
     assert not contradicted(seen, implied(proved), 1)
     assert not contradicted(trials([0.6]), implied(proved), 1)
     assert contradicted(trials([0.6] * 4), implied(proved), 1)  # p = .028, four times
+
+
+def test_placebos_are_corrected_for_the_number_of_cells() -> None:
+    """63 of 100 at one half has p = .006: leaky alone, and luck among ten."""
+    lucky, plain = (Placebo(n_correct=n, n_records=100, chance=0.5) for n in (63, 50))
+    assert void_verdicts({"lucky": lucky})
+    assert not void_verdicts({"lucky": lucky, **{f"cell {i}": plain for i in range(9)}})
