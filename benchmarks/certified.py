@@ -38,8 +38,9 @@ from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import attack_rng, curator_rng, theory
+from labelinf_core.evaluator.play import attack_rng, curator_rng
 from labelinf_core.evaluator.suite import read_suite
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder

@@ -28,7 +28,7 @@ from sklearn.metrics import log_loss
 from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError, LabelinfError, QueryRefusedError
 from labelinf_core.evaluator import statistics
-from labelinf_core.evaluator.play import theory
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder

@@ -91,7 +91,7 @@ def bounds(**game: Unpack[Game]) -> Theory:
         InputError: Something cannot be used as it is.
     """
     from labelinf_core.cli.game import Game as Read
-    from labelinf_core.evaluator.play import theory
+    from labelinf_core.evaluator.theory import theory
 
     host, chosen = _chosen(game)
 

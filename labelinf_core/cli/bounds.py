@@ -23,7 +23,7 @@ def bounds(**chosen: Any) -> None:
     The labels are --records and --classes, or a label set of your own with --labels.
     """
     from labelinf_core.cli.game import Game
-    from labelinf_core.evaluator.play import theory
+    from labelinf_core.evaluator.theory import theory
 
     game = Game.read(load_host(chosen["blocks"]), chosen)
     with waiting("computing bounds"):

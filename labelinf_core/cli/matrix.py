@@ -122,7 +122,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     for sentence in plan.left_out:
         click.echo(f"labelinf: {sentence}", err=True)
     if chosen["key_from"] is not None:
-        from labelinf_core.evaluator.store import key_of
+        from labelinf_core.evaluator.runs import key_of
 
         plan = plan.keyed(key_of(chosen["key_from"]) or plan.key)
     if chosen["dry_run"]:
@@ -176,7 +176,7 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
 def _directory(plan: Plan, out: Path | None, resume: bool) -> Path:
     """Return where the run is kept: where the user says, the newest run of this plan, or a new directory."""
     from labelinf_core.contracts.errors import InputError
-    from labelinf_core.evaluator.store import find_run
+    from labelinf_core.evaluator.runs import find_run
 
     if out is not None:
         return out

@@ -28,7 +28,7 @@ def report(run: Path | None, form: str, by: str | None, full: bool, verbose: boo
 
     RUN is its directory  [default: the newest under runs/].
     """
-    from labelinf_core.evaluator.store import newest_run
+    from labelinf_core.evaluator.runs import newest_run
 
     print_results(_read(run or newest_run(RUNS)), form, by, full=full, verbose=verbose)
 

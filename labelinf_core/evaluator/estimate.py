@@ -16,7 +16,9 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan
-from labelinf_core.evaluator.store import RECORD, Store, key_of
+from labelinf_core.evaluator.layout import RECORD
+from labelinf_core.evaluator.runs import key_of
+from labelinf_core.evaluator.store import Store
 
 __all__ = ["Estimate", "estimate"]
 

@@ -41,7 +41,7 @@ from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
-__all__ = ["RECORD", "Made", "Store", "find_run", "key_of", "newest_run"]
+__all__ = ["Made", "Store"]
 
 _BATCH = 200  # rows that are written at once, or
 _FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
@@ -359,48 +359,6 @@ def _closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connect
     except BaseException:
         connection.close()
         raise
-
-
-def _newest_first(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*/{RECORD}"), key=lambda record: (record.stat().st_mtime_ns, record), reverse=True)
-
-
-def newest_run(folder: Path) -> Path:
-    """Return the directory under ``folder`` whose run was written to last.
-
-    Raises:
-        InputError: There is none.
-    """
-    found = next(iter(_newest_first(folder)), None)
-    if found is None:
-        raise InputError(f"there is no run under {folder}/ yet: labelinf matrix plays one.")
-    return found.parent
-
-
-def key_of(directory: Path) -> str:
-    """Return the secret of the run in ``directory``; empty when all its labels are public.
-
-    Raises:
-        InputError: There is no record, or it cannot be read.
-    """
-    store = Store.reopen(directory)
-    try:
-        return store.plan.key
-    finally:
-        store.close()
-
-
-def find_run(folder: Path, plan: Plan) -> Path | None:
-    """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
-    for record in _newest_first(folder):
-        with closing(read_only(record)) as connection, suppress(sqlite3.Error, InputError):
-            known = described(connection, record)
-            if known.get("schema") != str(SCHEMA):
-                continue
-            key = from_json(known["plan"], Plan).key
-            if known["digest"] == (plan.keyed(key) if key else plan).digest:
-                return record.parent
-    return None
 
 
 def _unwritten(error: sqlite3.Error) -> UnwrittenError:

@@ -1,4 +1,4 @@
-"""A user's own function, asked aside: in a copy of this process that stands ready between calls.
+"""A user's own function, asked in a copy of this process that stands ready between calls.
 
 Her scorer may hang, exit or take its process with it. A command is watched by its parent and a worker by the run, and
 there it is called as it stands. Under the Python API nobody watches: the process is her notebook. So the function is
@@ -7,10 +7,10 @@ answer in time, or ends its copy, is lost under its name; nothing else is.
 
 Example:
     >>> import os
-    >>> Aside(name="scorer mine:score", function=lambda: os._exit(3))()
+    >>> Aside(name="scorer mine:marks", function=lambda: os._exit(3))()
     Traceback (most recent call last):
         ...
-    labelinf_core.contracts.errors.ComponentError: scorer mine:score: its process ended with exit code 3
+    labelinf_core.contracts.errors.ComponentError: scorer mine:marks: its process ended with exit code 3
 """
 
 from __future__ import annotations

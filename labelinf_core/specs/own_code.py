@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import sys
@@ -64,9 +65,15 @@ def watched_function(target: str, what: str) -> Callable[..., Any]:
 def _imported(module: str) -> Any:
     """Import a module; where nobody watches, a copy of this process tries first."""
     if module not in sys.modules and not watch.watched:
-        apart(f"module {module}", lambda: importlib.import_module(module) and None, once=False)
+        apart(f"module {module}", functools.partial(_try, module), once=False)
     with watch.over(f"module {module}"):
         return importlib.import_module(module)
+
+
+def _try(module: str) -> None:
+    """See whether an import ends; one that fails is told where it counts, as everywhere else."""
+    with contextlib.suppress(Exception):
+        importlib.import_module(module)
 
 
 def _told(error: Exception) -> str:

@@ -39,7 +39,7 @@ class Fault(enum.Enum):
 
     LARGE = "The file is larger than this board takes."
     UNREADABLE = "The file is not CSV, JSON, npy, npz or Parquet that can be read."
-    COLUMNS = "The columns must be the id and the predictions, as in the sample submission."
+    COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
     UNKNOWN = "An id is not one of those that are expected."
     DUPLICATE = "An id occurs more than once."
     MISSING = "An expected id is missing."

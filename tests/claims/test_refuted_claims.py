@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
-from labelinf_core.evaluator.play import theory
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder

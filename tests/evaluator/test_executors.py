@@ -22,6 +22,7 @@ from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
+from labelinf_core.evaluator.theory import theory as whole
 from labelinf_core.evaluator.turns import Turns
 from labelinf_core.plugin.host import Host
 
@@ -102,7 +103,6 @@ def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_as
         asked[repr((channel, defences, threat, rest))] += 1
         return whole(builder, channel, defences, threat, *rest)
 
-    whole = play.theory
     monkeypatch.setattr(play, "theory", theory)
     views = {"scorer": ["float64", "float32"]}
     plan = plan_of(["majority", "prime-blocks"], ["none", "round(decimals=3)"], trials=3, settings=views)

@@ -13,8 +13,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.plan import make_plan
-from labelinf_core.evaluator.play import theory
 from labelinf_core.evaluator.suite import read_suite, shipped_suites
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, parse

@@ -15,8 +15,10 @@ import pytest
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, Promise
 from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.layout import RECORD
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.evaluator.store import RECORD, Store, find_run, key_of
+from labelinf_core.evaluator.runs import find_run, key_of
+from labelinf_core.evaluator.store import Store
 
 PlanOf = Callable[..., Plan]
 INF = float("inf")

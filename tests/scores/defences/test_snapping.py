@@ -9,7 +9,7 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.play import theory
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.defences.clip import Clip

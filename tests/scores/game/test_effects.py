@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator.play import theory
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Defence
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.play import theory
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_privacy.noise.grid import GridNoise

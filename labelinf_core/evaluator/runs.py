@@ -1,0 +1,57 @@
+"""Where the runs are that were kept: the newest, the one of a plan, and the secret of one."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.cells import Plan
+from labelinf_core.evaluator.layout import RECORD, SCHEMA, described, read_only
+from labelinf_core.evaluator.records import from_json
+from labelinf_core.evaluator.store import Store
+
+__all__ = ["find_run", "key_of", "newest_run"]
+
+
+def _newest_first(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*/{RECORD}"), key=lambda record: (record.stat().st_mtime_ns, record), reverse=True)
+
+
+def newest_run(folder: Path) -> Path:
+    """Return the directory under ``folder`` whose run was written to last.
+
+    Raises:
+        InputError: There is none.
+    """
+    found = next(iter(_newest_first(folder)), None)
+    if found is None:
+        raise InputError(f"there is no run under {folder}/ yet: labelinf matrix plays one.")
+    return found.parent
+
+
+def key_of(directory: Path) -> str:
+    """Return the secret of the run in ``directory``; empty when all its labels are public.
+
+    Raises:
+        InputError: There is no record, or it cannot be read.
+    """
+    store = Store.reopen(directory)
+    try:
+        return store.plan.key
+    finally:
+        store.close()
+
+
+def find_run(folder: Path, plan: Plan) -> Path | None:
+    """Return the directory under ``folder`` whose record is of ``plan`` and was written to last, or None."""
+    for record in _newest_first(folder):
+        with closing(read_only(record)) as connection, suppress(sqlite3.Error, InputError):
+            known = described(connection, record)
+            if known.get("schema") != str(SCHEMA):
+                continue
+            key = from_json(known["plan"], Plan).key
+            if known["digest"] == (plan.keyed(key) if key else plan).digest:
+                return record.parent
+    return None
