@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.components import LabelSet, Setting
@@ -124,6 +124,62 @@ def test_a_saturated_head_leaves_an_interval_that_holds_the_truth(make_labels: C
     heaviest = labels.max(axis=1)
     assert ((found.lightest <= heaviest + 1e-6) & (heaviest <= found.heaviest + 1e-6))[open_].all()
     assert (~found.complete).sum() > 5
+
+
+def odd_gradients(rng: np.random.Generator, make_labels: Callable[..., Any], *, scaled: bool) -> Any:
+    """Gradients of a small head that may repeat its rows, saturate or see one feature only, in either precision."""
+    n_classes, width, name = int(rng.integers(3, 14)), int(rng.integers(1, 40)), rng.choice(["float32", "float64"])
+    family = FAMILIES[rng.integers(4)]
+    labels = labels_of(make_labels, rng, 12, n_classes, family).astype(name)
+    weights = rng.normal(size=(n_classes, width)) * np.exp(rng.uniform(-3, 3.5)) / np.sqrt(width)
+    kind = rng.integers(5)
+    if kind in (1, 2):
+        weights[: 2 if kind == 1 else n_classes // 2] = weights[0]
+    weights = (np.round(weights) if kind == 3 else -np.abs(weights) if kind == 4 else weights).astype(name)
+    bias = (rng.normal(size=n_classes) * np.exp(rng.uniform(-2, 2))).astype(name) if rng.integers(2) else None
+    features, positive = rng.normal(size=(12, width)), bool(rng.integers(2))
+    features = (np.maximum(features, 0) if positive else features).astype(name)
+    errors = softmax(features @ weights.T + (0 if bias is None else bias)) - labels
+    factors = np.exp(rng.uniform(-8, 8, 12)) if scaled else np.ones(12)
+    gradients = (factors.astype(name)[:, None, None] * errors[:, :, None] * features[:, None, :]).astype(name)
+    given_ = family if rng.integers(2) else "auto"
+    return labels, {"gradients": gradients, "weights": weights, "bias": bias, "nonnegative": positive, "family": given_}
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["exact", "unknown factor"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_truth_is_the_only_answer_or_listed_or_the_list_is_not_called_whole(
+    make_labels: Callable[..., Any], scaled: bool, seed: int
+) -> None:
+    """Behind an unknown factor rows that repeat each other, and saturation, once left a wrong label as the only one."""
+    labels, asked = odd_gradients(np.random.default_rng(seed), make_labels, scaled=scaled)
+    try:
+        found = recover(**asked, scaled=scaled)
+    except InputError:  # too few classes
+        reject()
+    for row in np.flatnonzero(np.array([status is not RecoveryStatus.UNEXPLAINED for status in found.status])):
+        near = max(5e-3, 3 * found.error[row])
+        if certain(found)[row]:
+            assert np.abs(found.labels[row] - labels[row]).sum() < near
+        if found.complete[row]:
+            assert np.abs(found.listed(row) - labels[row]).sum(axis=1).min(initial=9) < near
+
+
+@pytest.mark.parametrize("family", ["smoothing", "mixup-equal"])
+def test_rows_that_repeat_each_other_leave_no_equation_to_spare(make_labels: Callable[..., Any], family: str) -> None:
+    """The counterexample: of six classes three share a row, and some labels called the only ones were wrong."""
+    rng = np.random.default_rng(0)
+    labels = labels_of(make_labels, rng, 60, 6, family)
+    weights, _, _ = gradients_of(rng, labels)
+    weights[1:3] = weights[0]
+    features = rng.normal(size=(60, 32))
+    gradients = 5.0 * (softmax(features @ weights.T) - labels)[:, :, None] * features[:, None, :]
+
+    found = recover(gradients, weights, family=family, scaled=True)
+
+    assert not certain(found).any()
+    assert not found.complete.any()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)

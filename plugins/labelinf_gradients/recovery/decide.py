@@ -61,6 +61,10 @@ def decide(
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
     _set_status(problem, answers, pattern, precision, positive, scaled)
+    if scaled:  # with no equation to spare a wrong label explains the gradient just as well
+        few = problem.equations(pattern, precision.rounding) <= pattern.least_classes
+        answers.status[few & (answers.status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
+        answers.complete &= ~few
     other = turned(scored.labels, answers.labels.argmax(axis=1)[scored.rows], precision)
     of_other_class = np.full(n, np.inf)
     np.minimum.at(of_other_class, scored.rows[other], scored.residual[other])

@@ -16,6 +16,7 @@ __all__ = ["Misfit", "Problem", "outside"]
 
 _FLOOR = 1e-30  # entries below this share of the gradient are taken for zero
 _SUM = 16  # how many smallest numbers may be lost in one sum
+_SAME = 4e-6  # slopes this close, relative to the steepest, are those of equal rows
 _WIDEST_SPREAD = 1e3  # logits further apart are not known well enough to excuse a misfit
 
 
@@ -92,6 +93,27 @@ class Problem:
     def informative(self) -> NDArray[np.bool_]:
         """Whether a gradient is more than zeros and what underflow has left of small numbers, shape ``(n,)``."""
         return np.asarray(np.abs(self.column).max(axis=1) > _SUM * self.least)
+
+    def equations(self, pattern: Pattern, rounding: float) -> NDArray[np.intp]:
+        """Return how many classes say something of their own about scale and factor, at most, shape ``(n,)``.
+
+        Classes with equal rows of weights repeat each other, what underflow has taken says nothing, and no more do
+        entries that are all alike where a label may be alike, too: the probabilities behind them have vanished.
+
+        Args:
+            pattern: The family of the labels.
+            rounding: Relative error of an entry.
+        """
+        steep = np.abs(self.slopes).max(axis=1, keepdims=True)
+        differing = 1 + (np.diff(np.sort(self.slopes, axis=1), axis=1) > _SAME * steep).sum(axis=1)
+        if pattern.zero:
+            whole = np.abs(self.column).max(axis=1, keepdims=True)
+            telling = (np.abs(self.column) > np.maximum(_FLOOR * whole, _SUM * self.least)).sum(axis=1)
+        else:
+            entries = np.sort(self.column, axis=1)
+            size = np.maximum(np.abs(entries[:, 1:]), np.abs(entries[:, :-1]))
+            telling = 1 + (np.diff(entries, axis=1) > _SUM * rounding * size).sum(axis=1)
+        return np.asarray(np.minimum(differing, telling))
 
     def take(self, rows: NDArray[np.intp] | slice) -> Problem:
         """Return the gradients of ``rows``."""
