@@ -1,7 +1,7 @@
 """Runs the commands of the pages in ``tutorials`` and writes what they print below them.
 
 ``python docs/outputs.py`` writes the pages; with ``--check`` it writes nothing, names the pages that say something else
-than the commands, and exits with 1. A command stands in a block ``console`` behind ``$``; a comment ``# exit 1`` says how it
+than the commands, and exits with 1; ``--picture`` draws ``leakage.svg`` from the matrix that README begins with. A command stands in a block ``console`` behind ``$``; a comment ``# exit 1`` says how it
 ends where that is not 0. Every page is played from the top in a folder of its own that holds the files of
 ``examples/samples``.
 """
@@ -112,8 +112,21 @@ def _installed(project: Path) -> str:
     return ""
 
 
+def leakage() -> str:
+    """Return the picture of README: the strongest attack on every defence, in the run of its first command."""
+    from labelinf import load
+    from labelinf_core.report.svg import as_svg
+
+    with session():
+        run("labelinf matrix quick --out run", Path())
+        return as_svg(next(load("run").pictures()), alone=True)
+
+
 def main(arguments: list[str]) -> int:
     """Write the pages, or name those that are stale."""
+    if arguments == ["--picture"]:
+        (ROOT / "docs" / "leakage.svg").write_text(leakage(), encoding="utf-8")
+        return 0
     stale = 0
     for page in PAGES:
         text = fresh(page)
