@@ -15,6 +15,7 @@ from labelinf_core.specs import Builder, parse
 from labelinf_guard.played import GuardedBoard
 from labelinf_guard.task import task_of
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.utility import honest_panel, utility
 from labelinf_scores.metrics.readings import metric
 
 BUILDER = Builder(Host.load())
@@ -99,7 +100,7 @@ LIMITED = [
 ]
 
 
-@pytest.mark.parametrize(("word", "attack", "policy", "classes"), [LIMITED[at] for at in (1, 4)])
+@pytest.mark.parametrize(("word", "attack", "policy", "classes"), [LIMITED[at] for at in (1, 4, 9)])
 def test_no_attack_on_a_metric_is_above_the_certificate(
     word: str, attack: str, policy: GuardedBoard, classes: int
 ) -> None:
@@ -121,6 +122,19 @@ def test_a_split_gives_its_part_away_and_no_more() -> None:
     data = made(120)
     shares, ceiling, _ = played("accuracy", "scored-subset", GuardedBoard(share=0.3), data, 4)
     assert 0.3 + 0.7 * 0.5 - 0.1 <= shares.mean() <= ceiling < 0.85
+
+
+def test_honest_teams_send_classes_where_classes_are_scored() -> None:
+    """A board takes no probabilities for accuracy: it was said to refuse all honest submissions."""
+    found = utility(
+        ScoreChannel(metric=metric("accuracy")),
+        (GuardedBoard(),),
+        honest_panel("breast-cancer"),
+        np.random.default_rng(0),
+        repeats=1,
+    )
+    assert found.refused == 0
+    assert found.mean_error < 1e-3
 
 
 def test_what_a_board_cuts_an_attack_is_told() -> None:

@@ -24,6 +24,7 @@ from labelinf_data.bunches import load_bunch
 from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import Rows
 
 __all__ = ["HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
 
@@ -187,8 +188,10 @@ def utility(
 
 
 def _query(submission: HonestSubmission, threat: ScoreThreat) -> Query:
-    """Probabilities, or their logits for a loss that takes logits."""
+    """Probabilities; their logits for a loss that takes logits, the likeliest class for a metric that takes classes."""
     rows = submission.probabilities
+    if threat.metric is not None and threat.metric.rows in (Rows.COUNTS, Rows.CLASSES, Rows.GRADES):
+        return Query(predictions=rows.argmax(axis=1))
     if threat.metric is not None:  # classes count as numbers: the expected one
         return Query(predictions=rows @ np.arange(threat.n_classes))
     if threat.loss.takes_logits:
