@@ -40,6 +40,7 @@ _STEPS = 8
 _KEPT = 6  # candidates of one gradient and family that are polished
 _ALL = 8  # up to so many classes all pairs or triples are tried
 _TINY = float(np.finfo(np.float64).tiny)
+_CLOSEST = 2.0**-55  # no prediction computed in doubles is nearer to its label, unless it is equal to it
 _NULL = 1e-9  # of the steepest logit's scale: the root at zero, which is none
 
 
@@ -57,6 +58,8 @@ def solve_scaled(problem: Problem, pattern: Pattern, precision: Precision, *, po
         rows, scales, units = find(problem, pattern)
         steepest = np.abs(problem.slopes[rows]).max(axis=1)
         good = np.isfinite(scales) & np.isfinite(units) & (scales * units > 0) & (np.abs(scales) * steepest > _NULL)
+        # Where a large factor makes everything vanish, whatever is saturated would explain it.
+        good &= np.abs(units) * np.abs(problem.column[rows]).max(axis=1) > _CLOSEST
         if positive:
             good &= scales > 0
         rows, scales, units = rows[good], scales[good], units[good]
