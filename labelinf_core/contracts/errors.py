@@ -16,6 +16,7 @@ __all__ = [
     "PluginError",
     "QueriesExhaustedError",
     "QueryRefusedError",
+    "UnfitError",
     "UnknownNameError",
     "UnwrittenError",
 ]
@@ -27,6 +28,10 @@ class LabelinfError(Exception):
 
 class InputError(LabelinfError, ValueError):
     """A file, a suite, a parameter or an array that a user gave cannot be used as it is."""
+
+
+class UnfitError(InputError):
+    """A defence cannot stand in this setting: its line is not played, and says what it lacks, as an attack does."""
 
 
 class InconclusiveError(InputError):

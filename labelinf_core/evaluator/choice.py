@@ -154,11 +154,14 @@ def settled(cell: Cell, before: Iterable[Cell], is_certain: Callable[[Cell], boo
 
 
 def _strongest(candidates: Mapping[str, Implied]) -> list[str]:
-    """Return who of ``candidates`` plays; one that was not asked, or failed when it was, may be the strongest."""
+    """Return who of ``candidates`` plays; one that was not asked, or failed when it was, may be the strongest.
+
+    Where nobody can play, one is kept that says why: a line of defences does not vanish.
+    """
     for name, known in candidates.items():
         if known.is_certain:
             return [name]
     fit = {name: known for name, known in candidates.items() if known.status is not Status.REFUSED}
     unsure = [name for name, known in fit.items() if not known.blind]
     best = [name for name in unsure if fit[name].place is not None or fit[name].status is not Status.OK]
-    return best or unsure or list(fit)
+    return best or unsure or list(fit) or list(candidates)[:1]

@@ -35,7 +35,7 @@ from labelinf_core.contracts.components import (
     Placebo,
     Setting,
 )
-from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, PluginError
+from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, PluginError, UnfitError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.contracts.images import Gallery
@@ -120,6 +120,8 @@ class Bench:
             channel, setting = self._set_up(cell)
             channel.check(setting.data)
             threat = channel.threat(setting)
+        except UnfitError as error:
+            return Implied(status=Status.REFUSED, message=str(error) if cell.public else gate.unquoted(error))
         except InputError as error:
             return Implied(status=Status.INVALID, message=str(error) if cell.public else gate.unquoted(error))
         except (Exception, SystemExit) as error:

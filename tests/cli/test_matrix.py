@@ -313,3 +313,16 @@ def test_a_scorer_that_was_edited_is_played_again(labelinf: Labelinf, suite: str
 
     said = " ".join((again.stdout + again.stderr).split())
     assert "edited_board:score was edited: fake-reader/none played again" in said
+
+
+def test_a_defence_that_does_not_suit_the_metric_is_a_line_that_says_so(labelinf: Labelinf, tmp_path: Path) -> None:
+    (tmp_path / "suite.toml").write_text(
+        "trials = 1\n[[matrix]]\nlabels = ['made(n_records=20)']\ndefences = ['none', 'clip(epsilon=0.01)']\n"
+    )
+
+    result = labelinf("matrix", "suite.toml", "--metric", "accuracy", "--attack", "majority", "--workers", "0")
+
+    assert result.exit_code == 0, result.output
+    shown = " ".join(result.stdout.split())
+    assert "not tested" in shown.split("clip 0.01")[0]
+    assert "clip 0.01: clip is worked out for plain means of a loss, and Accuracy is none." in shown

@@ -73,9 +73,9 @@ def test_without_certainty_all_play_that_may_be_the_strongest(plan: Plan) -> Non
     [
         ({"doubling": Implied(), "majority": Implied(blind=True)}, ["doubling"]),
         ({"majority": Implied(blind=True)}, ["majority"]),
-        ({}, []),
+        ({}, ["hybrid"]),
     ],
-    ids=["nobody who is known", "only a blind guess", "nobody"],
+    ids=["nobody who is known", "only a blind guess", "nobody, so that one says why"],
 )
 def test_who_plays_where_none_of_the_strongest_fits(plan: Plan, known: dict[str, Implied], played: list[str]) -> None:
     assert names(plan, choose(plan, at(plan, **known))) == played

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
 
@@ -13,17 +13,17 @@ def need_costs(threat: ScoreThreat, name: str) -> None:
     """Refuse a metric that is no mean over the records.
 
     Raises:
-        InputError: A row has no cost of its own.
+        UnfitError: A row has no cost of its own.
     """
     if threat.metric is not None:
-        raise InputError(f"{name} weighs what every row costs, and {type(threat.metric).__name__} has no such costs.")
+        raise UnfitError(f"{name} weighs what every row costs, and {type(threat.metric).__name__} has no such costs.")
 
 
 def need_clippable(threat: ScoreThreat, name: str) -> None:
     """Refuse what does not score probabilities one by one; records and classes may weigh differently.
 
     Raises:
-        InputError: What is scored is no loss on probabilities.
+        UnfitError: What is scored is no loss on probabilities.
     """
     if threat.metric is None or threat.metric.rows is not Rows.COSTS:
         need_probabilities(threat, name)
@@ -33,12 +33,12 @@ def need_probabilities(threat: ScoreThreat, name: str) -> None:
     """Refuse a loss on logits, and a metric that is no mean over the records.
 
     Raises:
-        InputError: What is scored is no loss on probabilities.
+        UnfitError: What is scored is no loss on probabilities.
     """
     if threat.metric is not None:
-        raise InputError(f"{name} is worked out for plain means of a loss, and {type(threat.metric).__name__} is none.")
+        raise UnfitError(f"{name} is worked out for plain means of a loss, and {type(threat.metric).__name__} is none.")
     if threat.loss.takes_logits:
-        raise InputError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
+        raise UnfitError(f"{name} acts on probabilities, but {type(threat.loss).__name__} takes logits.")
 
 
 def need_nothing_random_nearer(threat: ScoreThreat, name: str) -> None:
