@@ -278,3 +278,17 @@ def test_what_half_precision_has_lost_makes_no_wrong_label_the_only_one(stretch:
     assert wrong == 0
     gentle = recover((errors[:, :, None] * features[:, None, :]).astype(np.float32), weights, scaled=True)
     assert RecoveryStatus.UNIQUE in gentle.status
+
+
+def test_classes_that_vanish_together_and_classes_with_equal_weights_are_both_counted_once() -> None:
+    """Found at random: either count alone leaves an equation to spare, and the label that came out was uniform."""
+    offsets = np.array([-1.34, -0.64, 7.62, 1.1, 0.61, 8.45, 1.68, 2.07, -0.24, 0.73, -1.1, -6.05, -1.77])
+    rows = np.array([17.84] * 6 + [-26.14, 11.99, -20.37, -53.76, 45.58, -14.2, 8.98])[:, None]
+    for kept in np.linspace(0.05, 0.9, 40):
+        label = np.where(np.arange(13) == 10, kept + (1 - kept) / 13, (1 - kept) / 13)
+        gradient = 124.6 * (softmax(rows.T + offsets)[0] - label)[:, None]
+
+        found = recover(gradient[None], rows, bias=offsets, family="smoothing", scaled=True)
+
+        wrong = np.abs(found.labels[0] - label).sum() > 1e-3
+        assert not (wrong and (found.status[0] is RecoveryStatus.UNIQUE or found.complete[0]))

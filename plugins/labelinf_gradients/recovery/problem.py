@@ -97,23 +97,26 @@ class Problem:
     def equations(self, pattern: Pattern, rounding: float) -> NDArray[np.intp]:
         """Return how many classes say something of their own about scale and factor, at most, shape ``(n,)``.
 
-        Classes with equal rows of weights repeat each other, what underflow has taken says nothing, and no more do
-        entries that are all alike where a label may be alike, too: the probabilities behind them have vanished.
+        Classes with equal rows of weights repeat each other, and what underflow has taken says nothing. Where a label
+        may be alike in many classes, entries that are alike count once: the probabilities behind them have vanished.
 
         Args:
             pattern: The family of the labels.
             rounding: Relative error of an entry.
         """
-        steep = np.abs(self.slopes).max(axis=1, keepdims=True)
-        differing = 1 + (np.diff(np.sort(self.slopes, axis=1), axis=1) > _SAME * steep).sum(axis=1)
+        largest = np.abs(self.column).max(axis=1, keepdims=True)
+        order = np.argsort(self.slopes, axis=1)
+        steps = np.diff(np.take_along_axis(self.slopes, order, axis=1), axis=1)
+        new = np.pad(
+            steps > _SAME * np.abs(self.slopes).max(axis=1, keepdims=True), ((0, 0), (1, 0)), constant_values=True
+        )
         if pattern.zero:
-            whole = np.abs(self.column).max(axis=1, keepdims=True)
-            telling = (np.abs(self.column) > np.maximum(_FLOOR * whole, _SUM * self.least)).sum(axis=1)
+            alone, alike = np.abs(self.column) > np.maximum(_FLOOR * largest, _SUM * self.least), 0
         else:
-            entries = np.sort(self.column, axis=1)
-            size = np.maximum(np.abs(entries[:, 1:]), np.abs(entries[:, :-1]))
-            telling = 1 + (np.diff(entries, axis=1) > _SUM * rounding * size).sum(axis=1)
-        return np.asarray(np.minimum(differing, telling))
+            alone, alike = _apart(self.column, _SUM * rounding * largest)
+        groups = np.where(np.take_along_axis(alone, order, axis=1), np.cumsum(new, axis=1), 0)
+        own = (np.diff(np.sort(groups, axis=1), axis=1, prepend=0) > 0).sum(axis=1)
+        return np.asarray(np.minimum(own + alike, new.sum(axis=1)))
 
     def take(self, rows: NDArray[np.intp] | slice) -> Problem:
         """Return the gradients of ``rows``."""
@@ -192,3 +195,14 @@ def outside(values: NDArray[np.float64], inside: NDArray[np.intp], *, centre: bo
         values -= values.sum(axis=1, keepdims=True) / rest
         values[at, inside] = 0
     return values
+
+
+def _apart(entries: NDArray[np.float64], least: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
+    """Return which entries of a row are like no other of it, and how many sets of entries are alike."""
+    order = np.argsort(entries, axis=1)
+    ends = np.pad(
+        np.diff(np.take_along_axis(entries, order, axis=1), axis=1) > least, ((0, 0), (1, 1)), constant_values=True
+    )
+    alone = np.empty(entries.shape, dtype=bool)
+    np.put_along_axis(alone, order, ends[:, 1:] & ends[:, :-1], axis=1)
+    return alone, (ends[:, :-1] & ~ends[:, 1:]).sum(axis=1)
