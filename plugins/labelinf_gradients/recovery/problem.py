@@ -111,7 +111,8 @@ class Problem:
             steps > _SAME * np.abs(self.slopes).max(axis=1, keepdims=True), ((0, 0), (1, 0)), constant_values=True
         )
         if pattern.zero:
-            alone, alike = np.abs(self.column) > np.maximum(_FLOOR * largest, _SUM * self.least), 0
+            alone = np.abs(self.column) > np.maximum(_FLOOR * largest, _SUM * self.least)
+            alike = np.zeros(len(self.column), dtype=np.intp)
         else:
             alone, alike = _apart(self.column, _SUM * rounding * largest)
         groups = np.where(np.take_along_axis(alone, order, axis=1), np.cumsum(new, axis=1), 0)
