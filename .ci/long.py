@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-LONG = 0.5  # seconds
+LONG = 0.5  # seconds, on a machine that does nothing else
 LIST = Path(__file__).parents[1] / "tests" / "long.txt"
 _LINE = re.compile(r"(\d+\.\d+)s (?:call|setup|teardown) +(tests/.*)")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import zlib
 from collections.abc import Callable
@@ -12,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.images import as_png
 from labelinf_core.plugin.descriptors import Reference
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
 from labelinf_gradients.published import reconstruction as published
-from labelinf_gradients.published.colours import as_png
 from labelinf_gradients.published.pictures import grid, reconstructions
 from labelinf_gradients.published.reconstruction import clean_table, noise_table
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
-from labelinf_gradients.reconstruction.quality import psnr, ssim
+from labelinf_gradients.reconstruction.quality import as_images, psnr, ssim
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
 
@@ -232,7 +233,7 @@ def test_a_colour_image_is_a_png_of_its_pixels() -> None:
     """Checked by the format's own definition: a header, then lines of red, green and blue."""
     image = np.random.default_rng(0).random(3072)
 
-    png = as_png(image)
+    png = base64.b64decode(as_png(as_images(image[None])[0]))
     at = png.index(b"IDAT")
     size = int.from_bytes(png[at - 4 : at], "big")
     lines = np.frombuffer(zlib.decompress(png[at + 4 : at + 4 + size]), dtype=np.uint8).reshape(32, 97)
