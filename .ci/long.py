@@ -3,8 +3,8 @@
     pytest -n 2 -m "not slow" -vv --durations=0 --durations-min=0.1 > durations.txt
     python .ci/long.py durations.txt
 
-A test is long from half a second on (with its fixtures). Every Python plays the others, ``tox -e long`` plays the long
-ones once: together they are all that is not slow.
+A test is long from a third of a second on (with its fixtures). Every Python plays the others, ``tox -e long`` plays the
+long ones once: together they are all that is not slow.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-LONG = 0.5  # seconds, on a machine that does nothing else
+LONG = 1 / 3  # seconds, on a machine that does nothing else
 LIST = Path(__file__).parents[1] / "tests" / "long.txt"
 _LINE = re.compile(r"(\d+\.\d+)s (?:call|setup|teardown) +(tests/.*)")
 
