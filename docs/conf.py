@@ -15,7 +15,15 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.napoleon",
 ]
-doctest_global_setup = "from labelinf_core.plugin.descriptors import *\nfrom labelinf_core.specs import *"
+_EXAMPLES = (  # modules whose examples stand in the reference without an import of their own
+    "labelinf_core.plugin.descriptors",
+    "labelinf_core.specs",
+    "labelinf_core.contracts.images",
+    "labelinf_gradients.certificates",
+    "labelinf_scores.game.models",
+    "labelinf_scores.mutnet",
+)
+doctest_global_setup = "\n".join(f"from {module} import *" for module in _EXAMPLES)
 html_theme = "furo"
 exclude_patterns = ["_build"]
 myst_enable_extensions = ["colon_fence", "deflist"]
@@ -24,7 +32,7 @@ autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 # Every reference to something of ours is checked. What others define has no inventory here: nothing is fetched to build.
 _OTHERS = r"(np|numpy|scipy|collections|contextlib|fractions|subprocess|pluggy|cattrs|click|attrs|pathlib)\..+"
-_ALIASES = r"(.*\.)?(NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|A|T|F)"
+_ALIASES = r"(.*\.)?(Gallery|MutNet|NDArray|Floats|Integers|Labels|Query|Answer|ActiveDefence|ScoredMetric|A|T|F)"
 # What a function of labelinf returns is wrapped around these; their modules are named where they are explained.
-_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|ScorerReport|Audit|Recovery|RecoveryStatus)"
+_WITHIN = r"(Path|ArrayLike|Figure|pd\..+|Picture|Results|CellResult|Plan|Implied|Advice|ScorerReport|Audit|Attacked|Recovery|RecoveryStatus)"
 nitpick_ignore_regex = [("py:.*", _OTHERS), ("py:.*", _ALIASES), ("py:.*", _WITHIN)]

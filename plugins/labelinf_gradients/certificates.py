@@ -94,7 +94,7 @@ def gaussian_overlap(mu: float, blind: float, batch: int) -> float:
 
     Example:
         >>> [round(gaussian_overlap(mu, 0.55, 8), 3) for mu in (0.02, 0.1, 0.5)]
-        [0.578, 0.69, 1.0]
+        [0.578, 0.688, 1.0]
     """
     near = _NORMAL.cdf(_NORMAL.inv_cdf(blind) + batch * mu) if blind < 1 else 1.0
     return min(near, _informed(batch * mu**2 / 2, blind))
