@@ -261,7 +261,7 @@ def _status(results: Results, gate: str | None) -> Exit:
     """Return what the run ends with: what the user gates on, or else what could not be played."""
     from labelinf_core.contracts.guarantees import Verdict
     from labelinf_core.report import words
-    from labelinf_core.report.boards import failed
+    from labelinf_core.report.boards import boards, failed, unmet
 
     broken = {Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED} if gate == "broken" else set()
     if gate is not None and any(result.verdict in {Verdict.CONTRADICTION, *broken} for result in results.cells):
@@ -272,4 +272,11 @@ def _status(results: Results, gate: str | None) -> Exit:
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
         click.echo(f"labelinf: {told}; the same command with --retry failed plays them again", err=True)
         return Exit.INCOMPLETE
+    silent = [cell for board in boards(results) for cell in unmet(board)]
+    if silent and (gate == "broken" or all(result.accuracy is None for result in results.cells)):
+        names = ", ".join(dict.fromkeys(map(words.pipeline, silent)))
+        click.echo(
+            f"labelinf: nothing could be played against {names}, so nothing is known of what holds there", err=True
+        )
+        return Exit.INCONCLUSIVE
     return Exit.DONE

@@ -10,7 +10,7 @@ from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 
-__all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked"]
+__all__ = ["Board", "baseline", "boards", "columns", "costs", "failed", "ranked", "unmet"]
 
 Board = tuple[CellResult, ...]  #: the cells that share a channel and a label set
 
@@ -56,6 +56,12 @@ def failed(cells: Iterable[CellResult]) -> int:
     """
     faults = (Status.ERROR, Status.TIMEOUT, Status.CRASHED)
     return sum(result.failure is not None and result.failure[0] in faults for result in cells)
+
+
+def unmet(board: Iterable[CellResult]) -> list[CellResult]:
+    """Return the first cell of every line of defences that nothing could be played against, and that says why."""
+    lines = columns(board).values()
+    return [cells[0] for cells in lines if all(cell.failure and cell.failure[0] is Status.REFUSED for cell in cells)]
 
 
 def baseline(cells: Iterable[CellResult]) -> float:

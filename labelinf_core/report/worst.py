@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
-from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked
+from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked, unmet
 from labelinf_core.report.console import fits, fitting, plain_table, whole_column
 from labelinf_core.report.legend import alarm, legend
 
@@ -60,9 +59,8 @@ def lines(board: Board) -> Text:
 def _failures(board: Board) -> Iterator[Text]:
     """Yield why lines of defences and games were not played: the first of every reason, a few of them."""
     said: dict[str, str] = {}
-    for cells in columns(board).values():
-        if all(cell.failure and cell.failure[0] is Status.REFUSED for cell in cells):
-            said.setdefault(cells[0].implied.message, words.pipeline(cells[0]))
+    for cell in unmet(board):
+        said.setdefault(cell.implied.message, words.pipeline(cell))
     for result in board:
         if failed([result]):
             said.setdefault(words.trouble(result), f"{words.attack(result)} against {words.pipeline(result)}")

@@ -326,3 +326,17 @@ def test_a_defence_that_does_not_suit_the_metric_is_a_line_that_says_so(labelinf
     shown = " ".join(result.stdout.split())
     assert "not tested" in shown.split("clip 0.01")[0]
     assert "clip 0.01: clip is worked out for plain means of a loss, and Accuracy is none." in shown
+
+
+def test_no_gate_opens_for_a_line_that_nothing_could_be_played_against(labelinf: Labelinf, tmp_path: Path) -> None:
+    def status(defences: str, *gate: str) -> int:
+        (tmp_path / "suite.toml").write_text(
+            f"trials = 1\n[[matrix]]\nlabels = ['made(n_records=20)']\ndefences = [{defences}]\n"
+        )
+        options = ("--metric", "accuracy", "--attack", "majority", "--workers", "0")
+        return labelinf("matrix", "suite.toml", *options, *gate).exit_code
+
+    assert status("'clip(epsilon=0.01)'") == 3
+    assert status("'clip(epsilon=0.01)'", "--fail-on", "contradiction") == 3
+    assert status("'randomised-response(epsilon=0.1)', 'clip(epsilon=0.01)'", "--fail-on", "broken") == 3
+    assert status("'round(decimals=1)', 'clip(epsilon=0.01)'", "--fail-on", "contradiction") == 0
