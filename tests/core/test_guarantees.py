@@ -118,6 +118,10 @@ def test_an_attack_looks_and_an_answer_costs_no_doubt_unless_it_is_said() -> Non
     assert PerGame(share=0.5).bits == 0
 
 
+def test_what_only_reaches_the_blind_guess_leaks_nothing() -> None:
+    assert verdict(NOTHING, NEVER, baseline=NOTHING.low) is Verdict.HELD_SO_FAR
+
+
 def test_just_below_a_ceiling_half_way_up_is_not_safety() -> None:
     found = Interval(value=0.73, low=0.72, high=0.74)
     assert verdict(found, NEVER, None, ceiling(0.731), baseline=0.5) is Verdict.HELD_PARTLY
