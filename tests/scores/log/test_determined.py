@@ -6,14 +6,16 @@ import itertools
 from fractions import Fraction
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from labelinf_scores.audit.log import given
 from labelinf_scores.audit.log.certificate import Log, dual_bound, relax
-from labelinf_scores.audit.log.determined import Known, determine, given_away
+from labelinf_scores.audit.log.determined import Clock, Known, determine
+from labelinf_scores.audit.log.given import given_away
 from labelinf_scores.audit.log.one_answer import consistent, proved_singly
 from labelinf_scores.audit.log.witness import fitting_labels, other_labelling
 from labelinf_scores.metrics.readings import Reading, Released, Totals, metric
@@ -48,8 +50,8 @@ def fitting(log: Log) -> Labels:
     return every[[log.holds(labels) for labels in every]]
 
 
-@given(st.integers(3, 9), st.integers(1, 5), st.integers(0, 2), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@hypothesis.given(st.integers(3, 9), st.integers(1, 5), st.integers(0, 2), st.integers(0, 10**6))
+@hypothesis.settings(max_examples=60, deadline=None)
 def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: int, slack: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, n)
@@ -62,8 +64,8 @@ def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: 
     assert not constant[answer.known == Known.OPEN].any()
 
 
-@given(st.integers(3, 8), st.integers(1, 4), st.integers(0, 10**6))
-@settings(max_examples=60, deadline=None)
+@hypothesis.given(st.integers(3, 8), st.integers(1, 4), st.integers(0, 10**6))
+@hypothesis.settings(max_examples=60, deadline=None)
 def test_the_bound_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
     """Whatever the solver says: the bound is no less than what a labelling that fits really changes."""
     rng = np.random.default_rng(seed)
@@ -133,7 +135,37 @@ def test_it_says_which_submission_gave_the_labels_away() -> None:
 
     (culprit,) = given_away(log, labels)
 
-    assert (culprit.submission, culprit.before, culprit.after) == (3, 0, 30)
+    assert (culprit.first, culprit.last, culprit.before, culprit.after) == (3, 3, 0, 30)
+
+
+def test_a_submission_that_gives_labels_away_alone_is_named() -> None:
+    """Powers of two prove every label by themselves, where no joint certificate proves one."""
+    labels = np.random.default_rng(1).permutation([0, 1] * 7)
+    log = log_of(labels, np.array([np.ones(14), 2.0 ** np.arange(14), np.ones(14)]).astype(int))
+
+    (culprit,) = given_away(log, labels)
+
+    assert (culprit.first, culprit.last, culprit.before, culprit.after) == (1, 1, 0, 14)
+
+
+def test_where_time_runs_out_a_stretch_is_named_and_nobody_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prefix that was not tried in time determines nothing that is known: whoever follows it is not accused."""
+    labels = np.random.default_rng(1).permutation([0, 1] * 7)
+    rows = np.array([*np.eye(14, dtype=int)[:8]])
+    exact, tried = log_of(labels, rows), 0
+
+    def slow(log: Log, labels: Labels, clock: Clock) -> Labels:
+        nonlocal tried
+        tried += 1
+        clock.end -= 10**6 if tried > 1 else 0
+        return np.arange(14) < len(log.entries)
+
+    monkeypatch.setattr(given, "jointly", slow)
+    monkeypatch.setattr(given, "proved_singly", lambda log, labels, end: np.zeros(14, dtype=bool))
+
+    (stretch,) = given_away(exact, labels)
+
+    assert (stretch.first, stretch.last, stretch.before, stretch.after) == (0, 7, 0, 8)
 
 
 def test_what_only_a_solver_says_is_said_apart() -> None:
@@ -155,8 +187,8 @@ def test_one_answer_with_powers_of_two_proves_every_label() -> None:
     assert not proved_singly(log_of(labels, np.ones((1, 14), dtype=int)), labels).any()
 
 
-@given(st.integers(3, 9), st.integers(0, 3), st.integers(0, 10**6))
-@settings(max_examples=80, deadline=None)
+@hypothesis.given(st.integers(3, 9), st.integers(0, 3), st.integers(0, 10**6))
+@hypothesis.settings(max_examples=80, deadline=None)
 def test_what_one_answer_determines_is_what_all_that_fit_it_share(n: int, slack: int, seed: int) -> None:
     """By every labelling, whatever its class totals: groups that are all of one class and cannot be otherwise."""
     rng = np.random.default_rng(seed)

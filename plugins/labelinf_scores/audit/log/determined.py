@@ -1,10 +1,9 @@
-"""Which labels a log determines, jointly and then one by one, and which submission gave them away."""
+"""Which labels a log determines, jointly and then one by one."""
 
 from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -14,7 +13,7 @@ from labelinf_scores.audit.log.certificate import Labels, Log, Mask, dual_bound,
 from labelinf_scores.audit.log.one_answer import proved_singly
 from labelinf_scores.audit.log.witness import every_labelling, exchanged, other_labelling
 
-__all__ = ["Determination", "Given", "Known", "determine", "given_away"]
+__all__ = ["Clock", "Determination", "Known", "determine", "jointly"]
 
 _LITTLE = 3.0  # labels in all: below it a joint proof is near
 _VISIBLE = 0.01  # of a label
@@ -49,11 +48,14 @@ class Determination:
 
 
 @attrs.define
-class _Clock:
+class Clock:
+    """Until when there is time, on the monotonic clock."""
+
     end: float
 
     @property
     def left(self) -> float:
+        """Seconds that are left."""
         return self.end - time.monotonic()
 
 
@@ -70,11 +72,11 @@ def determine(
         witnesses: Look for other labellings of what is not proved.
         singly: Try to prove one by one what the joint certificate has set aside.
     """
-    clock = _Clock(time.monotonic() + seconds)
+    clock = Clock(time.monotonic() + seconds)
     known = np.zeros(log.n_records, dtype=np.int8)
     if not log.entries:
         return Determination(known=known)
-    known[_joint(log, labels, clock)] = Known.DETERMINED
+    known[jointly(log, labels, clock)] = Known.DETERMINED
     if singly and (known < Known.DETERMINED).any():
         known[proved_singly(log, labels, clock.end)] = Known.DETERMINED
     if witnesses:
@@ -91,7 +93,7 @@ def determine(
     return Determination(known=known)
 
 
-def _joint(log: Log, labels: Labels, clock: _Clock) -> Mask:
+def jointly(log: Log, labels: Labels, clock: Clock) -> Mask:
     """Return the records that one dual bound proves together, setting aside what moves."""
     wanted = np.ones(log.n_records, dtype=bool)
     while wanted.any() and clock.left > 0:
@@ -113,12 +115,12 @@ def _set_aside(moved: NDArray[np.float64], wanted: Mask) -> NDArray[np.intp]:
     return order[: max(1, int(np.count_nonzero(rest > _LEFT)))]
 
 
-def _proved(log: Log, labels: Labels, wanted: Mask, clock: _Clock) -> bool:
+def _proved(log: Log, labels: Labels, wanted: Mask, clock: Clock) -> bool:
     solution = relax(log, labels, wanted, clock.left)
     return solution is not None and dual_bound(log, labels, wanted, solution) < 1
 
 
-def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: _Clock) -> None:
+def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
     """Note what other labellings show to be open, and what the solver says has none."""
     if not log.linear:
         for labelling in exchanged(log, labels, known == Known.UNKNOWN, clock.end - clock.left / 2):
@@ -129,45 +131,3 @@ def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: _Clock) ->
             known[unsettled] = Known.CLAIMED if found.exhausted else Known.UNKNOWN
             return
         known[found.labels != labels] = Known.OPEN
-
-
-@attrs.frozen(kw_only=True)
-class Given:
-    """A submission after which more labels were determined than before.
-
-    Attributes:
-        submission: Its place in the log, from 0.
-        before: Labels determined before it.
-        after: Labels determined with it.
-    """
-
-    submission: int
-    before: int
-    after: int
-
-
-def given_away(log: Log, labels: Labels, *, seconds: float = 60.0) -> tuple[Given, ...]:
-    """Say which submissions gave labels away: the joint certificate on prefixes, by bisection.
-
-    Determined labels only grow along the log, so that a stretch whose ends agree is not looked into. The joint
-    certificate is a lower bound of what is determined: a submission that is named did it, by then at the latest.
-    """
-    clock = _Clock(time.monotonic() + seconds)
-    seen: dict[int, int] = {0: 0}
-
-    def count(length: int) -> int:
-        if length not in seen:
-            seen[length] = int(_joint(log.until(length), labels, clock).sum())
-        return seen[length]
-
-    def between(low: int, high: int) -> Iterator[Given]:
-        if clock.left <= 0 or count(low) >= count(high):
-            return
-        if high - low == 1:
-            yield Given(submission=low, before=count(low), after=count(high))
-            return
-        middle = (low + high) // 2
-        yield from between(low, middle)
-        yield from between(middle, high)
-
-    return tuple(between(0, len(log.entries)))

@@ -17,8 +17,9 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
-from labelinf_scores.audit.log.determined import Determination, Given, Known, determine, given_away
+from labelinf_scores.audit.log.determined import Determination, Known, determine
 from labelinf_scores.audit.log.files import read_labels, read_submissions
+from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import Guess, guess
 from labelinf_scores.audit.log.scored import board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
@@ -181,7 +182,7 @@ def answer(found: LogReport) -> Answer:
         return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
     counts = {known: found.answer.count(known) for known in Known}
     claimed = f", {counts[Known.CLAIMED]} more by a solver's word alone" if counts[Known.CLAIMED] else ""
-    since = f", since submission {found.given[0].submission + 1} at the latest" if found.given else ""
+    since = f", since submission {found.given[0].last + 1} at the latest" if found.given else ""
     return Answer(
         leaks=f"{counts[Known.DETERMINED]} of {len(found.ids)} labels are DETERMINED by what is published "
         f"(proved){claimed}{since}",
@@ -222,10 +223,16 @@ def lines(found: LogReport) -> Iterator[str]:
         f"{counts[Known.OPEN]} open (another labelling fits), {counts[Known.UNKNOWN]} unknown"
     )
     for item in found.given:
-        name = found.submissions[item.submission]
-        yield f"  by submission {item.submission + 1} ({name}): {item.before} -> {item.after} labels at least"
+        yield f"  by {_named(found, item)}: {item.before} -> {item.after} labels at least"
     if found.guess is not None and counts[Known.DETERMINED] < len(found.ids):
         yield _guessed(found.guess)
+
+
+def _named(found: LogReport, item: Given) -> str:
+    last = f"{item.last + 1} ({found.submissions[item.last]})"
+    if item.first == item.last:
+        return f"submission {last}"
+    return f"one of the submissions {item.first + 1} ({found.submissions[item.first]}) to {last}, --seconds were over"
 
 
 def _guessed(found: Guess) -> str:
@@ -253,7 +260,13 @@ def as_document(found: LogReport) -> Mapping[str, Any]:
         "misfit": found.misfit,
         "labels": counts,
         "given away": [
-            {"submission": found.submissions[item.submission], **attrs.asdict(item)} for item in found.given
+            {
+                "submission": found.submissions[item.last],
+                "not before": found.submissions[item.first],
+                "before": item.before,
+                "after": item.after,
+            }
+            for item in found.given
         ],
         "probes": [found.submissions[at] for at in found.suspects],
         "worth a look": {found.submissions[at]: why for at, why in found.suspects.items()},
