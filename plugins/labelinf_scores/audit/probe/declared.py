@@ -14,7 +14,6 @@ What the probe finds to be otherwise is the file's mistake, and nothing is playe
 
 from __future__ import annotations
 
-import csv
 import math
 import tomllib
 from collections.abc import Mapping
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_data.table import read_rows
 from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
@@ -189,14 +189,11 @@ def _column(path: str, name: str, told: Any, folder: Path, n_records: int) -> ND
     """Return one number a record, from a list or from the last column of a file."""
     if told is None:
         return None
+    if isinstance(told, str):
+        cells = [row[-1] for _, row in read_rows(str(folder / told))]
+        told = cells[1:] if not _number(cells[0]) else cells
     try:
-        if isinstance(told, str):
-            with (folder / told).open(encoding="utf-8", newline="") as file:
-                cells = [row[-1] for row in csv.reader(file) if row]
-            told = cells[1:] if cells and not _number(cells[0]) else cells
         values = np.array([float(item) for item in told])
-    except OSError as error:
-        raise InputError(f"{path}: {name} = {told!r} cannot be read ({type(error).__name__}).") from error
     except (TypeError, ValueError) as error:
         raise InputError(f"{path}: {name} must be numbers, one a record, or a file of them.") from error
     if values.shape != (n_records,) or not np.isfinite(values).all() or values.min() < 0 or not values.any():
