@@ -11,13 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import math
 import re
-import shutil
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,40 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.begin import begin, drawn, rules_of
+from labelinf_guard.certificate.statement import Certificate
 from labelinf_guard.clock import Clock, SystemClock
-from labelinf_guard.commitment import claims_of, whole_terms
-from labelinf_guard.files import (
-    Labels,
-    State,
-    derived,
-    draw_split,
-    known_boards,
-    new_key,
-    read_key,
-    read_labels,
-    replaced,
-    write_private,
-)
-from labelinf_guard.ledger.book import Entry, Rules
-from labelinf_guard.ledger.charge import MILLIBITS
+from labelinf_guard.files import Labels, State, derived, known_boards, read_key, read_labels
+from labelinf_guard.kept import Kept
+from labelinf_guard.ledger.book import Entry
 from labelinf_guard.ledger.store import Ledger, RefusedError
 from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.release import Noise, Scale
 from labelinf_guard.scoring import Own
-from labelinf_guard.terms import (
-    Sizes,
-    budget_of,
-    certificate_of,
-    metric_of,
-    noise_of,
-    scale_of,
-    sizes_of,
-    terms_of,
-    values_of,
-)
+from labelinf_guard.standing import STANDING
+from labelinf_guard.terms import Sizes, certificate_of, metric_of, noise_of, scale_of, sizes_of, values_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["UNSCORED", "Answer", "Board", "Refused"]
@@ -113,6 +88,7 @@ class Board:
     _codes: NDArray[np.intp] = attrs.field(repr=False)
     _public: NDArray[np.bool_] = attrs.field(repr=False)
     _key: bytes = attrs.field(repr=False)
+    _kept: Kept
     _metric: Metric
     _scale: Scale
     _words: Words
@@ -145,22 +121,7 @@ class Board:
     @classmethod
     def begin(cls, path: Path, policy: Policy, *, clock: Clock | None = None, words: Words | None = None) -> Board:
         """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
-        state, source = State.of(path), words or SystemWords()
-        labels = read_labels(path, policy.board)
-        public = draw_split(labels.groups, policy.public.share, source)
-        metric = metric_of(policy, path.parent)
-        certificate_of(policy, metric, sizes_of(labels, public))
-        rules = _rules(policy, metric, sizes_of(labels, public))
-        if isinstance(metric, Own):
-            metric.ready()  # what cannot be imported is said to the host, before a team is told that it has no score
-        with state.alone(), _whole(path, state) as fresh:
-            key = new_key(fresh.key)
-            packed, codes = io.BytesIO(), np.full(public.size, -1)
-            if policy.public.flip:
-                codes[public] = replaced(labels.codes[public], len(policy.board.classes), policy.public.flip, source)
-            np.savez(packed, public=public, ids=_digest(labels.ids), codes=codes)
-            write_private(fresh.split, packed.getvalue())
-            Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock or SystemClock()).close()
+        metric = begin(path, policy, clock or SystemClock(), words or SystemWords())
         return cls.resume(path, policy, clock=clock, words=words, metric=metric)
 
     @classmethod
@@ -176,13 +137,12 @@ class Board:
         """Open a board whose policy is at hand."""
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
-        public, ids, codes = _split(state.split)
-        if not np.array_equal(ids, _digest(labels.ids)):
-            raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
+        kept = Kept(state=state, key=key)
+        public, codes = drawn(kept, labels, policy)
         metric = metric or metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
-        if begun != attrs.evolve(_rules(policy, metric, sizes_of(labels, public)), claims=begun.claims):
+        if begun != attrs.evolve(rules_of(policy, metric, sizes_of(labels, public)), claims=begun.claims):
             ledger.close()
             raise InputError(
                 f"{path} was changed since the board was begun, or an earlier version of labelinf began it. Restore "
@@ -203,9 +163,10 @@ class Board:
             ledger=ledger,
             path=path,
             labels=labels,
-            codes=np.where(public, codes, labels.codes) if policy.public.flip else labels.codes,
+            codes=codes,
             public=public,
             key=key,
+            kept=kept,
             metric=metric,
             scale=scale_of(policy, metric),
             words=words or SystemWords(),
@@ -242,6 +203,8 @@ class Board:
             return Refused(reason=str(error))
         if fresh:
             self._keep(entry, submission)
+        else:
+            self._mended(entry, submission)
         return self._told(self.ledger.wait(entry), team)
 
     def certificate(self) -> Certificate:
@@ -277,9 +240,19 @@ class Board:
         return [entry for entry in self.ledger.book.entries if entry.symbol not in none]
 
     def rows(self, entry: Entry) -> NDArray[Any]:
-        """Return the canonical rows of a submission."""
-        rows: NDArray[Any] = np.load(self._file(entry), allow_pickle=False)
+        """Return the canonical rows of a submission.
+
+        Raises:
+            InputError: They are not there, or were changed.
+        """
+        rows = self._kept.rows(entry.number, entry.digest)
+        if rows is None:
+            raise InputError(f"{self._kept.lost(entry.number)}.")
         return rows
+
+    def faults(self) -> list[str]:
+        """Return which of the files that were kept beside the ledger are not what they were."""
+        return list(self._kept.faults(self.ledger.answered()))
 
     def exact(self, entry: Entry) -> Fraction | None:
         """Return the exact public score of a submission: for the host alone."""
@@ -301,7 +274,8 @@ class Board:
         """Return every team with the best answer it was told, best first; ties in the order of the answers."""
         self.ledger.settle()
         told = [(entry.team, entry.symbol or 0) for entry in self.answered()]
-        return [(team, self.text(symbol)) for team, symbol in _STANDING[self.policy.release.show](told, self)]
+        placed = STANDING[self.policy.release.show](told, self._metric.minimise)
+        return [(team, self.text(symbol)) for team, symbol in placed]
 
     def token(self, team: str) -> str:
         """Return what a team shows to be that team, where anybody may say so."""
@@ -328,18 +302,18 @@ class Board:
         return found
 
     def _keep(self, entry: Entry, submission: Submission) -> None:
-        rows = io.BytesIO()
-        np.save(rows, submission.rows)
-        self._file(entry).parent.mkdir(mode=0o700, exist_ok=True)
-        write_private(self._file(entry), rows.getvalue())
+        self._kept.write_rows(entry.number, entry.digest, submission.rows)
         score = self._score(submission.rows, self._public)
         if score is not None:
-            self.ledger.keep(entry, self._kept(score))
+            self.ledger.keep(entry, self._settled_by(score))
 
-    def _file(self, entry: Entry) -> Path:
-        return State.of(self._path).directory / "submissions" / f"{entry.number}.npy"
+    def _mended(self, entry: Entry, submission: Submission) -> None:
+        """Keep what was sent again if its file was lost or changed since it was told."""
+        if entry.symbol is not None and self._kept.rows(entry.number, entry.digest) is None:
+            with State.of(self._path).alone():
+                self._kept.write_rows(entry.number, entry.digest, submission.rows)
 
-    def _kept(self, score: Fraction) -> int:
+    def _settled_by(self, score: Fraction) -> int:
         """Return what the ledger settles by: the answer, or a number that is greater for a better score."""
         match self.policy.release.show:
             case "records":
@@ -380,7 +354,12 @@ class Board:
         return False, score if self._metric.minimise else -score
 
     def _final(self) -> list[dict[str, Any]]:
-        last = {entry.team: entry for entry in self.answered() if self._file(entry).exists()}
+        scored = self.ledger.answered()  # what was killed before its file was written is nowhere
+        last = {
+            entry.team: entry
+            for entry in self.answered()
+            if entry.number in scored or self._kept.rows(entry.number, entry.digest) is not None
+        }
         teams = sorted(last.items(), key=lambda item: item[1].number)[: self.policy.final.scores]
         sealed = ~self._public
         exact = [self._score(self.rows(entry), sealed) for _, entry in teams]
@@ -395,87 +374,6 @@ class Board:
         return found
 
 
-def _split(path: Path) -> tuple[NDArray[Any], ...]:
-    """Return which labels are public, of which ids, and their replacements."""
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as kept:
-            return kept["public"], kept["ids"], kept["codes"]
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read. It holds which labels are public: restore it from a copy.") from error
-    except KeyError as error:
-        raise InputError(f"{path} was written by an earlier version of labelinf. Go on with that version.") from error
-
-
-@contextmanager
-def _whole(path: Path, state: State) -> Iterator[State]:
-    """Fill a directory aside, and put it in its place: killed at any moment, a board was begun or it was not."""
-    if state.directory.exists():
-        raise InputError(f"{state.directory} exists. A board is begun once; labelinf guard status shows it.")
-    if state.exported.exists():
-        raise InputError(
-            f"{path} was exported ({state.exported.name} holds the split), and a board would draw another split of "
-            f"the same labels. Labels are scored by a board or by an exported file, not by both."
-        )
-    aside = State(directory=state.directory.with_suffix(".state-new"))
-    shutil.rmtree(aside.directory, ignore_errors=True)
-    aside.directory.mkdir(mode=0o700)
-    yield aside
-    aside.directory.rename(state.directory)
-
-
-def _rules(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
-    bits = budget_of(policy, metric, sizes)
-    found = certify(terms_of(policy, metric, sizes, bits))
-    ranked = policy.release.show == "ranks"
-    return Rules(
-        policy=policy.fingerprint(),
-        rule=policy.rule,
-        answers=policy.budget.per_board if ranked else scale_of(policy, metric).answers,
-        budget=math.floor(bits * MILLIBITS) if math.isfinite(bits) else -1,
-        beat=round(1000 * policy.release.beat),
-        allowed=round(1000 * policy.limits.seconds),
-        per_team=policy.budget.per_team,
-        per_team_day=policy.budget.per_team_day,
-        per_day=policy.budget.per_day,
-        per_board=policy.budget.per_board,
-        terms=whole_terms(policy, metric, sizes),
-        claims=claims_of(found),
-    )
-
-
-def _best(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
-    minimise, best = board._metric.minimise, dict[str, int]()
-    for team, symbol in told:
-        best[team] = (min if minimise else max)(best.get(team, symbol), symbol)
-    return sorted(best.items(), key=lambda item: item[1], reverse=not minimise)
-
-
-def _holders(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
-    """Return who raised the record, each to the last record of its own."""
-    before = (0, *(symbol for _, symbol in told))
-    raised = {team: symbol for (team, symbol), last in zip(told, before, strict=False) if symbol > last}
-    return sorted(raised.items(), key=lambda item: -item[1])
-
-
-def _ordered(told: Sequence[tuple[str, int]], board: Board) -> list[tuple[str, int]]:
-    """Return teams by their best submission, from the ranks told alone: each is put where it was said to stand."""
-    order: list[str] = []
-    for team, behind in told:
-        order.insert(behind, team)
-    return [(team, place) for place, team in enumerate(dict.fromkeys(order))]
-
-
-_STANDING: dict[str, Callable[[Sequence[tuple[str, int]], Board], list[tuple[str, int]]]] = {
-    "scores": _best,
-    "records": _holders,
-    "ranks": _ordered,
-}
-
-
 def _largest(ids: tuple[str, ...], classes: int) -> int:
     """Return how many bytes a file of these ids may have in any format, so that no reader is given more to unpack."""
     return _FILE + len(ids) * (4 * max(map(len, ids)) + _CELL * (classes + 1))
-
-
-def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:
-    return np.frombuffer(hashlib.sha256("\0".join(ids).encode()).digest(), dtype=np.uint8)

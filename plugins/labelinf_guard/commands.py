@@ -134,13 +134,15 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
 @output_options
 @click.pass_context
 def verify(context: click.Context, board: Path, head: str, as_json: bool) -> None:
-    """Compute seals, charges, order and quotas again from the ledger alone. Exits with status 1 when one is wrong."""
+    """Compute seals, charges, order and quotas again; check kept files. Exits with status 1 when one is wrong."""
     from labelinf_guard.files import State, derived, read_key
+    from labelinf_guard.kept import Kept
     from labelinf_guard.ledger.verify import verify as again
 
     state = State.of(board)
     with waiting("computing the ledger again"):
-        found = again(state.ledger, derived(read_key(state.key), "chain"), head=head)
+        key = read_key(state.key)
+        found = again(state.ledger, derived(key, "chain"), head=head, files=Kept(state=state, key=key).faults)
     tell(found, _verified(found), as_json=as_json)
     context.exit(Exit.FOUND if found.faults else Exit.DONE)
 

@@ -1,8 +1,9 @@
 """The host's files: labels, keys, the split. All of them are private, and none is ever in the ledger.
 
 Beside ``board.toml`` lies a directory of the same name with ``.state``: ``key`` (32 bytes of the system's, for its
-owner only), ``split.npz`` (which ids are public, drawn once, label-blind and in whole groups), ``ledger.sqlite`` and
-``anchor``. A board that was exported has the split of its files in one named ``.exported`` instead.
+owner only), ``split.npz`` (which ids are public, drawn once, label-blind and in whole groups), ``ledger.sqlite``,
+``anchor``, and the ``submissions`` that were numbered. A board that was exported has the split of its files in one
+named ``.exported`` instead.
 """
 
 from __future__ import annotations
@@ -94,6 +95,10 @@ class State:
     def split(self) -> Path:
         """Which labels are public."""
         return self.directory / "split.npz"
+
+    def submission(self, number: int) -> Path:
+        """The rows of one submission."""
+        return self.directory / "submissions" / f"{number}.npy"
 
     @property
     def exported(self) -> Path:

@@ -79,6 +79,16 @@ __all__ = [
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MOST_VALUES = 10_000
+_LEAST = """\
+[board]
+labels = "labels.csv"
+id = "id"                 # a column of that file
+label = "label"           # another
+classes = ["0", "1"]
+metric = "accuracy"
+
+[public]
+share = 0.1               # labelinf guard plan says how large it may be"""
 _ge, _gt, _le = attrs.validators.ge, attrs.validators.gt, attrs.validators.le
 
 
@@ -334,6 +344,10 @@ def read_policy(path: Path) -> Policy:
     """
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path} is not there. It is yours to write; the least that it says is:\n\n{_LEAST}"
+        ) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -16,6 +16,7 @@ __all__ = ["beside", "shown", "status_of"]
 
 _STRANGE = 3.0  # bits above what is usual: eight times less likely
 _FEW = 3  # scores that say something of a team
+_UNREAD = "files of submissions were changed or are gone"
 _LEVELS = 1001  # that a score is told apart by
 _LAST = 20  # answers of a team, and of the others
 
@@ -33,7 +34,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
     """
     from labelinf_guard.audit import determined, odometer
 
-    book, certificate = board.ledger.book, board.certificate()
+    book, certificate, faults = board.ledger.book, board.certificate(), board.faults()
     strange = _strange(board)
     usual = _median(list(strange.values()))
     teams = []
@@ -49,8 +50,9 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "closed": book.closed,
         "submissions": len(book.entries),
         "teams": teams,
-        "labels": determined(board, seconds),
-        "odometer": odometer(board) if board.policy.release.noise else None,
+        "faults": faults,
+        "labels": {"status": _UNREAD} if faults else determined(board, seconds),
+        "odometer": odometer(board) if board.policy.release.noise and not faults else None,
         "line": {"now": _line(board, certificate), "full": certificate.line},
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
@@ -65,6 +67,7 @@ def shown(found: Mapping[str, Any]) -> list[str]:
     lines = [
         f"spent {found['spent']:.1f} bits, reserved {found['reserved']:.1f}, budget {budget}",
         f"{found['submissions']} submissions; {found['closed'] or 'open'}",
+        *(f"WRONG  {fault}." for fault in found["faults"]),
     ]
     for row in found["teams"]:
         mark = "  scores surprise far more than usual: look at its files" if row["surprising"] else ""

@@ -308,7 +308,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     original = Board.__dict__["init"].__func__
 
     def init(cls: type[Board], path: Path, **more: Any) -> Board:
-        from labelinf_guard import board as module
+        from labelinf_guard import begin as module
         from labelinf_guard.files import read_labels
         from labelinf_guard.policy import read_policy
 
@@ -509,7 +509,7 @@ def test_a_board_that_proves_too_little_is_refused(tmp_path: Path, labels: np.nd
 
 @pytest.mark.parametrize(
     "stage",
-    ["labelinf_guard.board.new_key", "labelinf_guard.board.write_private", "labelinf_guard.board.Ledger._append"],
+    ["labelinf_guard.begin.new_key", "labelinf_guard.kept.write_private", "labelinf_guard.begin.Ledger._append"],
 )
 def test_a_board_whose_beginning_was_killed_was_not_begun(
     tmp_path: Path, labels: np.ndarray, stage: str, monkeypatch: pytest.MonkeyPatch
@@ -576,6 +576,15 @@ def test_faults_of_a_board_file_come_all_at_once(tmp_path: Path) -> None:
     assert "public: share=2.0 must be <= 1" in said
     assert "release: unknown parameter 'decimal'; did you mean 'decimals'?" in said
     assert "budget.per_team: expected int, got 1.5" in said
+
+
+def test_who_has_no_board_file_is_shown_one_that_will_do(tmp_path: Path, labels: np.ndarray) -> None:
+    path = tmp_path / "board.toml"
+    with pytest.raises(InputError, match=r"board\.toml is not there") as told:
+        Board.init(path)
+    write_labels(tmp_path, labels)
+    path.write_text(str(told.value).partition("\n\n")[2] + "\n[target]\ngain = 0.3\n")
+    Board.init(path, clock=StepClock()).close()
 
 
 def test_labels_that_are_none_are_named_by_row_and_never_quoted(tmp_path: Path, labels: np.ndarray) -> None:

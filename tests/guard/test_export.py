@@ -214,7 +214,7 @@ def test_of_a_board_and_an_export_at_one_instant_one_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other one comes between what was looked for and what is written."""
-    from labelinf_guard import board as boards
+    from labelinf_guard import begin as beginnings
     from labelinf_guard.board import Board
     from labelinf_guard.export import write
 
@@ -225,7 +225,7 @@ def test_of_a_board_and_an_export_at_one_instant_one_is_refused(
             lambda path: export(path, "kaggle", tmp_path / "a"),
             lambda path: Board.init(path).close(),
         ),
-        (boards, "draw_split", Board.init, lambda path: export(path, "kaggle", tmp_path / "b")),
+        (beginnings, "draw_split", Board.init, lambda path: export(path, "kaggle", tmp_path / "b")),
     ):
         folder = tmp_path / name
         folder.mkdir()

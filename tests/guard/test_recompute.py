@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.board import _rules
+from labelinf_guard.begin import rules_of
 from labelinf_guard.certificate.noise import StepNoise
 from labelinf_guard.certificate.statement import certify
 from labelinf_guard.commitment import claims_of, whole_terms
@@ -161,4 +161,4 @@ def test_a_policy_that_cannot_be_is_refused() -> None:
         ({"release": ReleasePart(show="ranks"), "budget": BudgetPart(per_board=10**6)}, "ranks are for boards of"),
     ):
         with pytest.raises(InputError, match=sentence):
-            _rules(Policy(board=part, **wrong), Accuracy(), sizes)  # type: ignore[arg-type]
+            rules_of(Policy(board=part, **wrong), Accuracy(), sizes)  # type: ignore[arg-type]

@@ -225,6 +225,17 @@ class Ledger:
                 seal = kept_seal(self._key, entry.number, symbol, entry.digest)
                 self._connection.execute("INSERT INTO kept VALUES (?, ?, ?)", (entry.number, symbol, seal))
 
+    def answered(self) -> dict[int, str]:
+        """Return the digests of all submissions of which an answer was kept, by number.
+
+        Raises:
+            InputError: One is not what was kept.
+        """
+        try:
+            return {number: self.book.entries[number].digest for number, _ in self._kept(0, _LAST)}
+        except LedgerBrokenError as error:
+            raise InputError(f"{_BROKEN}: {error}.") from error
+
     def settle(self) -> None:
         """Settle every submission whose beat has come, in order."""
         with self._transaction():

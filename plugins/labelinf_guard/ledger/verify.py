@@ -14,7 +14,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from labelinf_guard.ledger.waiting import unlike
 
 __all__ = ["Verified", "verify"]
 
+_Files = Callable[[Mapping[int, str]], Iterable[str]]
 _TOTAL = 2**40
 _DAY = 86_400_000  # milliseconds
 _UNSCORED = "could not be scored"
@@ -58,13 +59,14 @@ class Verified:
     faults: tuple[str, ...]
 
 
-def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
+def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = None) -> Verified:
     """Read a ledger and compute everything again.
 
     Args:
         path: Of the ledger.
         key: Of its chain.
         head: A seal that was published: the ledger must hold it; empty for none.
+        files: Says what is wrong with the files beside it, given the digests of those that must be there, by number.
 
     Raises:
         InputError: There is no ledger, or it cannot be read.
@@ -104,6 +106,7 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
             faults.append(f"row {row}: it does not say what a row of kind {event[0]!r} has to say")
             break
     faults.extend(unlike(kept, sums.entries, rules, key))
+    faults.extend(_lost(kept, sums.entries, files))
     return Verified(
         rows=len(events),
         head=seal,
@@ -114,6 +117,13 @@ def verify(path: Path, key: bytes, *, head: str = "") -> Verified:
         policy=rules["policy"],
         faults=tuple(faults),
     )
+
+
+def _lost(
+    kept: Sequence[tuple[int, int, str]], entries: Sequence[Mapping[str, Any]], files: _Files | None
+) -> Iterable[str]:
+    digests = {number: entries[number]["digest"] for number, *_ in kept if number < len(entries)}
+    return files(digests) if files else ()
 
 
 def _first_row(rules: dict[str, Any]) -> list[str]:
