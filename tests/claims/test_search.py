@@ -61,7 +61,7 @@ def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pyt
             assert isinstance(noise.model, GridNoise)
             yield noise.model, noise.model.moved(facts.computed_apart(noise.magnification, noise.jump))
 
-    case = script.Case(scorer="float64", loss="log-loss", stages=(*VARYING, STICKY), attack="repeat", n=2)
+    case = script.Case(scorer="float64", loss="log-loss", stages=(*VARYING, STICKY), attack="repeat", labels=(0, 1))
     chance, claim = case.verdict(script.FIRST, 1)
     assert chance > script.SUSPECT
     monkeypatch.setattr(ScoreFacts, "private_noise", as_it_was)

@@ -37,6 +37,7 @@ __all__ = ["DEFAULT_BITS", "Exact", "product"]
 T = TypeVar("T")
 
 DEFAULT_BITS = 256  #: precision of an answer whose query did not ask for any
+LEAST_BITS = 64  #: that a curator answers in, whoever asks for fewer
 
 
 @attrs.frozen(kw_only=True)

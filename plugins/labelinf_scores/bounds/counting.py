@@ -20,11 +20,14 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.common import UNRELATED, any_score
 from labelinf_scores.bounds.entropy import counts_bits, label_bits, told_accuracy
 from labelinf_scores.bounds.groups import counts_answer, grouped_accuracy, grouped_exact, grouped_gain, said
-from labelinf_scores.certificates.error import present_error
+from labelinf_scores.certificates.error import arithmetic_error, present_error
+from labelinf_scores.game.effects import Hidden, Moved
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.probed import probed
 
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 
+_DOUBLE = 64.0
 _SLACK = 1 + 2.0**-50  # a step of 1e-5 is no power of ten in doubles
 
 
@@ -32,16 +35,30 @@ def answer_bits(threat: ScoreThreat) -> float:
     """Return log2 of R, the number of values that one answer can take; infinity when it is not limited.
 
     The scores of one query lie within L of each other, so that rounding to a step leaves ``floor(L / step) + 2``.
-    Stages nearer to the scorer that move an answer themselves widen L; what depends on earlier answers has no such L.
+    The errors of their arithmetic, and stages nearer to the scorer that move an answer themselves, widen L; what
+    depends on earlier answers has no such L.
     """
-    widths = [threat.computes.bits]
+    widths = [_format_bits(threat)]
     if threat.metric is not None and threat.facts.intact and threat.facts.silent:
         widths.append(math.log2(threat.metric.values(threat.totals)))
     if threat.step:
-        width = threat.magnification * threat.span + max(0.0, threat.jump - threat.step)
+        span = threat.span + 2 * _computed_off(threat)
+        width = threat.magnification * span + max(0.0, threat.jump - threat.step)
         if math.isfinite(width):
             widths.append(math.log2(math.floor(width / threat.step * _SLACK) + 2))
     return min(widths)
+
+
+def _format_bits(threat: ScoreThreat) -> float:
+    """Return log2 of the numbers that the format holds: doubles, where a stage makes one answer of several scores."""
+    several = any(isinstance(effect, Hidden | Moved) for effect in (*threat.scorer_effects, *threat.effects))
+    return max(_DOUBLE, threat.computes.bits) if several else threat.computes.bits
+
+
+def _computed_off(threat: ScoreThreat) -> float:
+    """Return how far a computed score may be off the real one; infinity where that is not known."""
+    largest = probed(threat.loss, threat.facts.least, threat.n_classes).largest
+    return arithmetic_error(threat, largest) if threat.computes.known and math.isfinite(largest) else math.inf
 
 
 def ladder_bits(span: float, step: float, queries: int) -> float:

@@ -30,7 +30,8 @@ class GaussianCapacity(Bound):
         facts = score_threat(threat)
         if facts is None or facts.query_budget is None or math.isinf(facts.span):
             return ()
-        models = [n.model for n in facts.noise if isinstance(n.model, GridGaussian) and n.jump == 0]
+        apart = [noise for noise in facts.noise if noise.jump == 0 and noise.drawn_anew]
+        models = [noise.model for noise in apart if isinstance(noise.model, GridGaussian)]
         if not models or math.isinf(facts.facts.error):
             return ()
         model = max(models, key=lambda one: one.scale)  # rounding afterwards tells no more than the real channel

@@ -6,6 +6,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +17,7 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.plugin.aside import Aside
 from labelinf_core.specs.own_code import own_function
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
+from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.declared import answers_as_it_says
@@ -62,12 +64,13 @@ class LossScorer:
         Raises:
             QueryRefusedError: A number is beyond the range of the arithmetic.
         """
-        numbers = self.numbers.at_precision(query.precision)
-        try:
-            with numbers.context():
-                return numbers.release(self.loss.score(labels, query.predictions, numbers))
-        except InputError as error:
-            raise QueryRefusedError(str(error)) from error
+        asked = query.precision
+        # Who is answered in three bits is not answered in the score: a certificate would have to count its errors.
+        numbers = self.numbers.at_precision(None if asked is None else max(asked, LEAST_BITS))
+        with suppress(InputError), numbers.context():
+            return numbers.release(self.loss.score(labels, query.predictions, numbers))
+        # Which number that was is a fact about the labels, and a caught exception would keep it.
+        raise QueryRefusedError(f"a prediction or a cost is beyond the range of {numbers.name}.")
 
 
 @attrs.frozen(kw_only=True)

@@ -14,6 +14,7 @@ from labelinf_scores.arithmetic.fixed import Fixed
 from labelinf_scores.game.scorers import LossScorer
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -44,8 +45,21 @@ def test_a_curator_refuses_a_score_that_its_format_does_not_hold() -> None:
     scorer = LossScorer(loss=LogLoss(), numbers=Fixed.of_bits(9))
     labels = np.array([0, 1])
     assert scorer.score(labels, Query(predictions=np.array([0.5, 0.5]))) == 0.6875
-    with pytest.raises(QueryRefusedError, match=r"^fpa:9 holds numbers between -2\*\*4 and 2\*\*4, got inf\.$"):
+    with pytest.raises(QueryRefusedError, match=r"^a prediction or a cost is beyond the range of fpa:9\.$"):
         scorer.score(labels, Query(predictions=np.array([0.5, 0.001])))
+
+
+def test_a_refusal_does_not_say_which_score_it_was() -> None:
+    """The mean of some labels is beyond the range: the exception quoted it to six digits, whatever stood between."""
+    scorer = LossScorer(loss=SoftmaxLogLoss(), numbers=Fixed.of_bits(9))
+    predictions = np.array([[15.0, -15.0], [15.0, -15.0], [1.0, 0.0]])
+    caught = []
+    for last in (0, 1):
+        with pytest.raises(QueryRefusedError) as refused:
+            scorer.score(np.array([1, 1, last]), Query(predictions=predictions))
+        caught.append(refused.value)
+    assert str(caught[0]) == str(caught[1])
+    assert not any(error.__cause__ or error.__context__ for error in caught)
 
 
 def test_an_overflow_names_the_value() -> None:
