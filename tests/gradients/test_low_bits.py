@@ -86,6 +86,13 @@ def test_noise_on_a_grid_says_as_little_of_zeros_as_of_others() -> None:
     assert abs(zeros.mean() - others.mean()) < 0.5
 
 
+def test_what_is_no_number_is_no_longer_than_the_clip(data: LabelSet) -> None:
+    """An overflow in half precision, or in a module of the user's, was cast to -2**63 steps, which no noise hides."""
+    client = ClippedLaplace(norm=1.0, epsilon=1.0).start(CHANNEL.threat(Setting(data=data)), np.random.default_rng(0))
+    rows = np.array([[np.nan, 0.25, 0.0], [np.inf, -np.inf, 0.25], [1e300, 1e300, 0.25], [0.0, 0.25, 0.25]])
+    assert np.abs(client.examples(rows, ())).sum(axis=1).max() <= 1.0
+
+
 def test_the_attack_says_what_it_needs(data: LabelSet) -> None:
     noise = GradientNoise(model=Laplace(scale=1.0))
 

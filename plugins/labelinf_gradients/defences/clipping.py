@@ -146,7 +146,8 @@ class _ClippedNoise(ActiveDefence):
         self._scale = Fraction(scale) / Fraction(self._step)
 
     def examples(self, gradients: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
-        clipped = self._clip.examples(gradients, layout)
+        # No clip shortens what is no number, and as a whole number it would be the largest there is.
+        clipped = self._clip.examples(np.nan_to_num(gradients, nan=0.0, posinf=0.0, neginf=0.0), layout)
         return np.array([self._whole_steps(row) for row in clipped], dtype=np.float64) * self._step
 
     def release(self, gradient: NDArray[np.float64], layout: Layout) -> NDArray[np.float64]:
