@@ -17,9 +17,10 @@ from labelinf_gradients.defences.clipping import GradientClip
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.effects import LabelFamily
 from labelinf_gradients.game.networks import softmax
+from labelinf_gradients.recovery.problem import Problem
 from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.scaled import affine_roots
-from labelinf_gradients.recovery.solver import recover
+from labelinf_gradients.recovery.solver import recover, solve
 from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
 
 FAMILIES = ("one-hot", "smoothing", "mixup", "mixup-equal")
@@ -292,3 +293,32 @@ def test_classes_that_vanish_together_and_classes_with_equal_weights_are_both_co
 
         wrong = np.abs(found.labels[0] - label).sum() > 1e-3
         assert not (wrong and (found.status[0] is RecoveryStatus.UNIQUE or found.complete[0]))
+
+
+def test_two_labels_at_nearly_one_scale_are_both_listed() -> None:
+    """A faint mixture and a smoothed label whose scales differ by .06 % and whose labels by .013."""
+    slopes = np.array([[26.0, 2, -8, -6, -8, 15, 10]])
+    label = np.full(7, 0.0055)
+    label[[0, 6]] = 0.0122, 0.9603
+
+    listed = solve(Problem(column=38 * (softmax(slopes) - label), slopes=slopes), scaled=True).listed(0)
+
+    apart = np.sort(np.abs(listed - label).sum(axis=1))
+    assert apart[0] < 1e-6
+    assert apart[1] == pytest.approx(0.0134, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_weight_that_hardly_shows_is_as_unsure_as_it_is_said_to_be(seed: int) -> None:
+    """Scale and factor are one direction to nine digits: squares of their slopes hold nothing of the difference."""
+    logits = np.array([-4.0, 13, 46, 21, -8, 3, 43, 7, -5, -51, 12, -48])
+    offsets = 3 * np.random.default_rng(seed).normal(size=12)
+    label = np.full(12, 0.0208)
+    label[2] = 0.7712
+    problem = Problem(column=60 * (softmax(logits[None]) - label), slopes=(logits - offsets)[None] / 4, offsets=offsets)
+
+    found = solve(problem, family="smoothing", scaled=True)
+
+    off = np.abs(found.labels[0] - label).sum()
+    assert off < 3 * found.error[0] < 0.1
+    assert found.status[0] is not RecoveryStatus.UNIQUE or off < 1e-3

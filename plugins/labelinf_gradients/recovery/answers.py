@@ -10,11 +10,11 @@ import numpy as np
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-__all__ = ["Answers", "distinct", "listing", "turned", "widened"]
+    from labelinf_gradients.recovery.problem import Problem
+
+__all__ = ["Answers", "listing", "turned", "widened"]
 
 _FIELDS = (
     *("labels", "scales", "factors", "residual", "rival", "error", "lightest", "heaviest", "status", "families"),
@@ -72,11 +72,11 @@ class Answers:
         for name in _FIELDS:
             getattr(self, name)[rows] = getattr(other, name)
 
-    def improve(self, rows: NDArray[np.intp], other: Answers, precision: Precision) -> None:
+    def improve(self, rows: NDArray[np.intp], other: Answers, problem: Problem, precision: Precision) -> None:
         """Take over the answers of ``other``, a richer family's, about ``rows`` wherever they explain clearly more.
 
-        Where both explain about as much, the simpler one stays, and is ambiguous if the two differ. A scale gives one
-        label, whatever the family, so that the candidates of both are listed together, those of the better one first.
+        Where both explain about as much, the simpler one stays, and is ambiguous if the two differ. A scale and a
+        factor give one label, whatever the family: the candidates of both are listed together, the better one's first.
         """
         before = self.of(rows)
         differs = ~(np.abs(before.labels - other.labels).sum(axis=1) <= precision.same)
@@ -92,7 +92,9 @@ class Answers:
         better |= before.status == RecoveryStatus.NO_INFORMATION
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
-        self._list(rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)))
+        self._list(
+            rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)), problem, precision
+        )
 
     def doubt_class(self, rows: NDArray[np.bool_]) -> None:
         """Take back that the class is known of ``rows`` where a label with another heaviest class explains as much."""
@@ -112,10 +114,14 @@ class Answers:
         spare = [family is not None and n_classes >= family.least_classes + scaled for family in self.families]
         self.status[(self.status == RecoveryStatus.UNIQUE) & ~np.array(spare, dtype=bool)] = RecoveryStatus.AMBIGUOUS
 
-    def _list(self, rows: NDArray[np.intp], candidates: NDArray[np.float64]) -> None:
+    def _list(
+        self, rows: NDArray[np.intp], candidates: NDArray[np.float64], problem: Problem, precision: Precision
+    ) -> None:
         """Set the candidates of ``rows``, shape ``(len(rows), m, 2)``, each once, NaN beyond the last."""
-        known = np.isfinite(candidates[:, :, 0])
-        listed = listing([distinct(map(tuple, row[own].tolist())) for row, own in zip(candidates, known, strict=True)])
+        own, slots = np.nonzero(np.isfinite(candidates[:, :, 0]))
+        pairs = candidates[own, slots]
+        labels = problem.rescaled(own, pairs[:, 1]).labels(pairs[:, 0])
+        listed = listing(own, pairs, labels, len(rows), precision)
         width = max(self.candidates.shape[1], listed.shape[1])
         self.candidates = widened(self.candidates, width)
         self.candidates[rows] = widened(listed, width)
@@ -127,20 +133,38 @@ def turned(labels: NDArray[np.float64], classes: Any, precision: Precision) -> N
     return np.asarray(labels.max(axis=1) - own > precision.same)
 
 
-def distinct(candidates: Iterable[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return the candidates in order, those left out whose scale is one with an earlier one's."""
-    kept: list[tuple[float, ...]] = []
-    for one in candidates:
-        if all(abs(one[0] - other[0]) > _SAME_SCALE * abs(other[0]) for other in kept):
-            kept.append(one)
-    return kept
+def listing(
+    rows: NDArray[np.intp],
+    candidates: NDArray[np.float64],
+    labels: NDArray[np.float64],
+    n: int,
+    precision: Precision,
+) -> NDArray[np.float64]:
+    """Return the different candidates of ``n`` gradients, shape ``(n, m, 2)``, NaN beyond the last.
 
+    Two are one if neither their scales nor their labels differ: where logits are steep, or behind an unknown factor,
+    labels may differ although the scales hardly do.
 
-def listing(listed: list[list[tuple[float, ...]]]) -> NDArray[np.float64]:
-    """Return lists of candidates as one array, shape ``(n, m, 2)``, NaN beyond the last."""
-    width = max(map(len, listed), default=0)
-    nothing = (np.nan, np.nan)
-    return np.array([row + [nothing] * (width - len(row)) for row in listed]).reshape(len(listed), width, 2)
+    Args:
+        rows: Which gradient each belongs to, ascending; those of one gradient come the best first.
+        candidates: Scales and factors, shape ``(k, 2)``.
+        labels: What they say, shape ``(k, C)``.
+        n: How many gradients there are.
+        precision: How exactly these are known.
+    """
+    listed = np.full((n, 0, 2), np.nan)
+    left = np.arange(len(rows))
+    while len(left):
+        owners, first = np.unique(rows[left], return_index=True)
+        heads = left[first]
+        listed = widened(listed, listed.shape[1] + 1)
+        listed[owners, -1] = candidates[heads]
+        lead = heads[np.searchsorted(owners, rows[left])]
+        scales, other = candidates[left, 0], candidates[lead, 0]
+        alike = np.abs(scales - other) <= _SAME_SCALE * np.abs(other)
+        alike &= np.abs(labels[left] - labels[lead]).sum(axis=1) <= precision.same
+        left = left[~(alike | (left == lead))]
+    return listed
 
 
 def widened(candidates: NDArray[np.float64], width: int) -> NDArray[np.float64]:

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelinf_gradients.recovery.answers import Answers, distinct, listing, turned
+from labelinf_gradients.recovery.answers import Answers, listing, turned
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.polish import Scored
     from labelinf_gradients.recovery.problem import Problem
@@ -56,7 +54,10 @@ def decide(
     answers.error[rows] = scored.lever[best] * np.maximum(scored.residual[best], precision.rounding)
     differs = np.abs(scored.labels - answers.labels[scored.rows]).sum(axis=1) > precision.same
     np.minimum.at(answers.rival, scored.rows[differs], scored.residual[differs])
-    answers.candidates = _distinct(scored, n, precision.tolerance)
+    accepted = np.flatnonzero(scored.residual <= precision.tolerance)
+    accepted = accepted[np.lexsort((scored.residual[accepted], scored.rows[accepted]))]
+    pairs = np.stack([scored.scales, scored.factors], axis=1)[accepted]
+    answers.candidates = listing(scored.rows[accepted], pairs, scored.labels[accepted], n, precision)
     weight = answers.labels[rows].max(axis=1)
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
@@ -93,14 +94,3 @@ def _set_status(
     answers.status[~(answers.residual <= precision.tolerance)] = RecoveryStatus.UNEXPLAINED
     answers.complete[:] = answers.status != _UNIDENTIFIABLE[pattern.zero]
     answers.doubt_class(np.isin(np.arange(len(answers.status)), turning))
-
-
-def _distinct(scored: Scored, n: int, tolerance: float) -> NDArray[np.float64]:
-    """Return the accepted candidates of every gradient, each once, best first, shape ``(n, m, 2)``."""
-    accepted = np.flatnonzero(scored.residual <= tolerance)
-    accepted = accepted[np.lexsort((scored.residual[accepted], scored.rows[accepted]))]
-    found: list[list[tuple[float, ...]]] = [[] for _ in range(n)]
-    pairs = zip(scored.scales[accepted].tolist(), scored.factors[accepted].tolist(), strict=True)
-    for row, pair in zip(scored.rows[accepted].tolist(), pairs, strict=True):
-        found[row].append(pair)
-    return listing([distinct(pairs) for pairs in found])

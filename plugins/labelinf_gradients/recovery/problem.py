@@ -123,6 +123,10 @@ class Problem:
         """Return the gradients of ``rows``."""
         return attrs.evolve(self, column=self.column[rows], slopes=self.slopes[rows])
 
+    def rescaled(self, rows: NDArray[np.intp], factors: NDArray[np.float64]) -> Problem:
+        """Return the gradients of ``rows``, each without its factor."""
+        return attrs.evolve(self.take(rows), column=self.column[rows] / factors[:, None])
+
     def probabilities(self, scales: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return ``softmax(t w + b)``, shape ``(n, C)``."""
         logits = scales[:, None] * self.slopes

@@ -133,8 +133,7 @@ class Recovery:
         """
         scales = self.candidates[row]
         known = np.isfinite(scales)
-        part = self.problem.take(np.full(int(known.sum()), row))
-        part = attrs.evolve(part, column=part.column / self.candidate_factors[row][known][:, None])
+        part = self.problem.rescaled(np.full(int(known.sum()), row), self.candidate_factors[row][known])
         return part.labels(scales[known])
 
     @property

@@ -19,9 +19,8 @@ monotonically into each; nothing is searched (labelinf theory, corrections, D3).
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
 import numpy as np
 
 from labelinf_gradients.recovery.polish import Scored, is_label
@@ -167,10 +166,6 @@ def _offsets(problem: Problem) -> NDArray[np.float64]:
     return np.zeros(problem.n_classes) if problem.offsets is None else problem.offsets
 
 
-def _rescaled(problem: Problem, rows: NDArray[np.intp], factors: NDArray[np.float64]) -> Problem:
-    return attrs.evolve(problem.take(rows), column=problem.column[rows] / factors[:, None])
-
-
 def _best(
     problem: Problem,
     pattern: Pattern,
@@ -179,7 +174,7 @@ def _best(
     units: NDArray[np.float64],
 ) -> _Found:
     """Keep the few candidates of every gradient that explain most."""
-    share = _rescaled(problem, rows, 1 / (scales * units)).misfit(scales, pattern).share
+    share = problem.rescaled(rows, 1 / (scales * units)).misfit(scales, pattern).share
     order = np.lexsort((np.where(np.isnan(share), np.inf, share), rows))
     first = np.searchsorted(rows[order], rows[order])
     kept = order[np.arange(len(order)) - first < _KEPT * (1 if pattern.zero else 2)]
@@ -196,7 +191,7 @@ def _polished(
 ) -> Scored:
     """Run Gauss-Newton in scale and factor on all entries outside S, and score."""
     factors = 1 / (scales * units)
-    part = _rescaled(problem, rows, factors)
+    part = problem.rescaled(rows, factors)
     misfit = part.misfit(scales, pattern)
     for _ in range(_STEPS):
         own = _column_slopes(part, misfit, pattern)
@@ -204,11 +199,11 @@ def _polished(
         sane = (np.abs(step[:, 0]) < 0.5 * np.abs(scales)) & (np.abs(step[:, 1]) < 0.5)
         moved = scales + np.where(sane, step[:, 0], 0.0)
         again = factors / (1 + np.where(sane, step[:, 1], 0.0))
-        part = _rescaled(problem, rows, again)
+        part = problem.rescaled(rows, again)
         trial = part.misfit(moved, pattern)
         better = trial.share < misfit.share
         scales, factors = np.where(better, moved, scales), np.where(better, again, factors)
-        part = _rescaled(problem, rows, factors)
+        part = problem.rescaled(rows, factors)
         misfit = part.misfit(scales, pattern)
         if not better.any():
             break
@@ -233,12 +228,35 @@ def _jacobian(misfit: Misfit, own: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _least_squares(misfit: Misfit, own: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Gauss-Newton steps of scale and log-factor, shape ``(k, 2)``."""
-    slopes = _jacobian(misfit, own)
-    pull = np.einsum("ncj,nc->nj", slopes, misfit.values / misfit.yardstick)
-    (p, q), s = np.einsum("ncj,ncj->jn", slopes, slopes), np.einsum("nc,nc->n", slopes[:, :, 0], slopes[:, :, 1])
-    area = p * q - s**2
-    steps = np.stack([q * pull[:, 0] - s * pull[:, 1], p * pull[:, 1] - s * pull[:, 0]], axis=1)
-    return np.asarray(-steps / area[:, None])
+    parts = _triangular(_jacobian(misfit, own))
+    pull = misfit.values / misfit.yardstick
+    second = -np.einsum("nc,nc->n", parts.rest, pull) / np.einsum("nc,nc->n", parts.rest, parts.rest)
+    first = (-np.einsum("nc,nc->n", parts.unit, pull) - parts.along * second) / parts.length
+    return np.stack([first, second], axis=1)
+
+
+class _Triangular(NamedTuple):
+    """Two columns as ``length * unit`` and ``along * unit + rest``, with ``rest`` orthogonal to ``unit``."""
+
+    unit: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    length: NDArray[np.float64]
+    along: NDArray[np.float64]
+
+
+def _triangular(columns: NDArray[np.float64]) -> _Triangular:
+    """Take two columns apart, shape ``(n, C, 2)``.
+
+    Where scale and factor are nearly one direction, products of the columns hold nothing of what tells them apart; this
+    does. It is done twice, so that what is left is orthogonal.
+    """
+    first, rest = columns[:, :, 0], columns[:, :, 1]
+    length = np.sqrt(np.einsum("nc,nc->n", first, first))
+    unit, along = first / length[:, None], np.zeros(len(first))
+    for _ in range(2):
+        more = np.einsum("nc,nc->n", unit, rest)
+        rest, along = rest - more[:, None] * unit, along + more
+    return _Triangular(unit, rest, length, along)
 
 
 def _lever(problem: Problem, scales: NDArray[np.float64], misfit: Misfit, pattern: Pattern) -> NDArray[np.float64]:
@@ -250,9 +268,12 @@ def _lever(problem: Problem, scales: NDArray[np.float64], misfit: Misfit, patter
     slopes = _jacobian(misfit, _column_slopes(problem, misfit, pattern))
     slopes = slopes / np.sqrt(slopes.shape[1] - misfit.inside.shape[1])
     unit = np.stack([np.abs(scales), np.ones_like(scales)], axis=1)
-    scaled = np.where(np.isfinite(slopes), slopes, 0) * unit[:, None, :]
-    gram = np.einsum("ncj,ncl->njl", scaled, scaled)
-    values, vectors = np.linalg.eigh(gram)
+    own = _triangular(np.where(np.isfinite(slopes), slopes, 0) * unit[:, None, :])
+    rest = np.sqrt(np.einsum("nc,nc->n", own.rest, own.rest))
+    # The stiffest direction is known to rounding; the softest, which matters, is orthogonal to it.
+    gram = np.array([[own.length**2, own.length * own.along], [own.length * own.along, own.along**2 + rest**2]])
+    values, vectors = np.linalg.eigh(np.nan_to_num(np.moveaxis(gram, 2, 0), posinf=0.0))
+    least = own.length * rest / np.sqrt(np.maximum(values[:, 1], _TINY))
     change = np.abs(by_scale * unit[:, :1]), np.abs(by_factor)
-    worst = sum(part.sum(axis=1) * np.abs(vectors[:, place, 0]) for place, part in enumerate(change))
-    return np.asarray(worst / np.sqrt(np.maximum(values[:, 0], _TINY)))
+    worst = sum(part.sum(axis=1) * np.abs(vectors[:, 1 - place, 1]) for place, part in enumerate(change))
+    return np.asarray(worst / np.maximum(least, _TINY))

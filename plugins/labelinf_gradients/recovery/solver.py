@@ -157,7 +157,7 @@ def _answers(
             else:
                 scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive), precision)
             decided = decide(part, scored, pattern, precision, positive=positive, scaled=scaled)
-            answers.improve(rows, decided, precision)
+            answers.improve(rows, decided, part, precision)
     return answers
 
 
