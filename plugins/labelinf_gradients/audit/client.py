@@ -259,7 +259,7 @@ def threat_of(
         effects.append(LocalSteps(steps=conduct.steps, rate=conduct.rate))
     if conduct.by_record or (math.isnan(conduct.factor) and conduct.known):
         effects.append(Clipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
-    if conduct.kept < 1:
+    if conduct.kept < 1 or conduct.silent:
         effects.append(Dropped())
     if conduct.levels or conduct.optimiser not in (None, Optimiser.SGD):
         effects.append(Rounded())

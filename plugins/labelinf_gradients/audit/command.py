@@ -113,7 +113,7 @@ def _status(found: Audit) -> Exit:
         return Exit.FOUND
     if found.failed:
         return Exit.INCOMPLETE
-    return Exit.DONE if found.conduct.known else Exit.INCONCLUSIVE
+    return Exit.DONE if found.conduct.recognised else Exit.INCONCLUSIVE
 
 
 def _shown(answer: Answer, lines: list[str]) -> str:
@@ -131,10 +131,10 @@ def _answer(found: Audit) -> Answer:
     )
     if found.leaks:
         leaks = f"{counted} (observed)"
-    elif found.conduct.known:
+    elif found.conduct.recognised:
         leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
     else:
-        leaks = f"INCONCLUSIVE: {counted}, and what the client does is not known."
+        leaks = f"INCONCLUSIVE: {counted}, and what the client does is not wholly known."
     if not found.change:
         return Answer(leaks=leaks, stopped="nothing: no certified noise leaves so little; --gain says how much it may")
     return Answer(

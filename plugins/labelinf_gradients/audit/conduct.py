@@ -6,6 +6,7 @@ import math
 
 import attrs
 
+from labelinf_gradients.audit.gaps import Choice
 from labelinf_gradients.audit.moves import Optimiser
 
 __all__ = ["Conduct"]
@@ -27,7 +28,8 @@ class Conduct:
         precision: Format of its numbers.
         noise: Standard deviation of independent noise on an entry.
         kept: Share of the entries that it sends.
-        chosen: How these are chosen.
+        silent: Share of the batches about which it sends nothing at all.
+        chosen: How what is sent is chosen; None where everything is.
         levels: How many different values its entries have, as far as seen; 0 where they are not few, 1 for signs.
         steps: Local steps behind one update.
         about: Whether other numbers of steps explain it too.
@@ -49,7 +51,8 @@ class Conduct:
     precision: str = "float32"
     noise: float = 0.0
     kept: float = 1.0
-    chosen: str = ""
+    silent: float = 0.0
+    chosen: Choice | None = None
     levels: int = 0
     steps: int = 1
     about: bool = False
@@ -58,6 +61,11 @@ class Conduct:
     or_else: Optimiser | None = None
     left: float = 0.0
     remarks: tuple[str, ...] = ()
+
+    @property
+    def recognised(self) -> bool:
+        """Whether what it sends is explained, and what it leaves out as well."""
+        return self.known and (self.chosen is None or self.chosen.found)
 
     @property
     def sentence(self) -> str:
@@ -94,7 +102,9 @@ class Conduct:
         return (
             f"with weight decay {self.decay:.3g}" if self.decay else "",
             "in training mode" if self.in_training else "",
-            f"{self.kept:.1%} of the entries, {self.chosen}" if self.kept < 1 else "",
+            f"{self.kept:.1%} of the entries" if self.kept < 1 else "",
+            f"nothing at all about {self.silent:.0%} of the batches" if self.silent else "",
+            self.chosen.value if self.chosen else "",
             f"rounded to {self.levels} different values (about {bits} bits), as far as they show" if bits else "",
             f"{'every record ' * self.by_record}clipped to {self.clip:.4g}" if math.isfinite(self.clip) else "",
             f"in noise of standard deviation {self.noise:.3g}, as far as that shows" if self.noise else "",

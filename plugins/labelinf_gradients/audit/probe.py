@@ -9,6 +9,7 @@ taken for safe.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.gaps import chosen
 from labelinf_gradients.audit.judge import Fit, fitted, signs_agree
 from labelinf_gradients.audit.moves import Optimiser, Training, gradient
 from labelinf_gradients.audit.seen import Seen, look
@@ -46,6 +48,7 @@ class _Trial:
     seen: Seen
     x: NDArray[np.float64]
     labels: NDArray[np.float64]
+    quiet: Rows
     gaps: bool = False
     signs: bool = False
 
@@ -117,17 +120,32 @@ def probe(client: Client, x: NDArray[np.float64], classes: NDArray[np.intp], bat
     told = classes[rows]
     told[::2] = (told[::2] + 1) % n_classes  # wrong ones too: what a trained module learns from those is not small
     sent = [client(x[own], labels) for own, labels in zip(rows, told, strict=True)]
-    again = [client(x[rows[0]], told[0]) for _ in range(_REPEATS)]
-    seen = look(sent, again, client.network.parameters, np.random.default_rng(0))
-    trial = _Trial(network=client.network, seen=seen, x=x[rows], labels=np.eye(n_classes)[told])
+    said = np.array([any(part.any() for part in update.values()) for update in sent])
+    spoken = np.flatnonzero(said) if said.any() else np.arange(len(sent))
+    mute = np.setdiff1d(np.arange(len(sent)), spoken)
+    again = [client(x[rows[spoken[0]]], told[spoken[0]]) for _ in range(_REPEATS)]
+    seen = look([sent[n] for n in spoken], again, client.network.parameters, np.random.default_rng(0))
+    labels = np.eye(n_classes)[told]
+    quiet = [gradient(client.network, x[rows[n]], labels[n], seen.names)[seen.entries] for n in mute]
+    trial = _Trial(
+        network=client.network,
+        seen=seen,
+        x=x[rows[spoken]],
+        labels=labels[spoken],
+        quiet=np.array(quiet).reshape(len(mute), len(seen.entries)),
+    )
     if seen.silent:
         return Conduct(known=False, precision=seen.precision, remarks=("nothing but zeros",))
     alive = np.abs(trial.plain) > 0
     gaps = bool(alive.any() and np.mean(seen.sent[alive] != 0) < _SOME)
     signs = seen.one_size and (seen.gaps_differ or not seen.differs)
-    for own in (attrs.evolve(trial, signs=signs and not gaps), attrs.evolve(trial, gaps=True, signs=signs))[: 1 + gaps]:
-        for found, predicted in _explanations(own):
-            return _in_form(found, predicted, own)
+    sparse = attrs.evolve(trial, gaps=True, signs=signs)
+    # Few entries lie on a grid by chance: that a choice of them is exact comes before a rounding to few levels.
+    exactly = ((own, found) for own in [sparse] * gaps for found in _gradients(own) if not found[0].levels)
+    dense = attrs.evolve(trial, signs=signs and not gaps)
+    whatever = ((own, found) for own in (dense, sparse)[: 1 + gaps] for found in _explanations(own))
+    for own, (found, predicted) in itertools.chain(exactly, whatever):
+        return _in_form(found, predicted, own)
     return _unknown(trial, gaps)
 
 
@@ -269,27 +287,17 @@ def _in_form(found: Conduct, predicted: Rows, trial: _Trial) -> Conduct:
     found = attrs.evolve(found, precision=seen.precision, noise=noise)
     if seen.grid is not None and found.levels == _ON_GRID:
         found = attrs.evolve(found, levels=seen.grid.values)
-    if trial.gaps:
-        found = attrs.evolve(found, kept=min(seen.share, 0.999), chosen=_chosen(predicted, seen))
+    quiet = trial.quiet if not len(trial.quiet) or np.array_equal(predicted, trial.plain) else None
+    silent = len(trial.quiet) / (len(trial.quiet) + len(trial.x))
+    if trial.gaps or silent:
+        kept = min(seen.share, 0.999) if trial.gaps else 1.0
+        found = attrs.evolve(found, kept=kept, silent=silent, chosen=chosen(predicted, quiet, seen))
     if math.isnan(found.factor) and not noise and not trial.gaps and not found.levels and not found.by_record:
         longest = np.sort(seen.lengths)[-3:]
         found = attrs.evolve(
             found, clip=float(longest[-1]) if np.ptp(longest) < _SAME_LENGTH * longest[-1] else math.inf
         )
     return found
-
-
-def _chosen(predicted: Rows, seen: Seen) -> str:
-    """Say how the entries that were sent were chosen."""
-    if seen.gaps_differ:
-        return "drawn at random"
-    sizes, sent = np.abs(predicted), seen.sent != 0
-
-    def largest(place: slice) -> bool:
-        pairs = zip(sizes[:, place], sent[:, place], strict=True)
-        return all(own[live].min(initial=np.inf) >= own[~live].max(initial=0) * (1 - 1e-5) for own, live in pairs)
-
-    return "the largest" if largest(slice(None)) or all(map(largest, seen.places)) else "by no rule that was found"
 
 
 def _unknown(trial: _Trial, gaps: bool) -> Conduct:
@@ -299,6 +307,8 @@ def _unknown(trial: _Trial, gaps: bool) -> Conduct:
         noise = None if gaps else seen.noise
         size = "" if noise is None else f", by noise of standard deviation {np.sqrt(np.mean(noise**2)):.3g}"
         remarks.append(f"the same records are not always answered alike{size}")
+    if len(trial.quiet):
+        remarks.append(f"nothing at all about {len(trial.quiet)} of {len(trial.quiet) + len(trial.x)} batches")
     if gaps:
         remarks.append(f"{seen.share:.1%} of the entries are not zero")
     if seen.grid is not None:
