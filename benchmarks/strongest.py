@@ -2,6 +2,7 @@
 
     python benchmarks/strongest.py --minutes 10         # some targets of every suite
     python benchmarks/strongest.py --suites gradients --seconds 2
+    python benchmarks/strongest.py --suites every       # every defence that ships once, in small games of its room
 
 ``attacks = "strongest"`` settles who plays before anything is played (:mod:`labelinf_core.evaluator.choice`). Here all
 attacks that fit play the same few games against every line of defences. Where one that was not chosen has a better mean
@@ -27,12 +28,18 @@ from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.choice import installed, place
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import attack_rng, curator_rng
-from labelinf_core.evaluator.suite import read_suite
+from labelinf_core.evaluator.suite import Matrix, Suite, read_suite
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, parse
 
 SUITES = ("quick", "defences", "gradients", "outputs", "metrics", "certified")
+EVERY = "every"  #: no shipped suite: all defences, each with its defaults
+ROOMS: dict[str, dict[str, Any]] = {
+    "score": {"labels": "made(n_records=40)", "scorer": ["sklearn", "float32"], "queries": [20, 200]},
+    "gradient": {"labels": "digits", "samples": 32, "batch": [1, 4], "epochs": 1, "auxiliary": 100},
+    "output": {"labels": "breast-cancer", "epochs": 40, "references": 4, "canaries": 0.4},
+}
 GAMES, AGAIN = 4, 24
 ERRORS, POINTS = 3.0, 0.02
 SLOW = 20.0  #: seconds of processor time after which an attack plays no further game against a target, by default
@@ -100,10 +107,35 @@ def _better(one: Sequence[float], other: Sequence[float]) -> bool:
     return plain.fmean(gaps) > max(POINTS, ERRORS * error)
 
 
+def every(builder: Builder) -> Suite:
+    """Return a suite of all defences that ship, and of none: of scores each as it is and behind a clip."""
+    tables = []
+    for room, settings in ROOMS.items():
+        listed = [
+            item.descriptor.name for item in builder.host.catalogue(Kind.DEFENCE) if item.descriptor.channel == room
+        ]
+        alone: list[Any] = ["none", *(name for name in listed if _complete(builder, name))]
+        clipped = [["clip(epsilon=0.01)", name] for name in alone[1:] if room == "score" and name != "clip"]
+        values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
+        labels = values.pop("labels")
+        tables.append(Matrix(labels=labels, defences=[*alone, *clipped], channel=room, settings=values))
+    return Suite(matrix=tables, title=EVERY)
+
+
+def _complete(builder: Builder, name: str) -> bool:
+    """Whether a defence can be built without parameters."""
+    try:
+        builder.build(Kind.DEFENCE, name, EVERY)
+    except LabelinfError:
+        return False
+    return True
+
+
 def lines(suite: str, builder: Builder) -> list[Cell]:
     """Return a cell of every line of defences of a suite."""
     found: dict[tuple[str, ...], Cell] = {}
-    for cell in make_plan(read_suite(suite, builder.host), builder, suite).cells:
+    said = every(builder) if suite == EVERY else read_suite(suite, builder.host)
+    for cell in make_plan(said, builder, suite).cells:
         found.setdefault(cell.target, cell)
     return list(found.values())
 

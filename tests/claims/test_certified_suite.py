@@ -23,6 +23,7 @@ SCRIPT = Path(__file__).parents[2] / "benchmarks" / "certified.py"
 HOST = Host.load()
 CERTIFYING = {
     *("score-noise", "laplace-dp", "gaussian-dp", "randomised-response", "privacy-budget", "ladder", "subset"),
+    *("round", "query-limit", "permute-labels", "guarded-board"),
     *("clipped-laplace", "clipped-gaussian"),
     *("label-rr", "rr-with-prior", "resampling-rr", "alibi", "lp-2st", "lp-mst", "pate", "pate-fm"),
 }

@@ -63,7 +63,16 @@ _STRONGEST = (
     "dictionary-counts",
     "idlg",
 )
-_ON_BATCHES = ("rehearsed-counts", "joint-recovery", "sample-by-sample", "moment-counts", "ilrg", "llg", "rlg")
+_ON_BATCHES = (
+    "rehearsed-counts",
+    "joint-recovery",
+    "sample-by-sample",
+    "moment-counts",
+    "row-minima",  # of entries that are left here and there, when what others rest on is gone
+    "ilrg",
+    "llg",
+    "rlg",
+)
 
 _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
