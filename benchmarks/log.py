@@ -25,6 +25,7 @@ processor's.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from fractions import Fraction
@@ -43,6 +44,12 @@ from labelinf_scores.metrics.readings import Released, Totals, metric
 SECONDS = 1200.0
 ROWS = (0.05, 0.1, 0.2, 0.4)  # of the number of labels
 DECIMALS = (None, 4)
+PROTOTYPE_LABELS = 1000
+PROTOTYPE = {  # labels proved by the first draft's joint certificate, exactly and to 4 decimals, one seed
+    (0.95, 50): (0, 0), (0.95, 100): (440, 290), (0.95, 200): (1000, 929), (0.95, 400): (1000, 1000),
+    (0.85, 50): (0, 0), (0.85, 100): (0, 0), (0.85, 200): (0, 0), (0.85, 400): (1000, 739),
+    (0.75, 50): (0, 0), (0.75, 100): (0, 0), (0.75, 200): (0, 0), (0.75, 400): (1000, 335),
+}  # fmt: skip
 
 
 @attrs.frozen(kw_only=True)
@@ -67,13 +74,13 @@ class Teams:
 
 
 def log_of(labels, columns, decimals):
-    """Read the AUC of every column of scores."""
+    """Read the AUC of every column of scores; the log, and the AUCs."""
     totals = Totals.binary(n_records=labels.size, n_positive=int(labels.sum()))
     aucs = [float(roc_auc_score(labels, column)) for column in columns]
     printed = [Fraction(auc) if decimals is None else Fraction(f"{auc:.{decimals}f}") for auc in aucs]
     released = Released(decimals=decimals)
     readings = (metric("roc-auc").reading(c, v, totals, released) for c, v in zip(columns, printed, strict=True))
-    return Log.of(list(readings), totals.counts), float(np.mean(aucs))
+    return Log.of(list(readings), totals.counts), aucs
 
 
 def determined(log, labels):
@@ -81,10 +88,21 @@ def determined(log, labels):
     return determine(log, labels, seconds=SECONDS, witnesses=False, singly=False).count(Known.DETERMINED)
 
 
-def counted(labels, columns):
-    """Return the mean AUC, and the labels proved of exact scores and of four decimals."""
-    logs = [log_of(labels, columns, decimals) for decimals in DECIMALS]
-    return logs[0][1], *(determined(log, labels) for log, _ in logs)
+def counted(labels, columns, lengths):
+    """Return for the first so many rows the mean AUC, and the labels proved of exact scores and of four decimals.
+
+    What some rows determine more rows do, so that nothing is tried after all.
+    """
+    counts = []
+    for decimals in DECIMALS:
+        log, aucs = log_of(labels, columns, decimals)
+        own = []
+        for length in lengths:
+            done = bool(own) and own[-1] == labels.size
+            own.append(labels.size if done else determined(log.until(length), labels))
+            print(f"{length} rows, {decimals} decimals: {own[-1]}", file=sys.stderr, flush=True)
+        counts.append(own)
+    return [(float(np.mean(aucs[:length])), *both) for length, *both in zip(lengths, *counts, strict=True)]
 
 
 def ranged(counts):
@@ -93,23 +111,25 @@ def ranged(counts):
     return f"{middle}" if low == high else f"{middle} ({low}-{high})"
 
 
-def drawn(teams, rows, n, seeds):
-    """Play the generator with several seeds; the mean AUC, and two lists of counts."""
-    found = [counted(*teams.draw(rows, n, seed)) for seed in range(seeds)]
-    mean, exact, printed = zip(*found, strict=True)
-    return float(np.mean(mean)), list(exact), list(printed)
+def drawn(teams, lengths, n, seeds):
+    """Play the generator with several seeds; for every length the mean AUC, and two lists of counts."""
+    logs = [counted(*teams.draw(max(lengths), n, seed), lengths) for seed in range(seeds)]
+    for at in range(len(lengths)):
+        mean, exact, printed = zip(*(log[at] for log in logs), strict=True)
+        yield float(np.mean(mean)), list(exact), list(printed)
 
 
 def made(n, seeds):
     print(f"made: N = {n}, one skill, shared error .5, {seeds} seeds: labels proved, median (least-most)")
-    print(f"{'AUC':>5} {'rows':>5} {'realised':>9} {'exact':>16} {'4 dec.':>16}")
-    curves = {}
+    corrections = f" {'prototype':>11}" if n == PROTOTYPE_LABELS else ""
+    print(f"{'AUC':>5} {'rows':>5} {'realised':>9} {'exact':>16} {'4 dec.':>16}{corrections}")
+    curves, lengths = {}, [round(share * n) for share in ROWS]
     for auc in (0.95, 0.85, 0.75):
-        for rows in (round(share * n) for share in ROWS):
-            mean, exact, printed = drawn(Teams(auc=auc), rows, n, seeds)
+        for rows, (mean, exact, printed) in zip(lengths, drawn(Teams(auc=auc), lengths, n, seeds), strict=True):
             middle = (sorted(exact)[seeds // 2], sorted(printed)[seeds // 2])
             curves.setdefault(f"made, AUC {auc:.2f}", []).append((rows / n, *middle))
-            print(f"{auc:5} {rows:5} {mean:9.3f} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
+            theirs = f" {'{} / {}'.format(*PROTOTYPE[auc, rows]):>11}" if corrections else ""
+            print(f"{auc:5} {rows:5} {mean:9.3f} {ranged(exact):>16} {ranged(printed):>16}{theirs}", flush=True)
     return {name: (n, points) for name, points in curves.items()}
 
 
@@ -118,7 +138,7 @@ def shared(n, seeds):
     print(f"{'AUC':>5} {'rows':>5} {'shared':>7} {'exact':>16} {'4 dec.':>16}")
     for auc, rows in ((0.95, n // 5), (0.85, 2 * n // 5)):
         for share in (0.0, 0.25, 0.5, 0.75, 0.9):
-            _, exact, printed = drawn(Teams(auc=auc, shared=share), rows, n, seeds)
+            ((_, exact, printed),) = drawn(Teams(auc=auc, shared=share), [rows], n, seeds)
             print(f"{auc:5} {rows:5} {share:7} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
 
 
@@ -133,7 +153,7 @@ def skills(n, seeds):
     print(f"skills: N = {n}, {rows} rows of AUC .95, shared error .5, {seeds} seeds: labels proved")
     print(f"{'teams':<38} {'realised':>9} {'exact':>16} {'4 dec.':>16}")
     for name, teams in kinds.items():
-        mean, exact, printed = drawn(teams, rows, n, seeds)
+        ((mean, exact, printed),) = drawn(teams, [rows], n, seeds)
         print(f"{name:<38} {mean:9.3f} {ranged(exact):>16} {ranged(printed):>16}", flush=True)
 
 
@@ -174,8 +194,8 @@ def real(n=1000, seeds=1):
     curves = {}
     for features in ((4, 20), (16, 49)):
         truth, columns = models(labels, bunch.data, features)
-        for rows in (round(share * truth.size) for share in ROWS):
-            mean, exact, printed = counted(truth, columns[:rows])
+        lengths = [round(share * truth.size) for share in ROWS]
+        for rows, (mean, exact, printed) in zip(lengths, counted(truth, columns, lengths), strict=True):
             print(f"{features[0]:4} to {features[1] - 1:<2} {rows:4} {mean:9.3f} {exact:7} {printed:7}", flush=True)
             curves.setdefault(features, [mean]).append((rows / truth.size, exact, printed))
     return {f"real models, mean AUC {mean:.2f}": (1000, points) for mean, *points in curves.values()}

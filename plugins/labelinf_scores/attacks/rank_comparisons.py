@@ -46,7 +46,7 @@ class RankComparisons(ScoreAttack):
                 before = round(oracle.query(rows)) - 1
                 if before > better:  # the first one too was better
                     known[at] = 0
-                elif before < better or better == 0:  # one of several that are all as good
+                else:  # it is not behind the first one, wherever those stand that are as good
                     known[at], better = 1, better + 1
         except (QueriesExhaustedError, QueryRefusedError) as error:
             ended = str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import warnings
 from fractions import Fraction
 
@@ -62,14 +63,12 @@ def test_floor_and_ceiling_are_those_of_every_labelling(name: str) -> None:
     assert moved <= 2 * scored.enough(totals) + 1e-12
 
 
-@pytest.mark.parametrize("name", ["mae", "pinball(alpha=0.3)", "d2-absolute", "rmse", "rmsle"])
-def test_noise_on_errors_of_values_is_that_of_their_nearest_values(name: str) -> None:
+def test_noise_on_errors_of_logarithms_is_that_of_their_nearest_values() -> None:
     """A query about one record tells two values that far apart; no exchange of two labels moves anything more."""
-    scored, values = metric(name), np.array([0.5, 1.0, 4.0])
+    scored, values = metric("rmsle"), np.array([0.5, 1.0, 4.0])
     totals = Totals(counts=(2, 1, 1), values=(Fraction(1, 2), 1, 4))
     allowed = [np.array(y) for y in sorted(set(itertools.permutations((0, 0, 1, 2))))]
-    alone = np.array([0.5, 4, 4, 4]) if "rms" not in name else np.array([1e6 if name == "rmse" else 1e300, 2, 2, 2])
-    told = {int(y[0]): score(scored, values[y], alone) for y in allowed}
+    told = {int(y[0]): score(scored, values[y], np.array([1e300, 2, 2, 2])) for y in allowed}
     least = min(abs(told[a] - told[b]) for a, b in itertools.combinations(range(3), 2))
     assert least == pytest.approx(2 * scored.floor(totals), rel=2e-2)
     queries = [np.array(q, dtype=float) for q in itertools.product((0.0, 0.7, 2.0, 9.0, 1e5), repeat=4)][::7]
@@ -79,6 +78,30 @@ def test_noise_on_errors_of_values_is_that_of_their_nearest_values(name: str) ->
         other[near] = y[near[::-1]]
         moved = max(abs(score(scored, values[y], q) - score(scored, values[other], q)) for q in queries)
         assert moved <= 2 * scored.enough(totals) * (1 + 1e-9) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "size", "own"),
+    [
+        ("mae", 4, 80, 2**29 + 1),
+        ("d2-absolute", 4, 80, 2**29 + 1),
+        ("pinball(alpha=0.3)", 4, 80, 383_479_223),
+        ("rmse", 0, 70, math.isqrt(5 * 2**87) + 1),
+    ],
+)
+def test_no_noise_stops_an_error_of_values_that_may_be_anything(name: str, record: int, size: int, own: int) -> None:
+    """One exchange was said to move an MAE by 2 / N at most, which is so in exact arithmetic only.
+
+    Predictions of 2^80 swallow the labels of all others, and one label decides which way their sum is rounded: it is
+    read through noise of tens of thousands, whatever the others are.
+    """
+    scored, totals = metric(name), Totals.binary(n_records=N, n_positive=P)
+    allowed = [y for y in LABELLINGS if y.sum() == P]
+    query = np.full(N, 2.0**size)
+    query[record] = own
+    told = [{score(scored, y, query) for y in allowed if y[record] == label} for label in (0, 1)]
+    assert min(abs(one - other) for one in told[0] for other in told[1]) > 1e5
+    assert noise(scored, totals) == (float("inf"), float("inf"))
 
 
 @pytest.mark.parametrize("name", ["macro-f1", "micro-f1", "weighted-f1", "linear-kappa", "quadratic-kappa"])

@@ -158,7 +158,8 @@ class Relaxed:
 def relax(log: Log, labels: Labels, wanted: Mask, seconds: float = math.inf) -> Relaxed | None:
     """Maximise the labels of ``wanted`` that change, over the relaxation; None when the solver gives nothing.
 
-    A variable is how far a record moves from its label to another class; a row is what the moves add to its sum.
+    A variable is how far a record moves from its label to another class; a row is what the moves add to its sum, which
+    is a variable, too, where the answer is an interval.
 
     Args:
         log: The answers.
@@ -172,30 +173,25 @@ def relax(log: Log, labels: Labels, wanted: Mask, seconds: float = math.inf) -> 
     rows, low, high = scaled_rows(log.rows, log)
     centre = rows @ one_hot(labels, log.n_classes).ravel()
     moves, totals = _moves(rows, labels, others), _moves(class_rows(log), labels, others)
-    fixed = low == high  # an exact answer is one row of an equation, not two
-    free = moves[~fixed]
-    above, below = np.maximum((high - centre)[~fixed], 0.0), np.maximum((centre - low)[~fixed], 0.0)
-    left, most = np.vstack([free, -free]), np.concatenate([above, below])
-    if others > 1:
-        left, most = _with_one_class_each(left, most, n, others)
+    ends = np.stack([np.minimum(low - centre, 0.0), np.maximum(high - centre, 0.0)], axis=1)
+    loose = np.flatnonzero(low != high)  # an exact answer needs no variable for where in its interval it is
+    slack = np.zeros((len(rows) + others, loose.size))
+    slack[loose, np.arange(loose.size)] = -1.0
+    each = _one_class_each(n, others, loose.size) if others > 1 else None
     found = linprog(
-        -np.repeat(wanted.astype(np.float64), others),
-        A_ub=left if most.size else None,
-        b_ub=most if most.size else None,
-        A_eq=np.vstack([moves[fixed], totals]),
-        b_eq=np.zeros(int(fixed.sum()) + others),
-        bounds=(0, 1),
+        -np.concatenate([np.repeat(wanted.astype(np.float64), others), np.zeros(loose.size)]),
+        A_ub=each,
+        b_ub=None if each is None else np.ones(n),
+        A_eq=np.hstack([np.vstack([moves, totals]), slack]),
+        b_eq=np.zeros(len(slack)),
+        bounds=np.concatenate([np.tile((0.0, 1.0), (n * others, 1)), ends[loose]]),
         method="highs",
         options={"time_limit": min(max(seconds, 0.1), 1e6)},
     )
     if found.x is None or found.eqlin is None or found.eqlin.marginals is None:
         return None
-    equal, multipliers = -np.asarray(found.eqlin.marginals), np.zeros(len(rows))
-    multipliers[fixed], mu = equal[: -others or None], equal[-others:]
-    if free.size:
-        up, down = np.split(-np.asarray(found.ineqlin.marginals)[: 2 * len(free)], 2)
-        multipliers[~fixed] = up - down
-    moved = found.x.reshape(n, others).sum(axis=1)
+    multipliers, mu = np.split(-np.asarray(found.eqlin.marginals), [len(rows)])
+    moved = found.x[: n * others].reshape(n, others).sum(axis=1)
     return Relaxed(moved=np.where(wanted, moved, 0.0), multipliers=multipliers, totals=mu)
 
 
@@ -210,12 +206,12 @@ def _moves(rows: Floats, labels: Labels, others: int) -> Floats:
     return np.asarray(moved.reshape(len(rows), labels.size * others))
 
 
-def _with_one_class_each(left: Floats, most: Floats, n: int, others: int) -> tuple[Any, Floats]:
-    """Add that no record goes over to more than one class."""
+def _one_class_each(n: int, others: int, more: int) -> Any:
+    """Return that no record goes over to more than one class, beside so many variables more."""
     from scipy import sparse
 
     each = sparse.kron(sparse.identity(n), np.ones((1, others)))
-    return sparse.vstack([sparse.csr_array(left), each], format="csr"), np.concatenate([most, np.ones(n)])
+    return sparse.hstack([each, sparse.csr_array((n, more))], format="csr")
 
 
 def dual_bound(log: Log, labels: Labels, wanted: Mask, solution: Relaxed) -> Fraction:

@@ -16,6 +16,7 @@ from labelinf_scores.audit.log.witness import every_labelling, exchanged, other_
 __all__ = ["Clock", "Determination", "Known", "determine", "jointly"]
 
 _LITTLE = 3.0  # labels in all: below it a joint proof is near
+_MUCH = 0.05  # of all labels: above it hardly any is proved in the end
 _VISIBLE = 0.01  # of a label
 _LEFT = 0.5  # of a label: what may still move before a joint proof is tried again
 
@@ -110,7 +111,9 @@ def _set_aside(moved: NDArray[np.float64], wanted: Mask) -> NDArray[np.intp]:
     """Return the records to take out: all that moved, or where little did the fewest that leave next to nothing."""
     order = np.argsort(-np.where(wanted, moved, -1.0))
     if moved.sum() > _LITTLE:
-        return order[: max(np.count_nonzero(wanted & (moved > _VISIBLE)), 1 + moved.size // 50)]
+        hopeless = moved.sum() > _MUCH * np.count_nonzero(wanted)
+        least = np.count_nonzero(wanted) // 2 if hopeless else moved.size // 50
+        return order[: max(np.count_nonzero(wanted & (moved > _VISIBLE)), 1 + least)]
     rest = moved[order][::-1].cumsum()[::-1]  # what would be left when all before are taken out
     return order[: max(1, int(np.count_nonzero(rest > _LEFT)))]
 

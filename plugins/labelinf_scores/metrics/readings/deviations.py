@@ -7,9 +7,7 @@ The slopes are rational; in units of their denominator they are whole, so that f
 from __future__ import annotations
 
 import functools
-import itertools
 import math
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
@@ -61,20 +59,12 @@ class Deviations(ScoredMetric):
         return pairwise(totals.n_records) * size + 4 * UNIT * max(abs(Fraction(value)) for value in totals.values)
 
     def floor(self, totals: Totals) -> float:
-        """Return half of what the two nearest values do: one record at the least value, all others at the greatest.
+        """No noise stops it: predictions have no bound, and next to large ones a scorer's rounding magnifies a label.
 
-        What a label costs the one it does not cost the others, so that it counts by both slopes.
+        Whoever predicts ``2^e`` of all others, whose labels are lost in it, chooses one prediction so that its own
+        label decides which way their sum is rounded: by about ``2^(e - 53)``.
         """
-        return self._exchanged(totals, totals.values)
-
-    def enough(self, totals: Totals) -> float:
-        """Return the same of values that have records: exchanging two labels moves nothing by more than twice that."""
-        return self._exchanged(totals, [v for v, count in zip(totals.values, totals.counts, strict=True) if count])
-
-    def _exchanged(self, totals: Totals, values: Iterable[Fraction | int]) -> float:
-        apart = min(b - a for a, b in itertools.pairwise(sorted(values)))
-        unit = abs(self.of_total(1.0, totals) - self.of_total(0.0, totals))
-        return unit * float(sum(self.slopes) * apart) / 2
+        return float("inf")
 
     def length(self, total: float, totals: Totals, released: Released) -> float:
         """Return how long the interval for the sum of costs is, at this sum."""

@@ -67,7 +67,10 @@ class SquaredResiduals(ScoredMetric):
         return Fraction(0)
 
     def floor(self, totals: Totals) -> float:
-        """No noise stops it: predictions have no bound, and what they say of a label grows with them (M24)."""
+        """No noise stops it: predictions have no bound, and what they say of a label grows with them (M24).
+
+        That of a root does not, but its rounding does: next to large predictions it magnifies a label.
+        """
         return float("inf")
 
     @abc.abstractmethod
@@ -162,22 +165,6 @@ class RootMeanSquaredError(SquaredResiduals):
         """Return ``N score^2``."""
         return max(score, Fraction(0)) ** 2 * totals.n_records
 
-    def floor(self, totals: Totals) -> float:
-        """Return half of what the two nearest numbers do to the root, a record predicted far off.
-
-        It comes as near to their distance over ``sqrt(N)`` as one likes.
-        """
-        return self._nearest(self.numbers(totals)) / (2 * math.sqrt(totals.n_records))
-
-    def enough(self, totals: Totals) -> float:
-        """Return ``sqrt(2)`` times that, of numbers that have records: two exchanged move the residuals no further."""
-        numbers = zip(self.numbers(totals), totals.counts, strict=True)
-        return self._nearest([number for number, count in numbers if count]) / math.sqrt(2 * totals.n_records)
-
-    @staticmethod
-    def _nearest(numbers: Sequence[Fraction]) -> float:
-        return float(min(b - a for a, b in itertools.pairwise(sorted(numbers))))
-
     def of_total(self, total: float, totals: Totals) -> float:
         """Return the root of the mean."""
         return math.sqrt(total / totals.n_records)
@@ -235,6 +222,22 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
         from sklearn.metrics import root_mean_squared_log_error
 
         return float(root_mean_squared_log_error(labels, predictions))
+
+    def floor(self, totals: Totals) -> float:
+        """Return half of what the two nearest numbers do to the root, a record predicted far off.
+
+        It comes near to their distance over ``sqrt(N)``: logarithms of predictions are bounded, unlike predictions.
+        """
+        return self._nearest(self.numbers(totals)) / (2 * math.sqrt(totals.n_records))
+
+    def enough(self, totals: Totals) -> float:
+        """Return ``sqrt(2)`` times that, of numbers that have records: two exchanged move the residuals no further."""
+        numbers = zip(self.numbers(totals), totals.counts, strict=True)
+        return self._nearest([number for number, count in numbers if count]) / math.sqrt(2 * totals.n_records)
+
+    @staticmethod
+    def _nearest(numbers: Sequence[Fraction]) -> float:
+        return float(min(b - a for a, b in itertools.pairwise(sorted(numbers))))
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; scikit-learn refuses what is below zero."""
