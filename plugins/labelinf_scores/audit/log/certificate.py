@@ -184,7 +184,7 @@ def relax(log: Log, labels: Labels, wanted: Mask, seconds: float = math.inf) -> 
         b_ub=None if each is None else np.ones(n),
         A_eq=np.hstack([np.vstack([moves, totals]), slack]),
         b_eq=np.zeros(len(slack)),
-        bounds=np.concatenate([np.tile((0.0, 1.0), (n * others, 1)), ends[loose]]),
+        bounds=[*[(0.0, 1.0)] * (n * others), *map(tuple, ends[loose].tolist())],
         method="highs",
         options={"time_limit": min(max(seconds, 0.1), 1e6)},
     )
