@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from labelinf_core.cli.output import is_quiet
+from labelinf_core.contracts.doing import heard
 
 __all__ = ["Step", "counting", "steps", "waiting"]
 
@@ -37,7 +38,7 @@ def steps(doing: str) -> Iterator[Step]:
 
 @contextmanager
 def waiting(doing: str, estimate: Callable[[], str] = str) -> Iterator[None]:
-    """Show that something without steps is under way, for how long, and how long it takes as far as anybody knows.
+    """Show that something is under way, for how long, how long it takes as far as anybody knows, and what it says.
 
     Args:
         doing: What is done.
@@ -46,7 +47,8 @@ def waiting(doing: str, estimate: Callable[[], str] = str) -> Iterator[None]:
     with _bar(doing) as show:
         if _is_shown():
             show(" ".join(filter(None, (doing, estimate()))), 0, None)
-        yield
+        with heard(show):
+            yield
 
 
 def _is_shown() -> bool:

@@ -31,7 +31,7 @@ class InputError(LabelinfError, ValueError):
 
 
 class UnfitError(InputError):
-    """A defence cannot stand in this setting: its line is not played, and says what it lacks, as an attack does."""
+    """A defence or an attack cannot stand in this setting: it is not played, and says what it lacks."""
 
 
 class InconclusiveError(InputError):

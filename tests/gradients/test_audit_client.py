@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
-from labelinf_gradients.audit.client import Audit, Together, audit_client
+from labelinf_gradients.audit.client import Audit, Together, _guesses, audit_client
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.moves import Optimiser, Training, flat
 from labelinf_gradients.audit.probe import probe
@@ -278,6 +278,22 @@ def test_overlaps_are_those_of_multisets(n: int, batch: int, seed: int) -> None:
     ]
 
     assert overlaps(guess, truth).tolist() == slow
+
+
+def test_an_attack_that_does_not_suit_the_module_has_not_failed() -> None:
+    def raises(error: Exception) -> Any:
+        def player(oracle: Any, rng: Any) -> Any:
+            raise error
+
+        return player
+
+    players = {"other": raises(UnfitError("it needs a bias.")), "broken": raises(InputError("the client fails."))}
+
+    guesses, (other, broken) = _guesses(players, None, np.random.default_rng(0))  # type: ignore[arg-type]
+
+    assert not guesses
+    assert (other.unfit, other.failed) == ("it needs a bias.", "")
+    assert (broken.unfit, broken.failed) == ("", "the client fails.")
 
 
 def test_labels_and_records_are_told_apart_by_other_labels(network: Perceptron) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from labelinf_core.contracts.components import Setting
+from labelinf_core.contracts.doing import heard
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.instances import JointRecovery
@@ -172,6 +173,7 @@ def test_listing_counts_takes_no_more_than_what_is_asked_for() -> None:
 def test_a_joint_search_ends_within_its_work_and_says_so() -> None:
     data = Digits().load()
     channel = GradientChannel(batch=6, samples=12, hidden=(32,), auxiliary=0, epochs=4, bias=False)
+    heard_of: list[tuple[str, int, int]] = []
     said, games = {}, (np.random.default_rng(0), np.random.default_rng(1))
     for work in (1e9, 1e7):
         attack = JointRecovery(work=work, tries=6)
@@ -179,12 +181,17 @@ def test_a_joint_search_ends_within_its_work_and_says_so() -> None:
         if refused := attack.refusal(channel.threat(setting)):
             said[work] = refused
             continue
-        outcome = channel.play(setting, curator_rng=games[0], attack_rng=games[1])
+        with heard(lambda *at: heard_of.append(at)):
+            outcome = channel.play(setting, curator_rng=games[0], attack_rng=games[1])
         said[work] = outcome.evidence["search"]
 
     assert "tried 6 label counts a batch at most (tries=6)" in said[1e9] or "of tries=6" in said[1e9]
     assert "stopped there on" in said[1e9]
     assert "more work than allowed" in said[1e7]
+    done = [at for _, at, _ in heard_of]
+    assert done == sorted(set(done)), "it says how far it is while it works"
+    assert {(what, of) for what, _, of in heard_of} == {("joint-recovery: label counts tried", heard_of[0][2])}
+    assert max(done) < heard_of[0][2] <= 12
 
 
 def test_a_sample_satisfies_both_conditions_and_their_slopes_are_derivatives() -> None:

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import UnfitError
 from labelinf_gradients.attacks.common import one_sample_each
 from labelinf_gradients.closed_forms import from_hidden_bias, from_last_bias, hidden_bias_misfit, last_bias_misfit
 from labelinf_gradients.game.gradient import GradientAttack, GradientGuess, GradientOracle, GradientThreat, Shared
@@ -62,7 +62,7 @@ class HiddenBias(GradientAttack):
             if part.shape[1:] == width
         ]
         if not tried:
-            raise InputError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
+            raise UnfitError("the hidden-bias attack needs a hidden layer with a bias in front of the last layer.")
         misfit, gradients = min(tried, key=lambda pair: float(np.median(pair[0])))
         labels, _ = from_hidden_bias(oracle.weight_gradients, gradients, classifier)
         return _said(_guess(labels, oracle), misfit > _misfit(oracle))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.doing import say
 from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.attacks.counts import class_gradients, class_means, features_of_auxiliary
 from labelinf_gradients.batches.counts import fractional_dictionary, fractional_llg, largest_remainder
@@ -19,6 +20,8 @@ from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, LabelFamily
 
 __all__ = ["JointRecovery", "SampleBySample"]
+
+_SEARCH = "joint-recovery: label counts tried"
 
 
 @attrs.frozen(kw_only=True)
@@ -88,19 +91,21 @@ class JointRecovery(GradientAttack):
         if oracle.auxiliary is not None:
             typical = class_means(features_of_auxiliary(oracle), oracle.auxiliary[1], oracle.threat.n_classes)
             estimates = fractional_dictionary(oracle.weight_gradients, class_gradients(oracle), batch)
-        remaining = iter(estimates)
+        remaining = enumerate(estimates)
         nearest = spread_counts(largest_remainder(np.clip(estimates, 0, None), batch)).reshape(-1, batch)
 
         def one(gradient: NDArray[Any]) -> Batch:
+            number, estimate = next(remaining)
             return recover_jointly(
                 gradient,
                 oracle.network.classifier.weights,
                 batch=batch,
-                estimate=next(remaining),
+                estimate=estimate,
                 typical=typical,
                 rng=rng,
                 bias=oracle.network.classifier.bias,
                 tries=tries,
+                trying=lambda at: say(_SEARCH, number * tries + at, len(estimates) * tries),
             )
 
         guess = _guess(oracle, one, nearest)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Defence, Guess, LabelSet
 from labelinf_core.contracts.effects import Unknown
-from labelinf_core.contracts.errors import InputError, LabelinfError
+from labelinf_core.contracts.errors import InputError, LabelinfError, UnfitError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
@@ -53,11 +53,13 @@ class Score:
         attack: Its name.
         correct: Labels that it recovered.
         failed: What went wrong; empty when it was played to its end.
+        unfit: What the module or the adversary lacks, for which it cannot be played at all.
     """
 
     attack: str
     correct: int = 0
     failed: str = ""
+    unfit: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -317,12 +319,14 @@ def _guesses(
     rng: np.random.Generator,
     begins: Callable[[str], None] = lambda name: None,
 ) -> tuple[dict[str, NDArray[np.intp]], list[Score]]:
-    """Return what every attack guesses, a batch a row, and those that failed."""
+    """Return what every attack guesses, a batch a row, and those that failed or cannot be played here."""
     found, failed = {}, []
     for name, player in players.items():
         begins(name)
         try:
             found[name] = player(oracle, rng).reshape(len(oracle.weight_gradients), -1)
+        except UnfitError as error:
+            failed.append(Score(attack=name, unfit=str(error)))
         except LabelinfError as error:
             failed.append(Score(attack=name, failed=str(error)))
     return found, failed

@@ -156,11 +156,14 @@ def _lines(found: Audit) -> list[str]:
         *_control_lines(found),
     ]
     others = [
-        f"{score.attack} {score.correct / found.n_records:.1%}" for score in found.scores[1:6] if not score.failed
+        f"{score.attack} {score.correct / found.n_records:.1%}"
+        for score in found.scores[1:6]
+        if not score.failed + score.unfit
     ]
     if others:
         lines.append(f"next         {', '.join(others)}")
     lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
+    lines += [f"not played   {score.attack}: {score.unfit}" for score in found.scores if score.unfit]
     return [*lines, "ceiling      none: what a client's own code draws or rounds has no certificate"]
 
 

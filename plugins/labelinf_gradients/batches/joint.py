@@ -23,7 +23,7 @@ from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,7 @@ def recover_jointly(
     rng: np.random.Generator,
     bias: NDArray[Any] | None = None,
     tries: int = 40,
+    trying: Callable[[int], None] = lambda at: None,
 ) -> Batch:
     """Recover labels and features of one batch of one-hot labels, ``B <= C - 2``.
 
@@ -55,13 +56,15 @@ def recover_jointly(
         rng: Randomness of the starts.
         bias: The last layer's known bias, if it has one.
         tries: Label counts tried before giving up.
+        trying: Called with the number of counts that are over, before every one.
 
     Returns:
         The batch: complete when some labels explain the gradient to rounding, empty otherwise.
     """
     equations = BatchEquations.of(gradient, weights, bias, batch=batch, rank=batch)
     limit = 1e-7 if gradient.dtype == np.float64 else 2e-5
-    for counts in likely_counts(estimate, batch, tries):
+    for at, counts in enumerate(likely_counts(estimate, batch, tries)):
+        trying(at)
         classes = np.repeat(np.arange(len(counts)), counts)
         ends, misfit = equations.solve(classes, _starts(equations, gradient, classes, typical, rng))
         best = int(misfit.argmin())
