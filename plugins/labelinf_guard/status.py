@@ -53,7 +53,12 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "faults": faults,
         "labels": {"status": _UNREAD} if faults else determined(board, seconds),
         "odometer": odometer(board) if board.policy.release.noise and not faults else None,
-        "line": {"now": _line(board, certificate), "full": certificate.line},
+        "line": {
+            "now": _line(board, certificate),
+            "full": certificate.line,
+            "doubt": certificate.terms.doubt,
+            "perfect": certificate.terms.perfect,
+        },
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
@@ -74,12 +79,16 @@ def shown(found: Mapping[str, Any]) -> list[str]:
         lines.append(f"  {row['team']:24} {row['submissions']:5} submissions {row['bits']:8.1f} bits{mark}")
     line = found["line"]
     if line["now"] is not None:
-        full = "" if line["full"] is None else f", {100 * line['full']:.1f} % when all is told"
-        lines.append(f"by what was charged so far one list of guesses is below {100 * line['now']:.1f} %{full}")
+        full = "" if line["full"] is None else f", or on {100 * line['full']:.1f} % when all is told,"
+        lines.append(
+            f"by what was charged so far one list of guesses fixed by a rule is right on {100 * line['now']:.1f} % or "
+            f"more{full} with probability {line['doubt']:g} at most, if a perfect model is right on "
+            f"{100 * line['perfect']:g} % on average (your assumption; not measured)"
+        )
     return [
         *lines,
         *_known(found["labels"]),
-        *_run(found["odometer"]),
+        *_run(found["odometer"], line["doubt"]),
         "",
         *found["certificate"],
         "",
@@ -121,10 +130,15 @@ def _known(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _run(found: Mapping[str, Any] | None) -> list[str]:
+def _run(found: Mapping[str, Any] | None, doubt: float) -> list[str]:
     if found is None:
         return []
-    line = "" if found.get("line") is None else f"; one list of guesses is below {100 * found['line']:.1f} %"
+    line = ""
+    if found.get("line") is not None:
+        line = (
+            f"; by them one list of guesses fixed by a rule is right on {100 * found['line']:.1f} % or more with "
+            f"probability {doubt:g} at most, under the same assumption"
+        )
     return [f"odometer, which depends on labels and is for you alone: {found['bits']:.1f} bits in this game{line}"]
 
 

@@ -11,9 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from labelinf_core.cli import main
+from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
@@ -168,3 +172,21 @@ def test_the_plugin_is_found_by_its_name(install_fake: Callable[..., Path]) -> N
     host = Host.load(strict=True)
     assert host.find(Kind.DEFENCE, "guarded-board").load() is GuardedBoard
     assert "guard" in {command.name for command in host.commands()}
+
+
+@pytest.mark.slow
+def test_a_board_that_says_less_than_it_tells_fails_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, install_fake: Callable[..., Path]
+) -> None:
+    """``labelinf matrix guarded --fail-on contradiction`` is played by continuous integration; here one board lies."""
+    if "guard" not in {entry.name for entry in entry_points(group="labelinf")}:
+        install_fake("labelinf-guard", entry="guard", module="labelinf_guard.plugin")
+    monkeypatch.chdir(tmp_path)
+    said = Ceiling(accuracy=0.55, statement="s", conditions="c")
+    monkeypatch.setattr(GuardedBoard, "ceilings", lambda self, threat: (said,))
+    board = "guarded-board(decimals=5)"  # nothing limits it: every label is read
+    command = ["matrix", "--labels", "made(n_records=60)", "--channel", "score", "--attack", "hybrid"]
+    command += ["--defence", board, "--only", "hybrid/guarded*", "--trials", "1", "--workers", "0", "--out", "run"]
+    done = CliRunner().invoke(main, [*command, "--fail-on", "contradiction"], catch_exceptions=False)
+    assert done.exit_code == Exit.FOUND, done.output
+    assert "contradict" in done.output

@@ -115,6 +115,9 @@ def test_the_line_rises_with_what_was_charged(tmp_path: Path) -> None:
         lines.append(status_of(board, seconds=0.1)["line"]["now"])
     assert lines == sorted(set(lines))
     assert 0.5 < lines[0] < lines[-1] < 0.6
+    said = "\n".join(shown(status_of(board, seconds=0.1)))
+    assert f"fixed by a rule is right on {100 * lines[-1]:.1f} % or more" in said
+    assert "with probability 1e-06 at most, if a perfect model is right on 50 % on average (your assumption" in said
 
 
 def test_who_asks_is_dearer_than_who_predicts(tmp_path: Path) -> None:

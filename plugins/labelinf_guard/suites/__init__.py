@@ -1,0 +1,1 @@
+"""Suites that ``labelinf matrix`` plays by name, and parts of them."""
