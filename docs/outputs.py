@@ -2,8 +2,7 @@
 
 ``python docs/outputs.py`` writes the pages; with ``--check`` it writes nothing, names the pages that say something else
 than the commands, and exits with 1; ``--picture`` draws ``leakage.svg`` from the matrix that README begins with. A command stands in a block ``console`` behind ``$``; a comment ``# exit 1`` says how it
-ends where that is not 0. Every page is played from the top in a folder of its own that holds the files of
-``examples/samples``.
+ends where that is not 0. Every page is played from the top in an empty folder of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import importlib
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -53,12 +51,10 @@ def same(one: str, other: str) -> bool:
 
 @contextmanager
 def session() -> Iterator[Path]:
-    """Yield an empty folder with the sample files, in which commands are played."""
+    """Yield an empty folder, in which commands are played."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
         folder = Path(directory)
-        shutil.copytree(ROOT / "examples" / "samples", folder, dirs_exist_ok=True)
-        shutil.copy(ROOT / "examples" / "audit_sklearn.py", folder)
         stack.enter_context(patch("labelinf_core.evaluator.plan.new_key", lambda: KEY))
         stack.enter_context(patch.dict(os.environ, {"COLUMNS": WIDTH}))
         stack.enter_context(patch.object(sys, "path", [str(folder), *sys.path]))

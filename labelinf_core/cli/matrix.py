@@ -132,7 +132,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     results = _run(plan, directory, host, engine, {**chosen, "command": as_typed(ctx)})
     print_results(results, chosen["form"], chosen["by"], full=chosen["full"], verbose=chosen["verbose"])
     if chosen["form"] == "table":
-        _print_next(results, directory)
+        _print_next(results, directory, chosen)
     ctx.exit(_status(results, chosen["fail_on"]))
 
 
@@ -242,19 +242,21 @@ def _print_estimate(plan: Plan, directory: Path | None, *, as_json: bool) -> Non
     click.echo(found)
 
 
-def _print_next(results: Results, directory: Path) -> None:
-    """Say where the run is kept, and what somebody who has just read the matrix may want."""
+def _print_next(results: Results, directory: Path, chosen: dict[str, Any]) -> None:
+    """Say where the run is kept, and what somebody who has just read the matrix may want: of the game she named."""
     import shlex
 
+    from labelinf_core.cli.game import OF_LABELS, SETTINGS
     from labelinf_core.report.formats import FILES
     from labelinf_core.specs import parse
 
     click.echo(f"kept in {directory}: {', '.join(FILES)}, run.sqlite")
-    steps = [f"labelinf report {directory} -v"]
     first = results.plan.cells[0]
-    game, labels = parse(first.channel, "channel").name, shlex.quote(first.labels)
-    steps.append(f"labelinf advise --channel {game} --labels {labels} --gain 5%")
-    click.echo(f"next: {' · '.join(steps)}")
+    game = {"channel": parse(first.channel, "channel").name, "labels": first.labels}
+    game |= {key: str(chosen[key]) for key in ("channel", "labels", *OF_LABELS, *SETTINGS) if chosen.get(key)}
+    words = [word for key, value in game.items() for word in (f"--{key}", value)]
+    steps = [["labelinf", "report", str(directory), "-v"], ["labelinf", "advise", *words, "--gain", "5%"]]
+    click.echo(f"next: {' · '.join(map(shlex.join, steps))}")
 
 
 def _status(results: Results, gate: str | None) -> Exit:

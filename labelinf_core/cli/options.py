@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from labelinf_core.cli.completion import column as column_of
-from labelinf_core.cli.completion import component
+from labelinf_core.cli.completion import component, named
 from labelinf_core.cli.output import is_quiet, stream
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ block_option = click.option(
     "blocks",
     metavar="no:NAME",
     multiple=True,
+    shell_complete=named(lambda host: ((f"no:{name}", "a plugin") for name in host.records)),
     help="Do not import plugin NAME. May be repeated.",
 )
 
@@ -203,6 +204,7 @@ def setting_options(function: Any) -> Any:
         ),
         click.option(
             "--declare",
+            type=click.Path(),
             metavar="FILE.toml",
             help="The setting declare: a file that says what your own scorer does; it is tried out.",
         ),

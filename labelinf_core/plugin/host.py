@@ -267,6 +267,10 @@ class Host:
     def _explain_missing(self, kind: Kind, name: str) -> str:
         known = [item.descriptor.name for item in self.catalogue(kind)]
         otherwise = f"Known {kind.plural}: {', '.join(known) or 'none'}."
+        if elsewhere := [item.descriptor.kind.noun for item in self.catalogue() if item.descriptor.name == name]:
+            return (
+                f"no {kind.noun} is called {name!r}, but a {' and a '.join(elsewhere)} is. {otherwise}{self.left_out}"
+            )
         return f"no {kind.noun} is called {name!r}. {suggested(name, known, otherwise)}{self.left_out}"
 
 

@@ -5,7 +5,9 @@ Every pipeline of defences stands in one line of its board, by the worst cell th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -29,6 +31,9 @@ _SAID: Mapping[str, tuple[Verdict, ...]] = {
 }  #: what is said of a pipeline, by the verdict of its worst cell
 
 
+_FIRST = ("alarm", "stopped by", "partly by", "leaks", "not proved", "not tested", "")  #: who gets a second line
+
+
 @attrs.frozen
 class _Line:
     """A pipeline of defences: its worst cell, and the first of what it costs honest users."""
@@ -43,16 +48,27 @@ class _Line:
 
 
 def headline(results: Results, width: int) -> Iterator[str]:
-    """Yield the answer's lines, none longer than ``width``; boards that find no room are counted in the last line."""
-    told = [list(_fitted(said, width)) for said in answers(results)]
-    room, shown = LINES - 1, 0
-    for lines in told:
-        if len(lines) > room:
+    """Yield the answer's lines, none longer than ``width``; boards that find no room are counted in the last line.
+
+    What is too long for its line goes on in the next one while there are lines left, what stops a leak first.
+    """
+    told = [list(_items(said)) for said in answers(results)]
+    left = LINES - sum(map(len, told))
+    room, shown = (LINES if left >= 0 else LINES - 1), 0
+    whole = set()
+    for word, said in sorted((item for items in told for item in items), key=lambda item: _FIRST.index(item[0])):
+        if (more := len(_wrapped(said, width, word)) - 1) <= left:
+            left -= more
+            whole.add((word, said))
+    for items in told:
+        if len(items) > room:
             break
-        yield from lines
-        room, shown = room - len(lines), shown + 1
-    if left := len(told) - shown:
-        yield f"and {words.count(left, 'board')} more, below"
+        for word, said in items:
+            lines = _wrapped(said, width, word)
+            yield from lines if (word, said) in whole else _cut(lines, width)
+        room, shown = room - len(items), shown + 1
+    if more := len(told) - shown:
+        yield f"and {words.count(more, 'board')} more, below"
 
 
 @attrs.frozen(kw_only=True)
@@ -82,10 +98,10 @@ def answers(results: Results) -> Iterator[BoardAnswer]:
         yield BoardAnswer(title=f"{_name(board, found)}: a blind guess is right on {blind} %", parts=parts)
 
 
-def _fitted(said: BoardAnswer, width: int) -> Iterator[str]:
-    yield _fit([said.title], width)
-    for word, items in said.parts.items():
-        yield f"  {word:<{_INDENT - 2}}{_fit(list(items), width - _INDENT)}"
+def _items(said: BoardAnswer) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what has a line of its own: its heading, and what is said there."""
+    yield "", (said.title,)
+    yield from said.parts.items()
 
 
 def _name(board: Board, among: Iterable[Board]) -> str:
@@ -109,7 +125,7 @@ def _lines(board: Board) -> Iterator[_Line]:
 
 
 def _told(lines: Iterable[_Line]) -> Iterator[str]:
-    """Say of every pipeline what is known; the numbers first where a ceiling is one of them, as names may be cut."""
+    """Say of every pipeline what is known."""
     last = None
     for line in lines:
         result, name = line.worst, words.pipeline(line.worst)
@@ -118,7 +134,7 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
         elif result.ceiling is not None and result.verdict in (*_SAID["stopped by"], *_SAID["partly by"]):
             points = 100 * max(0.0, result.ceiling.accuracy - result.implied.baseline)
             cost = f", {line.cost}" if line.cost else ""
-            yield f"on average at most {points:.1f} points above it{cost}: {name}"
+            yield f"{name}: on average at most {points:.1f} points above it{cost}"
         else:
             by = words.attack(result)
             yield f"{name}: {words.share(result.accuracy)} %" + ("" if by == last else f" by {by}{_spent(result)}")
@@ -131,11 +147,18 @@ def _spent(result: CellResult) -> str:
     return f" in {words.count(round(result.tally.queries), 'query')}"
 
 
-def _fit(items: list[str], width: int) -> str:
-    """Join what finds room in a line, the rest counted; a first item that is too long is cut."""
+def _wrapped(items: Sequence[str], width: int, word: str) -> list[str]:
+    """Join what finds room in a line, the rest counted; a first item that is too long goes on in further lines."""
+    head, indent = (f"  {word:<{_INDENT - 2}}", " " * _INDENT) if word else ("", "")
     for n in range(len(items), 0, -1):
-        counted = f"; and {len(items) - n} more" if n < len(items) else ""
-        text = "; ".join(items[:n]) + counted
-        if len(text) <= width:
-            return text
-    return f"{items[0][: max(0, width - len(counted) - 3)].rstrip()}...{counted}"
+        text = "; ".join(items[:n]) + (f"; and {len(items) - n} more" if n < len(items) else "")
+        if len(indent + text) <= width:
+            return [head + text]
+    kept = re.sub(r" (?=\d)", "\N{NO-BREAK SPACE}", text)  # a number stays with its name
+    lines = textwrap.wrap(kept, max(width - len(indent), 1), break_on_hyphens=False)
+    return [(indent if number else head) + line.replace("\N{NO-BREAK SPACE}", " ") for number, line in enumerate(lines)]
+
+
+def _cut(lines: list[str], width: int) -> Iterator[str]:
+    """Yield the first of the lines, which says where it leaves the others out."""
+    yield lines[0] if len(lines) == 1 else f"{lines[0][: width - 3].rstrip()}..."

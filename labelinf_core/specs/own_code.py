@@ -11,6 +11,7 @@ from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.watch import watch
 
 __all__ = ["own_function", "watched_function"]
@@ -31,11 +32,19 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
     try:
         found = _imported(module)
         for part in name.split("."):
+            if not hasattr(found, part):
+                functions = [other for other, value in vars(found).items() if callable(value)]
+                raise InputError(
+                    f"{what} {target!r}: {module} has no {part!r}. {suggested(part, functions, '')}".strip()
+                )
             found = getattr(found, part)
-    except ComponentError:
+    except (ComponentError, InputError):
         raise
     except Exception as error:  # a module may raise anything when it is imported
-        raise InputError(f"{what} {target!r} cannot be imported: {_told(error)}.") from error
+        instead = (
+            f" Name the module, not its file: {module.removesuffix('.py')}:{name}." if module.endswith(".py") else ""
+        )
+        raise InputError(f"{what} {target!r} cannot be imported: {_told(error)}.{instead}") from error
     if not callable(found):
         raise InputError(f"{what} {target!r} is not a function.")
     return found  # type: ignore[no-any-return]  # whatever is callable

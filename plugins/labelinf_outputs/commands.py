@@ -73,18 +73,45 @@ def _planting(said: Mapping[str, Any]) -> Iterator[str]:
 
 
 @click.command()
-@click.option("--probabilities", metavar="P", help="Predictions, a row per record: .csv, .npy, .npz, .parquet.")
-@click.option("--logits", metavar="P", help="The same before the softmax, or its logarithms.")
-@click.option("--top-1", "top_one", metavar="P.csv", help="Only the predicted class of every record, in one column.")
+@click.option(
+    "--probabilities", type=click.Path(), metavar="P", help="Predictions, a row per record: .csv, .npy, .npz, .parquet."
+)
+@click.option("--logits", type=click.Path(), metavar="P", help="The same before the softmax, or its logarithms.")
+@click.option(
+    "--top-1",
+    "top_one",
+    type=click.Path(),
+    metavar="P.csv",
+    help="Only the predicted class of every record, in one column.",
+)
 @click.option("--rounded", type=click.IntRange(min=1), metavar="D", help="The probabilities show D decimals.")
-@click.option("--seal", metavar="sealed.json", help="What labelinf plant planted.")
+@click.option("--seal", type=click.Path(), metavar="sealed.json", help="What labelinf plant planted.")
 @click.option("--commitment", metavar="SEAL", default="", help="The seal that was printed then, or its beginning.")
-@click.option("--reference", "files", multiple=True, metavar="P", help="Predictions of reference model 1, 2, ...")
-@click.option("--features", metavar="query.csv", help="Who sees the predictions knows these columns of numbers.")
+@click.option(
+    "--reference",
+    "files",
+    multiple=True,
+    type=click.Path(),
+    metavar="P",
+    help="Predictions of reference model 1, 2, ...",
+)
+@click.option(
+    "--features",
+    type=click.Path(),
+    metavar="query.csv",
+    help="Who sees the predictions knows these columns of numbers.",
+)
 @click.option("--pool", type=click.IntRange(min=0), default=0, metavar="N", help="Audit the last N of those too.")
-@click.option("--canaries", metavar="C.csv", help="Instead: column label; also record, loss, trained.")
+@click.option(
+    "--canaries", type=click.Path(), metavar="C.csv", help="Instead: column label; also record, loss, trained."
+)
 @click.option("--planted-by-me", is_flag=True, help="I drew the labels of --canaries at random, before training.")
-@click.option("--references", metavar="R.npz", help="With --canaries: arrays probabilities or logits, and labels.")
+@click.option(
+    "--references",
+    type=click.Path(),
+    metavar="R.npz",
+    help="With --canaries: arrays probabilities or logits, and labels.",
+)
 @click.option("--epsilon", type=Finite(min=0), help="The label-DP that is claimed; exit 1 when refuted.")
 @click.option("--delta", type=Finite(min=0, max=1, max_open=True), default=0.0, help="The delta of that claim.")
 @click.option("--mu", type=Finite(min=0), help="Instead: Gaussian label-DP.")

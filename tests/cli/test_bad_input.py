@@ -105,7 +105,7 @@ def test_an_output_directory_of_another_run(labelinf: Labelinf, suite: str) -> N
         ("scorers_of_mine:nan", "returned a number that is not finite"),
         ("scorers_of_mine:text", "returned str, expected one number"),
         ("scorers_of_mine:vector", "expected one number"),
-        ("scorers_of_mine:nowhere", "cannot be imported"),
+        ("scorers_of_mine:nowhere", "has no 'nowhere'"),
         ("no_such_file:score", "cannot be imported"),
         ("float65", "float65"),
     ],
@@ -175,6 +175,7 @@ def test_the_other_commands_say_what_is_wrong(labelinf: Labelinf, fakes: Path) -
         (["--target", "60%", "--shares", ".2,.3,.5"], "--shares names 3 shares, and there are 2 classes"),
         (["--target", "60%", "--shares", ".99,.01"], "--shares leaves one class only of 10 records"),
         (["--target", "60%", "--defence", "clp"], "no defence is called 'clp'"),
+        (["--target", "60%", "--loss", "brier"], "no loss is called 'brier', but a metric is."),
     ],
 )
 def test_what_advice_cannot_be_asked_for(labelinf: Labelinf, options: list[str], told: str) -> None:

@@ -32,6 +32,8 @@ def offered(*words: str) -> list[str]:
         (("plugins", "show", "binary-w"), "binary-weights"),
         (("plugins", "check", "sc"), "scores"),
         (("audit", "log", "--metric", "roc"), "roc-auc"),
+        (("matrix", "-p", "no:out"), "no:outputs"),
+        (("audit", "outputs", "--attack", "lia-"), "lia-threshold"),
     ],
 )
 def test_what_is_installed_is_offered(words: tuple[str, ...], name: str) -> None:
@@ -42,6 +44,22 @@ def test_what_is_installed_is_offered(words: tuple[str, ...], name: str) -> None
 def test_where_nothing_fits_nothing_or_a_file_is_offered() -> None:
     assert offered("attack", "no-such") == []
     assert offered("matrix", "--labels", "no-such") == ["no-such"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("audit", "outputs", "--probabilities"),
+        ("audit", "outputs", "--seal"),
+        ("audit", "log", "--scores"),
+        ("matrix", "--declare"),
+    ],
+)
+def test_where_a_file_is_meant_files_are_offered(words: tuple[str, ...]) -> None:
+    """The shell offered nothing, as for a word of one's own."""
+    found = ShellComplete(main, {}, "labelinf", "_LABELINF_COMPLETE").get_completions(list(words), "pre")
+
+    assert [item.type for item in found] == ["file"]
 
 
 def test_columns_of_the_named_file_are_offered(tmp_path: Path) -> None:

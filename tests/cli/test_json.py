@@ -49,7 +49,7 @@ def leaves(command: click.Command, context: click.Context) -> Iterator[tuple[str
 def test_every_command_takes_json_and_q() -> None:
     context = click.Context(main, info_name="labelinf")
     found = dict(leaves(main, context))
-    for name in ("guard", "metrics", "plant"):
+    for name in ("guard", "metrics", "plant", "samples"):
         brought = main.get_command(context, name)
         assert brought is not None
         found |= dict(leaves(brought, click.Context(brought, info_name=name, parent=context)))

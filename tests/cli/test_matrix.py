@@ -82,6 +82,17 @@ def test_settings_have_the_names_of_a_suite(labelinf: Labelinf, suite: str) -> N
         assert "queries=5" in cell["channel"]
 
 
+def test_what_comes_next_is_of_the_game_that_was_named(labelinf: Labelinf, suite: str, tmp_path: Path) -> None:
+    """It was of the default scorer, and the file was written as nobody would type it."""
+    (tmp_path / "y.csv").write_text('id,"outcome, final"\n' + "".join(f"{i},{i % 2}\n" for i in range(9)))
+
+    game = ("--labels", "y.csv", "--column", "outcome, final", "--scorer", "float32", "--queries", "3")
+    told = matrix(labelinf, suite, *game, "--trials", "1", "--out", "run").stdout
+
+    given = "--channel score --labels y.csv --column 'outcome, final' --scorer float32 --queries 3 --gain 5%"
+    assert told.splitlines()[-1] == f"next: labelinf report run -v · labelinf advise {given}"
+
+
 def test_a_channel_that_the_suite_does_not_play_is_one_sentence(labelinf: Labelinf, suite: str) -> None:
     result = matrix(labelinf, suite, "--channel", "gradient")
 

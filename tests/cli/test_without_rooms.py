@@ -40,6 +40,7 @@ COMMANDS = {
     "audit log": ["audit", "log", "--help"],
     "audit outputs": ["audit", "outputs", "--help"],
     "plant": ["plant", "y.csv", "--column", "label", "--into", "planted"],
+    "samples": ["samples", "here"],
     "metrics": ["metrics", "--help"],
     "guard": ["guard", "--help"],
     "theorems": ["theorems"],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
-import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -90,8 +89,8 @@ def test_readme_gives_the_two_commands_of_a_fresh_clone() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the sample files."""
-    shutil.copytree(ROOT / "examples" / "samples", tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["samples"]).exit_code == 0
     return tmp_path
 
 

@@ -156,7 +156,7 @@ def before(command: str, folder: Path) -> str:
     if command.startswith("labelinf guard export"):  # a board's labels are scored by it or by the export, not by both
         shutil.rmtree(folder / "board.state")
     if command.startswith("labelinf audit outputs --probabilities predictions.csv"):
-        train = [sys.executable, "examples/audit_sklearn.py", "plan", "diagnosis"]
+        train = [sys.executable, "audit_sklearn.py", "plan", "diagnosis"]
         done = subprocess.run(train, capture_output=True, text=True, check=True)
         (folder / "predictions.csv").write_text(done.stdout)
     if "--into plan" in command:
@@ -177,6 +177,7 @@ def elsewhere(command: str) -> bool:
 def test_every_command_of_a_page_runs(page: str) -> None:
     outputs = loaded(ROOT / "docs" / "outputs.py")
     with outputs.session() as folder:
+        assert outputs.run("labelinf samples", folder)[0] == 0
         FILES.get(page, lambda folder: None)(folder)
         for command in BLOCKS.commands(page):
             if not elsewhere(command):

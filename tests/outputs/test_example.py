@@ -14,6 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_data.commands import SAMPLES
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Word
 from labelinf_outputs.audit.outputs import audit_outputs
@@ -64,7 +65,7 @@ def test_few_lines_of_the_users_own_lead_from_an_empty_folder_to_a_verdict(
     plan, said = tmp_path / "plan", tmp_path / ("logits.npz" if script == "audit_torch" else "p.csv")
     amounts = ["--into", str(plan), "--share", "0.3", "--seed", "1"]
     CliRunner().invoke(plant, [str(tmp_path / "data.csv"), "--column", "diagnosis", *amounts])
-    example = SCRIPT.with_name(f"{script}.py")
+    example = (SAMPLES if script == "audit_sklearn" else SCRIPT.parent) / f"{script}.py"
 
     monkeypatch.setattr(sys, "argv", [str(example), str(plan), "diagnosis", *[str(said)] * (option == "--logits")])
     runpy.run_path(str(example))

@@ -49,7 +49,7 @@ def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> Non
     )
 
     assert said(attrs.evolve(results, cells=(held,))) == {
-        "stopped by": "  stopped by  on average at most 5.0 points above it, honest score error 0: none"
+        "stopped by": "  stopped by  none: on average at most 5.0 points above it, honest score error 0"
     }
 
 
@@ -70,3 +70,30 @@ def test_no_headline_is_longer_than_fifteen_lines_or_wider_than_asked(played: Pl
     assert len(lines) <= LINES
     assert max(map(len, lines)) <= width
     assert lines[-1] == "and 2 boards more, below"
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_a_name_is_whole_where_there_is_room_for_it(played: Played, width: int) -> None:
+    """The pipeline that stops a leak was cut in the middle of its name, and nobody could type it."""
+    results = played(["fake-constant"], ["none"])
+    (cell,) = results.cells
+    ceiling = Ceiling(accuracy=0.55, exact=1.0, statement="test", conditions="test")
+    pipeline = (
+        "fake-noise(scale=1)",
+        "fake-response(epsilon=0.25)",
+        "fake-budget(queries=10)",
+        "fake-rounding(decimals=4)",
+    )
+    held = attrs.evolve(
+        cell,
+        verdict=Verdict.HELD_CERTIFIED,
+        cell=attrs.evolve(cell.cell, shown=attrs.evolve(cell.cell.shown, defences=pipeline)),
+        implied=attrs.evolve(cell.implied, ceilings=(ceiling,), baseline=0.5),
+    )
+
+    lines = list(headline(attrs.evolve(results, cells=(held,)), width))
+
+    assert max(map(len, lines)) <= width
+    told = " ".join(line.strip() for line in lines)
+    assert "..." not in told
+    assert all(f"fake-{name}" in told for name in ("noise 1", "response 0.25", "budget 10", "rounding 4"))

@@ -210,7 +210,11 @@ class ImportedScorer:
                 warnings.simplefilter("ignore")
                 answer = self.function(labels, predictions)
         except Exception as error:
-            raise InputError(f"scorer {self.target!r} raised {type(error).__name__}.") from error
+            shape = "predictions of shape " + " x ".join(map(str, predictions.shape))
+            raise InputError(
+                f"scorer {self.target!r} raised {type(error).__name__}. What it says may hold labels and is not shown; "
+                f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
+            ) from error
         try:
             value = float(answer)
         except Exception as error:  # whatever was answered converts itself

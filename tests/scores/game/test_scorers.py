@@ -177,9 +177,10 @@ def test_a_users_function_is_asked(board: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("absent", r"scorer '\w+:absent' cannot be imported: it raised AttributeError"),
+        ("absent", r"scorer '\w+:absent': \w+ has no 'absent'\.$"),
+        ("brokn", r"has no 'brokn'\. Did you mean 'broken'\?$"),
         ("number", r"scorer '\w+:number' is not a function\."),
-        ("broken", r"scorer '\w+:broken' raised RuntimeError\."),
+        ("broken", r"scorer '\w+:broken' raised RuntimeError\. .*given 3 labels, .* and predictions of shape 3\.$"),
         ("nothing", r"scorer '\w+:nothing' returned NoneType, expected one number\."),
         ("nan", r"scorer '\w+:nan' returned a number that is not finite\."),
     ],

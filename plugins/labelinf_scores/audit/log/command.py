@@ -17,7 +17,13 @@ __all__ = ["log"]
 
 @click.command()
 @click.argument("submissions", type=click.Path(exists=True))
-@click.option("--scores", required=True, metavar="FILE", help="CSV with columns submission and score, in time's order.")
+@click.option(
+    "--scores",
+    required=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV with columns submission and score, in time's order.",
+)
 @click.option(
     "--submission-column",
     "name_column",
@@ -33,7 +39,12 @@ __all__ = ["log"]
     metavar="NAME",
     help="Its column of scores, one for every metric  [default: score, or the only one]",
 )
-@click.option("--labels", metavar="FILE", help="CSV with the private labels; without it: what an outsider can prove.")
+@click.option(
+    "--labels",
+    type=click.Path(),
+    metavar="FILE",
+    help="CSV with the private labels; without it: what an outsider can prove.",
+)
 @click.option("--without-labels", is_flag=True, help="What an outsider can prove: of --labels, only totals and ids.")
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
