@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 
 from labelinf_core.cli.completion import named, statements
@@ -9,11 +11,13 @@ from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.lookup import found
+from labelinf_core.plugin.lookup import found, remembered
 from labelinf_core.plugin.records import Registered
 from labelinf_core.plugin.statements import Statement
 
 __all__ = ["called_to_mind", "theorems"]
+
+_NEAR = 8  # names in a message
 
 
 @click.command()
@@ -24,17 +28,37 @@ def theorems(words: tuple[str, ...], as_json: bool, blocks: tuple[str, ...]) -> 
     """List the papers' statements: what they say, whether they hold, their code and test.
 
     WORDS find one by its key (S16), its erratum (I-9), what people remember ("ICML Theorem 3") or a reference that a
-    report prints; what is found is shown whole, with its worked number and its counterexample.
+    report prints; what is found is shown whole, with its worked number and its counterexample. After 'show' they must
+    name what is found: words that several only mention end with status 2, and those are named.
     """
     host = load_host(blocks)
     text = " ".join(words[1:] if words[:1] == ("show",) else words)
     statements, components = called_to_mind(host, text) if text else (host.statements(), ())
+    if words[:1] == ("show",) and text and not _names(text, statements, components):
+        near = [item.key for item in statements] + [f"{item.descriptor}" for item in components]
+        raise UnknownNameError(
+            f"no statement is called {text!r}; near: {', '.join(near[:_NEAR])}. labelinf theorems {text} lists "
+            f"what mentions it."
+        )
     if not text:
         tell(statements, [_listing(statements)], as_json=as_json)
         return
     shown = [_whole(statements[0])] if len(statements) == 1 else _rows(statements)
     beside = [f"{'component':16}{item.descriptor}: {_origin(item)}" for item in components]
     tell(statements, [*shown, *beside], as_json=as_json)
+
+
+def _names(text: str, statements: Sequence[Statement], components: Sequence[Registered]) -> bool:
+    """Whether a text names what it calls to mind: one statement, their keys, or what is called so in every part."""
+    if len(statements) == 1 or (
+        statements and all(item.key in text.partition(":")[0].split(", ") for item in statements)
+    ):
+        return True
+    names = [remembered(_named(item)) for item in (*statements, *components)]
+    parts = [remembered(part) for part in text.split(";")]
+    exact = any(text.lower() in (item.key.lower(), item.title.lower(), item.erratum.lower()) for item in statements)
+    pointed = any(len(part) > 1 or any(token[-1].isdigit() for token in part) for part in parts)
+    return exact or (pointed and all(any(part <= name for name in names) for part in parts))
 
 
 def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[Registered, ...]]:
@@ -46,6 +70,9 @@ def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[
     statements = host.statements()
     if exact := tuple(item for item in statements if text.lower() in (item.key.lower(), item.erratum.lower())):
         return exact, ()
+    keys = [key.strip() for key in text.partition(":")[0].split(",")]  # as in "M5, M8: labelinf theory, ..."
+    if ":" in text and {item.key for item in statements} >= set(keys):
+        return tuple(item for item in statements if item.key in keys), ()
     pool: list[Statement | Registered] = [*statements, *host.catalogue()]
     best = found(text, pool, named=_named, said=_said)
     if not best:

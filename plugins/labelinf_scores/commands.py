@@ -85,7 +85,6 @@ def scorer(
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
-    from labelinf_scores.audit.strongest import shipped
 
     if days is not None and queries:
         raise InputError("--queries and --days both say what the budget is; give one.")
@@ -98,13 +97,13 @@ def scorer(
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
     data = load_labels(builder, named, "--labels")
-    players = attack_list((), attacks, also) if attacks else also and attack_list(shipped()["attacks"], (), also)
     with steps("auditing") as progress:
         report = audited(
             scorer,
             data,
             builder,
-            attacks=players,
+            attacks=attack_list((), attacks, ()),
+            also=also,
             queries=queries,
             seed=seed,
             timeout=timeout,

@@ -8,9 +8,11 @@ import importlib
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from labelinf_core import Statement, StatementStatus
-from labelinf_core.cli.theorems import called_to_mind
+from labelinf_core.cli import main
+from labelinf_core.cli.theorems import _names, called_to_mind
 from labelinf_core.contracts.errors import UnknownNameError
 from labelinf_core.plugin.host import Host
 
@@ -94,6 +96,7 @@ def test_every_reference_that_is_printed_can_be_looked_up(reference: str) -> Non
     statements, components = called_to_mind(HOST, reference)
 
     assert statements or components
+    assert _names(reference, statements, components)  # so that "show" shows it
 
 
 @pytest.mark.parametrize(
@@ -115,6 +118,22 @@ def test_a_statement_is_found_by_what_people_remember(text: str, keys: set[str])
     statements, _ = called_to_mind(HOST, text)
 
     assert {item.key for item in statements} == keys
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("show", "UNKNOWN"), 2),  # a word that several mention names none of them
+        (("UNKNOWN",), 0),  # and is a search
+        (("show", "M18"), 0),
+        (("show", "ICML Theorem 3"), 0),  # two by that name
+        (("show", "M5, M8: labelinf theory, counting"), 0),
+    ],
+)
+def test_show_names_and_words_alone_search(words: tuple[str, ...], status: int) -> None:
+    told = CliRunner().invoke(main, ["theorems", *words])
+    assert told.exit_code == status
+    assert ("near: M32, R8" in told.stderr) == (status == 2)
 
 
 @pytest.mark.parametrize("text", ["nonsense", "ICML Theorem 99", "et al."])

@@ -19,6 +19,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import Picture
 from labelinf_scores.audit.scorer import Extraction
+from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
@@ -81,14 +82,15 @@ def changes_for(
         target=target,
         attacks=(),
     )
-    strongest = sorted((leak for leak in leaks if leak.accuracy), key=lambda leak: -leak.labels_per_query)
+    strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
+    general = [] if picture.mean else shipped()["general"]
     for knob in advisor.knobs():
         advice = advisor.advise(knob)
         if advice.certified is None:
             continue
         try:
             stages = builder.pipeline((advice.setting,), "audit")
-            behind = _played(play, strongest, stages, seed)
+            behind = _played(play, strongest, general, stages, seed)
         except InputError:  # it does not fit in front of this scorer
             continue
         if behind is not None and not behind.failure and not exceeds(behind, target):
@@ -97,17 +99,25 @@ def changes_for(
 
 def _played(
     play: Callable[..., Iterator[Extraction]],
-    strongest: Sequence[Extraction],
+    strongest: Sequence[str],
+    general: Sequence[str],
     stages: tuple[Defence, ...],
     seed: int,
 ) -> Extraction | None:
-    """Return what the strongest attack that can be played there gets; a refusal where none can."""
-    behind = None
-    for leak in strongest:
-        (behind,) = play(attacks=[leak.attack], rng=np.random.default_rng(seed), defences=stages)
-        if not behind.refusal:
-            return behind
-    return behind
+    """Return the most that the strongest attack that can be played there gets, and the general ones; else a refusal.
+
+    What read the most without a defence need not behind one.
+    """
+    games = (next(iter(play(attacks=[spec], rng=np.random.default_rng(seed), defences=stages))) for spec in strongest)
+    first = next((game for game in games if not game.refusal), None)
+    others = [spec for spec in general if first is None or spec != first.attack]
+    played = [*play(attacks=others, rng=np.random.default_rng(seed), defences=stages)] if others else []
+    played = [game for game in (first, *played) if game is not None]
+    return max(played, key=lambda game: (bool(game.failure), _share(game)), default=None)
+
+
+def _share(game: Extraction) -> float:
+    return -1.0 if game.accuracy is None else game.accuracy.value
 
 
 def _clip(builder: Builder) -> ScoreDefence:

@@ -127,6 +127,7 @@ def audited(
     builder: Builder,
     *,
     attacks: Sequence[str] = (),
+    also: Sequence[str] = (),
     queries: int = 0,
     seed: int = 0,
     timeout: float = 600.0,
@@ -141,6 +142,7 @@ def audited(
         data: The private labels.
         builder: Builds attacks and defences.
         attacks: Their specs; the shipped list when empty.
+        also: Specs of others.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf.
@@ -160,22 +162,15 @@ def audited(
         return ScorerReport(scorer=scorer, data=data, queries=queries, findings=picture, target=target)
     threat = picture.threat(data.labels, queries)
     target = goal.read(threat.baseline)
-    attacks = attacks or shipped()["attacks" if picture.mean else "metrics"]
-    steps = len(attacks) + 2
+    listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
+    general = [] if attacks or picture.mean else shipped()["general"]
+    steps = len(listed) + len(general) + 2
     rng = np.random.default_rng(seed)
-    leaks = tuple(
-        audit_scorer(
-            made,
-            data,
-            picture,
-            builder=builder,
-            attacks=attacks,
-            queries=queries,
-            rng=rng,
-            timeout=timeout,
-            progress=lambda attack: progress(attack, steps),
-        )
-    )
+    play = functools.partial(audit_scorer, made, data, picture, builder=builder, queries=queries, timeout=timeout)
+    shown = functools.partial(play, rng=rng, progress=lambda attack: progress(attack, steps))
+    leaks = tuple(shown(attacks=listed))
+    if not any(leak.exact for leak in leaks):
+        leaks += tuple(shown(attacks=general))
     report = ScorerReport(
         scorer=scorer,
         data=data,
@@ -189,7 +184,6 @@ def audited(
     if report.wrong or not any(exceeds(leak, target) for leak in leaks):
         return report
     progress("what stops it", steps)
-    play = functools.partial(audit_scorer, made, data, picture, builder=builder, queries=queries, timeout=timeout)
     found = changes_for(play, data, picture, leaks, builder=builder, target=target, queries=queries, seed=seed)
     changes = tuple(found)
     # A scorer that turned while changes were played shows nothing by them.

@@ -15,7 +15,7 @@ __all__ = ["attacks", "shipped"]
 
 @functools.cache
 def shipped() -> dict[str, list[str]]:
-    """Return the shipped lists: ``losses``, ``attacks`` and those on ``metrics``, as specs."""
+    """Return the shipped lists, as specs: ``losses``, ``attacks``, those on ``metrics``, what is ``general`` there."""
     loaded: dict[str, list[str]] = tomllib.loads((files(__package__) / "strongest.toml").read_text(encoding="utf-8"))
     return loaded
 
@@ -26,7 +26,7 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
     Left out is what was made for a defence that does not stand there, and then only does slower what others do.
     """
     if threat is not None and threat.metric is not None:
-        return tuple(shipped()["metrics"])
+        return (*shipped()["metrics"], *shipped()["general"])
     listed = tuple(shipped()["attacks"])
     if threat is None or not threat.known:
         return listed
