@@ -54,7 +54,8 @@ def _names(text: str, statements: Sequence[Statement], components: Sequence[Regi
         statements and all(item.key in text.partition(":")[0].split(", ") for item in statements)
     ):
         return True
-    names = [remembered(_named(item)) for item in (*statements, *components)]
+    items: list[Statement | Registered] = [*statements, *components]
+    names = [remembered(_named(item)) for item in items]
     parts = [remembered(part) for part in text.split(";")]
     exact = any(text.lower() in (item.key.lower(), item.title.lower(), item.erratum.lower()) for item in statements)
     pointed = any(len(part) > 1 or any(token[-1].isdigit() for token in part) for part in parts)
