@@ -6,6 +6,7 @@ smoothed labels. Needs PyTorch.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from typing import TYPE_CHECKING, Any
 
@@ -117,6 +118,7 @@ class _Victim:
         return np.array(found), victims.inputs
 
 
+@functools.cache
 def _trained(epochs: int) -> TorchNetwork:
     """Return the network after some epochs of Adam on the other half of the digits."""
     network = convolutional()

@@ -136,7 +136,7 @@ def _compared(one: Table, two: Table) -> Iterator[Compared]:
     )
 
 
-def image_tables(images: int = 2, iterations: int = 300) -> Reproduced:
+def image_tables(images: int = 2, iterations: int = 100) -> Reproduced:
     """Compute Tables 3 and 4, on digits; without PyTorch, say what is missing.
 
     Args:
