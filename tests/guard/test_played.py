@@ -185,8 +185,8 @@ def test_a_board_that_says_less_than_it_tells_fails_the_build(
     said = Ceiling(accuracy=0.55, statement="s", conditions="c")
     monkeypatch.setattr(GuardedBoard, "ceilings", lambda self, threat: (said,))
     board = "guarded-board(decimals=5)"  # nothing limits it: every label is read
-    command = ["matrix", "--labels", "made(n_records=60)", "--channel", "score", "--attack", "hybrid"]
-    command += ["--defence", board, "--only", "hybrid/guarded*", "--trials", "1", "--workers", "0", "--out", "run"]
+    command = ["matrix", "--labels", "made(n_records=24)", "--channel", "score", "--attack", "hybrid"]
+    command += ["--defence", board, "--only", "hybrid/guarded*", "--trials", "12", "--workers", "0", "--out", "run"]
     done = CliRunner().invoke(main, [*command, "--fail-on", "contradiction"], catch_exceptions=False)
     assert done.exit_code == Exit.FOUND, done.output
     assert "contradict" in done.output

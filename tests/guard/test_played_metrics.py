@@ -90,7 +90,7 @@ LIMITED = [
     ("error", "scored-subset", GuardedBoard(share=0.5, decimals=4), 2),
     ("f1", "dithered-counts", GuardedBoard(bits=60, decimals=2, rule="uniform"), 2),
     ("roc-auc", "spaced-ranks", GuardedBoard(bits=60, rule="uniform"), 2),
-    ("balanced-accuracy", "count-tree", GuardedBoard(bits=60), 2),
+    ("balanced-accuracy", "detecting-counts", GuardedBoard(bits=60), 2),
     ("mcc", "detecting-counts", GuardedBoard(bits=60), 2),
     ("ndcg", "ranked-block", GuardedBoard(bits=40, decimals=4), 2),
     ("mse", "linear-weights", GuardedBoard(bits=60, decimals=4), 4),
