@@ -105,14 +105,15 @@ def _items(said: BoardAnswer) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _name(board: Board, among: Iterable[Board]) -> str:
-    """Name a board: its channel and labels, and the settings in which it differs from others that share both."""
+    """Name a board: its channel and labels, and the settings that it has and others, which share both, have not."""
 
     def key(cells: Board) -> tuple[str, str]:
         return parse(cells[0].cell.channel, "headline").name, cells[0].labels.title
 
     params = parse(board[0].cell.channel, "headline").params
     others = [parse(cells[0].cell.channel, "headline").params for cells in among if key(cells) == key(board)]
-    own = [f"{name} {value}" for name, value in params.items() if any(other.get(name) != value for other in others)]
+    said = {name: value for name, value in params.items() if value is not None}
+    own = [f"{name} {value}" for name, value in said.items() if any(other.get(name) != value for other in others)]
     return ", ".join((f"{key(board)[0]} channel", key(board)[1], *own))
 
 

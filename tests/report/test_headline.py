@@ -53,6 +53,18 @@ def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> Non
     }
 
 
+def test_boards_are_told_apart_by_what_they_have_and_not_by_what_they_lack(played: Played) -> None:
+    results = played(["fake-reader"], ["none"])
+    (cell,) = results.cells
+    metric = attrs.evolve(cell, cell=attrs.evolve(cell.cell, channel="score(metric=fake, loss=None)"))
+
+    lines = [*headline(attrs.evolve(results, cells=(cell, metric)), 100)]
+    titles = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+
+    assert "score channel, made, metric fake" in titles
+    assert not any("None" in title for title in titles)
+
+
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_no_headline_is_longer_than_fifteen_lines_or_wider_than_asked(played: Played, width: int) -> None:
     results = played(["fake-reader"], ["none"])
