@@ -25,6 +25,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
@@ -236,6 +237,8 @@ def clients(seconds, count=50, beat=10.0, n=2000):
     p50, p99 = (float(np.quantile(late, q)) for q in (0.5, 0.99))
     unscored = sum(entry.symbol == 1001 for entry in entries)
     print(f"{count} clients for {seconds:g} s, beat {beat:g} s: {len(late)} answers, {len(failed)} failed")
+    for error, times in Counter(failed).items():
+        print(f"  failed {times} times: {error}")
     print(f"  {len(entries)} entries of the ledger, {unscored} of them without a score")
     print(f"  answers came {p50:.2f} s (median) and {p99:.2f} s (99th percentile) after the beat that was theirs")
 

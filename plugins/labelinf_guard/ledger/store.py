@@ -148,8 +148,8 @@ class Ledger:
         try:
             earlier = ledger._is_earlier()
             if not earlier:
-                ledger.read()
-                ledger._check()
+                with ledger._snapshot():
+                    ledger._check()
         except (LedgerBrokenError, sqlite3.Error, ValueError, TypeError, KeyError) as error:
             ledger.close()
             raise InputError(f"{path}: {_BROKEN} (row {ledger.rows + 1}). labelinf guard verify says more.") from error
@@ -232,7 +232,8 @@ class Ledger:
             InputError: One is not what was kept.
         """
         try:
-            return {number: self.book.entries[number].digest for number, _ in self._kept(0, _LAST)}
+            with self._snapshot():
+                return {number: self.book.entries[number].digest for number, _ in self._kept(0, _LAST)}
         except LedgerBrokenError as error:
             raise InputError(f"{_BROKEN}: {error}.") from error
 
@@ -320,6 +321,17 @@ class Ledger:
         self._connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", (number, kind, at, text, seal))
         self.book.add(kind, at, json.loads(text))
         self.rows, self.head = number, seal
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[None]:
+        """Take in what others have added, and see what is kept as it was then: others go on writing meanwhile."""
+        self._connection.execute("BEGIN")
+        try:
+            self.read()
+            yield
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
