@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.effects import Unknown
+from labelinf_core.contracts.errors import UnfitError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
@@ -14,7 +15,9 @@ from labelinf_gradients.attacks.bias import HiddenBias, LastBias
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import ModelPrediction, PriorGuess, UniformGuess
 from labelinf_gradients.attacks.idlg import Idlg
+from labelinf_gradients.attacks.instances import SampleBySample
 from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
+from labelinf_gradients.attacks.rehearsed import RehearsedCounts
 from labelinf_gradients.attacks.variance_search import VarianceSearch
 from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
 from labelinf_gradients.game.gradient import (
@@ -190,6 +193,8 @@ def test_under_noise_what_is_known_decides() -> None:
         ({"effects": (Clipped(norm=1.0),)}, ExactSolver),
         ({"effects": (Unknown(stage="mine"),), "auxiliary": 50}, MatchedFilter),
         ({"effects": (Added(std=0.1), SMOOTHED)}, Likelihood),
+        ({"effects": (Batched(size=2),)}, SampleBySample),
+        ({"effects": (Batched(size=2),), "precision": "bfloat16", "auxiliary": 50}, RehearsedCounts),
     ],
 )
 def test_the_adaptive_attack_picks_by_the_threat_model(changes: dict[str, object], played: type) -> None:
@@ -199,6 +204,15 @@ def test_the_adaptive_attack_picks_by_the_threat_model(changes: dict[str, object
 
     assert isinstance(chosen, played)
     assert not chosen.refusal(threat)
+
+
+def test_the_adaptive_attack_goes_on_where_an_attack_does_not_suit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unfit(*_: object) -> None:
+        raise UnfitError("of a tied head")
+
+    monkeypatch.setattr(ExactSolver, "run", unfit)
+
+    assert game().plays(DefenceAware()).evidence["played"] == "MatchedFilter"
 
 
 def test_the_adaptive_attack_says_what_it_played() -> None:

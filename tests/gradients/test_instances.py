@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 
 from labelinf_core.contracts.components import Setting
 from labelinf_core.contracts.doing import heard
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.instances import JointRecovery
 from labelinf_gradients.batches.equations import BatchEquations
@@ -211,7 +211,7 @@ def test_a_sample_satisfies_both_conditions_and_their_slopes_are_derivatives() -
 
 
 def test_a_rank_above_the_batch_is_one_sentence() -> None:
-    with pytest.raises(InputError, match=r"the gradient has rank 4, more than its batch of 2: it is noisy"):
+    with pytest.raises(UnfitError, match=r"the gradient has rank 4, more than its batch of 2: it is noisy"):
         recover_batch(np.eye(4), np.ones((4, 4)), batch=2, rng=np.random.default_rng(0))
     with pytest.raises(InputError, match="a batch of 5 from 9 classes cannot be taken apart sample by sample: at most"):
         recover_batch(np.ones((9, 3)), np.ones((9, 3)), batch=5, rng=np.random.default_rng(0))

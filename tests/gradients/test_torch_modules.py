@@ -10,6 +10,7 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import LabelinfError
+from labelinf_gradients.attacks.adaptive import DefenceAware
 from labelinf_gradients.attacks.bias import HiddenBias, LastBias
 from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.game.channel import GradientChannel
@@ -201,6 +202,13 @@ def test_a_closed_form_says_where_it_does_not_hold(digits: LabelSet, module: Any
     holds = "closed form does not hold" not in outcome.evidence
     assert holds or not relu
     assert not holds or outcome.evidence["soft labels within 1e-3"] > 0.9 or module is MixedPrecision
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", [Tied, MixedPrecision])
+def test_counts_come_out_where_samples_cannot_be_taken_apart(digits: LabelSet, module: Any) -> None:
+    """A tied head's gradient, or one in half precision, has more rank than its batch: the adaptive attack goes on."""
+    assert play(digits, module, DefenceAware(), batch=4).n_correct > 8
 
 
 @pytest.mark.parametrize("module", [FunctionalHead, convolution_head, Tied, TokenTransformer])

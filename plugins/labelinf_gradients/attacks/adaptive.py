@@ -6,6 +6,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.errors import UnfitError
 from labelinf_gradients.attacks.bayes import KnownFeatures, OwnSamples
 from labelinf_gradients.attacks.bias import LastBias
 from labelinf_gradients.attacks.counts import Dictionary, Llg, Moments
@@ -27,10 +28,14 @@ class DefenceAware(GradientAttack):
     Single samples: the Bayes rule for public features, closed forms, the exact solver; under noise the mixture of its
     own samples, for dropped entries those that are visible, for otherwise altered gradients the matched filter, for
     soft labels the likelihood. Batches: sample by sample, joint recovery, then counts, rehearsed on its own data first.
+    One that finds, as it plays, that the module does not suit it (a tied head) makes way for the next.
     """
 
     def choose(self, threat: GradientThreat) -> GradientAttack:
-        """Return the attack that is played under ``threat``."""
+        """Return the attack that is played first under ``threat``."""
+        return self._admitted(threat)[0]
+
+    def _admitted(self, threat: GradientThreat) -> tuple[GradientAttack, ...]:
         soft = threat.family is not LabelFamily.ONE_HOT
         altered = (MatchedFilter(direction=FilterDirection.MEAN), MatchedFilter(direction=FilterDirection.ONES))
         candidates: tuple[GradientAttack, ...] = (
@@ -47,10 +52,18 @@ class DefenceAware(GradientAttack):
             Dictionary(),
             Llg(),
         )
-        return next((attack for attack in candidates if not attack.refusal(threat)), PriorGuess())
+        return (*(attack for attack in candidates if not attack.refusal(threat)), PriorGuess())
 
     def run(self, oracle: GradientOracle, rng: np.random.Generator) -> Guess:
         """Play it, and say which it was."""
-        attack = self.choose(oracle.threat)
-        guess = attack.run(oracle, rng)
-        return attrs.evolve(guess, evidence={**guess.evidence, "played": type(attack).__name__})
+        *attacks, last = self._admitted(oracle.threat)
+        for attack in attacks:
+            try:
+                return _named(attack, attack.run(oracle, rng))
+            except UnfitError:
+                continue
+        return _named(last, last.run(oracle, rng))
+
+
+def _named(attack: GradientAttack, guess: Guess) -> Guess:
+    return attrs.evolve(guess, evidence={**guess.evidence, "played": type(attack).__name__})

@@ -22,6 +22,7 @@ from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, Gra
 __all__ = ["JointRecovery", "SampleBySample"]
 
 _SEARCH = "joint-recovery: label counts tried"
+_COARSE = ("float16", "bfloat16")
 
 
 @attrs.frozen(kw_only=True)
@@ -123,6 +124,8 @@ class JointRecovery(GradientAttack):
 def _refusal(threat: GradientThreat) -> str:
     if threat.family is not LabelFamily.ONE_HOT:
         return "needs one-hot labels"
+    if threat.precision in _COARSE:
+        return f"needs more digits than {threat.precision} has: rounding alone fills the column space"
     return "" if threat.clean else "needs unaltered gradients"
 
 

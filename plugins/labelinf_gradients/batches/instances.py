@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnfitError
 from labelinf_gradients.batches.polish import polished
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend
@@ -55,7 +55,8 @@ def recover_batch(
 
     Raises:
         InputError: Shapes do not fit, the batch is larger than half the number of classes, where nothing is left over
-            to tell a true sample by, or the gradient's rank exceeds the batch.
+            to tell a true sample by.
+        UnfitError: The gradient's rank exceeds the batch.
     """
     if gradient.shape != weights.shape:
         raise InputError(f"the gradient has shape {gradient.shape} and the weights {weights.shape}; they must agree.")
@@ -97,8 +98,9 @@ def _rank(gradient: NDArray[np.float64], rounding: float, batch: int) -> tuple[i
     values = np.linalg.svd(gradient, compute_uv=False)
     rank = int((values > 4 * rounding * np.sqrt(max(gradient.shape)) * values[0]).sum()) if values[0] > 0 else 0
     if rank > batch:
-        raise InputError(
-            f"the gradient has rank {rank}, more than its batch of {batch}: it is noisy, or not one batch."
+        raise UnfitError(
+            f"the gradient has rank {rank}, more than its batch of {batch}: it is noisy, coarsely rounded, of a tied "
+            "head, or not one batch."
         )
     return rank, float(values[0] / values[rank - 1]) if rank else 1.0
 
