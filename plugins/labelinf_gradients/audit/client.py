@@ -174,14 +174,8 @@ def audit_client(
         InputError: There are too few records, or the client fails.
     """
     x, size = scaled(data), batch * clients
-    n_releases = samples // size
-    if n_releases < 1 or samples + own > data.n_records:
-        raise InputError(
-            f"{samples} attacked and {own} own records are needed, {size} of them behind an update, and there are "
-            f"{data.n_records}; change --samples, --own, --batch or --clients."
-        )
-    order = rng.permutation(data.n_records)
-    held, private = order[:own], order[own : own + n_releases * size].reshape(n_releases, size)
+    held, others = _drawn(data, samples, size, own, rng)
+    private = others[: samples // size * size].reshape(-1, size)
     progress("probing", 1)
     conduct = probe(client, x[held], data.labels[held], batch)
     together = Together(client=client, clients=clients)
@@ -195,7 +189,7 @@ def audit_client(
         name: functools.partial(_played, attack) for name, attack in _attacks(builder, threat).items()
     }
     players[_IMITATION] = functools.partial(_imitated, together, normal)
-    truth = data.labels[private]
+    truth, pool = data.labels[private], data.labels[others]
     guesses, failed = _guesses(players, oracle, rng, lambda name: progress(name, len(players) + 2))
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
     ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
@@ -206,19 +200,34 @@ def audit_client(
         n_records=private.size,
         baseline=threat.baseline,
         scores=(*(Score(attack=name, correct=int(right[name].sum())) for name in ranked), *failed),
-        share=of_batches(right[ranked[0]] if ranked else np.zeros(n_releases, dtype=np.intp), size, tried=len(right)),
-        p_value=p_value(list(guesses.values()), truth, data.labels[order[own:]], rng),
+        share=of_batches(right[ranked[0]] if ranked else np.zeros(len(private), dtype=np.intp), size, tried=len(right)),
+        p_value=p_value(list(guesses.values()), truth, pool, rng),
     )
     if found.leaks:
         given = rng.choice(data.n_classes, size=private.shape, p=data.prior)
         other = [together(x[rows], labels) for rows, labels in zip(private, given, strict=True)]
         again = GradientOracle(threat, client.network, normal(other), auxiliary=oracle.auxiliary)
-        found = attrs.evolve(
-            found, control=_control(players[ranked[0]], again, given, truth, data.labels[order[own:]], rng)
-        )
+        found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
     progress("what stops it", len(players) + 2)
     change, allows = smallest_change(data, gain)
     return attrs.evolve(found, change=change, allows=allows)
+
+
+def _drawn(
+    data: LabelSet, samples: int, size: int, own: int, rng: np.random.Generator
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the adversary's own records, and all others in the order in which they are attacked.
+
+    Raises:
+        InputError: There are too few.
+    """
+    if samples < size or samples + own > data.n_records:
+        raise InputError(
+            f"{samples} attacked and {own} own records are needed, {size} of them behind an update, and there are "
+            f"{data.n_records}; change --samples, --own, --batch or --clients."
+        )
+    order = rng.permutation(data.n_records)
+    return order[:own], order[own:]
 
 
 def _control(

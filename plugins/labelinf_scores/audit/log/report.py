@@ -17,11 +17,12 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
+from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Known, determine
 from labelinf_scores.audit.log.files import read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import Guess, guess
-from labelinf_scores.audit.log.scored import board_of, log_of, together
+from labelinf_scores.audit.log.scored import Board, board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
@@ -125,7 +126,13 @@ def report(
             return attrs.evolve(known, metric=name, misfit=misfit)
         boards.append(board)
         logs.append(log)
-    log, board = together(boards, logs), boards[0]
+    return _solved(known, together(boards, logs), boards[0], seconds, progress)
+
+
+def _solved(
+    known: LogReport, log: Log, board: Board, seconds: float, progress: Callable[[str, int], None]
+) -> LogReport:
+    """Say what a log determines, since which submission, and what a guess from it is worth."""
     known = attrs.evolve(known, suspects=suspects(log))
     progress(f"labels that fit, {seconds / 2:.0f} s at most", 4)
     fitting = fitting_labels(log, seconds / 2) if board.labels is None else board.labels
