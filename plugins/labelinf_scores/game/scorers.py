@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -218,8 +218,10 @@ class ImportedScorer:
         try:
             value = float(answer)
         except Exception as error:  # whatever was answered converts itself
+            several = isinstance(answer, (Mapping, tuple, list)) or np.ndim(answer) > 0
+            hint = "; give a function that returns one of them, and audit one after the other" if several else ""
             raise InputError(
-                f"scorer {self.target!r} returned {type(answer).__name__}, expected one number."
+                f"scorer {self.target!r} returned {type(answer).__name__}, expected one number{hint}."
             ) from error
         if not math.isfinite(value):
             raise InputError(f"scorer {self.target!r} returned a number that is not finite.")

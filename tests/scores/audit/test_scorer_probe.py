@@ -15,7 +15,10 @@ from sklearn import metrics
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
+from labelinf_scores.audit.scorer import audit_scorer
 from labelinf_scores.game.scorers import ImportedScorer
 from labelinf_scores.game.scoring import ScorerFacts
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
@@ -146,6 +149,76 @@ def test_it_admits_that_it_knows_no_such_metric() -> None:
 
     assert isinstance(found, Unexplained)
     assert "no loss or metric that is known here" in found.sentence()
+
+
+def squared(labels: Any, predictions: Any) -> float:
+    return float(np.mean((labels - predictions) ** 2))
+
+
+def cut(score: Scores, low: float, high: float) -> Scores:
+    return lambda labels, predictions: score(labels, np.clip(predictions, low, high))
+
+
+def refused(score: Scores, low: float, high: float) -> Scores:
+    def scores(labels: Any, predictions: Any) -> float:
+        inside = low <= np.min(predictions) and np.max(predictions) <= high
+        return score(labels, predictions) if inside else float("nan")
+
+    return scores
+
+
+@pytest.mark.parametrize(
+    ("confined", "score", "attack", "low", "high"),
+    [
+        (cut, squared, "linear-weights", 1, 5),
+        (refused, squared, "linear-weights", 1, 5),
+        (refused, squared, "linear-weights", -20, 40),
+        (cut, lambda y, p: round(np.sqrt(squared(y, p)), 2), "linear-weights", 1, 5),
+        (refused, lambda y, p: 1 - squared(y, p) / np.var(y), "linear-weights", 1, 5),
+        (refused, lambda y, p: float(np.mean(np.abs(y - p))), "thresholds", 1, 5),
+        (refused, lambda y, p: squared(y[PART], p[PART]), "linear-weights", 1, 5),
+    ],
+)
+def test_numbers_that_are_cut_or_refused_have_bounds_and_are_read_within_them(
+    confined: Callable[..., Scores], score: Scores, attack: str, low: float, high: float
+) -> None:
+    labels = np.random.default_rng(3).integers(0, 5, N)
+    names = tuple("12345")
+    theirs = confined(score, low, high)
+    picture = learn(theirs, labels, names)
+    assert isinstance(picture, Picture), picture
+    assert (picture.limits.low, picture.limits.high) == pytest.approx((low, high), abs=0.1)
+    assert "cuts or refuses predictions outside about" in picture.sentence()
+    data = LabelSet(labels=labels, class_names=names, title="made", provenance="made")
+    play = functools.partial(audit_scorer, board(theirs), data, picture, builder=Builder(Host.load()), queries=0)
+    found = next(iter(play(attacks=[attack], rng=np.random.default_rng(0))))
+    assert found.exact, found
+
+
+@pytest.mark.parametrize("names", ["01234", "12345"])
+def test_numbers_without_bounds_have_none(names: str) -> None:
+    picture = learn(squared, np.random.default_rng(3).integers(0, 5, N), tuple(names))
+    assert picture.found.name == "mse"
+    assert not picture.limits.confined
+    assert "outside" not in picture.sentence()
+
+
+def test_numbers_that_are_cut_among_those_of_the_labels_are_explained_by_nothing() -> None:
+    labels = np.random.default_rng(3).integers(0, 5, N)
+    assert isinstance(learn(cut(squared, 2, 3), labels, tuple("12345")), Unexplained)
+
+
+@pytest.mark.parametrize(
+    "several", [lambda y, p: {"a": p[y > 0].mean(), "b": 1.0}, lambda y, p: (p[y > 0].mean(), 1.0)]
+)
+def test_several_numbers_are_named_as_such_though_two_columns_raise(several: Callable[..., Any]) -> None:
+    def theirs(labels: Any, predictions: Any) -> Any:
+        if np.ndim(predictions) != 1:
+            raise ValueError("one column")
+        return several(labels, predictions)
+
+    with pytest.raises(InputError, match="expected one number; give a function that returns one of them"):
+        learn(theirs)
 
 
 def stepped(score: Scores, step: float) -> Scores:

@@ -28,6 +28,7 @@ _SHARES = (0.5, 0.2, 0.7, 0.5, 0.35, 0.8, 0.5, 0.4, 0.6, 0.3)  # of made labels 
 _WIDTH = 0.8  # of made probabilities
 _WORTH = (0.0, 0.4, 0.8, 1.0, 0.2, 0.6, 0.9, 0.5, 0.1, 0.7)  # how often made predictions go with their labels
 #: Certain predictions come last: of those alone, log-loss is like an accuracy, and AUC like a balanced one.
+_VALUES = (Rows.REALS, Rows.LEVELS)  # predictions are numbers such as labels stand for
 _ORDER = (*(rows for rows in (Rows.COSTS, *Rows) if rows not in HARD), *HARD)
 
 
@@ -117,11 +118,15 @@ class Explained:
 
 
 def panels(asker: Asker, spellings: Iterable[Spelling], *, n_records: int) -> Iterator[Panel]:
-    """Yield what a scorer answers, in every spelling that it takes, to every kind of rows."""
+    """Yield what a scorer answers, in every spelling that it takes, to every kind of rows.
+
+    Predicted numbers go beyond those of the labels; then they stay among them, where no board cuts or refuses them.
+    """
+    kinds = [(rows, near) for rows in _ORDER for near in ((False, True) if rows in _VALUES else (False,))]
     for spelling in spellings:
-        for rows in _ORDER:
+        for rows, near in kinds:
             ask = Spoken(asker=asker, spelling=spelling, rows=rows)
-            trials = list(_trials(n_records, spelling.values, rows))
+            trials = list(_trials(n_records, spelling.values, rows, near=near))
             try:
                 answers = np.array([ask(trial.labels, trial.predictions) for trial in trials])
             except (InputError, QueryRefusedError):
@@ -164,8 +169,15 @@ def own_score(
         return math.nan
 
 
-def _trials(n_records: int, values: tuple[float, ...], rows: Rows) -> Iterator[Trial]:
-    """Yield made labels and predictions of the kind that a metric of such rows takes."""
+def _trials(n_records: int, values: tuple[float, ...], rows: Rows, *, near: bool) -> Iterator[Trial]:
+    """Yield made labels and predictions of the kind that a metric of such rows takes.
+
+    Args:
+        n_records: N.
+        values: What classes stand for.
+        rows: The kind.
+        near: Whether predicted numbers stay among those.
+    """
     rng, n_classes = np.random.default_rng(0), len(values)
     for turn, (share, worth) in enumerate(zip(_SHARES, _WORTH, strict=True)):
         labels = np.where(rng.random(n_records) < share, rng.integers(1, n_classes, n_records), 0)
@@ -174,9 +186,11 @@ def _trials(n_records: int, values: tuple[float, ...], rows: Rows) -> Iterator[T
         tied = False
         if rows in HARD:
             predictions = np.where(follows, labels, rng.integers(0, n_classes, n_records)).astype(np.float64)
-        elif rows in (Rows.REALS, Rows.LEVELS):
+        elif rows in _VALUES:
             noise = rng.normal(size=n_records) * (1.2 - worth) * np.ptp(values)
             predictions = np.abs(np.array(values)[labels] + noise)
+            if near:
+                predictions = predictions.clip(min(values), max(values))
         elif rows in (Rows.COSTS, Rows.COLUMNS):
             drawn = rng.dirichlet(np.full(n_classes, 1.0), n_records)
             drawn = np.where(follows[:, None], 0.5 * drawn + 0.5 * np.eye(n_classes)[labels], drawn)

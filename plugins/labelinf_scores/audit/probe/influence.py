@@ -25,7 +25,7 @@ _GROUPS = 1024
 _SAMPLE = 8
 _CLEAR = 4.0  # times the error of an answer, from which an effect is seen
 _REST = 0.2  # of a row's probability, which goes to the classes beyond the first two
-_HIGH = {Rows.COSTS: (0.1, 0.9), Rows.REALS: (0.0, 1.0), Rows.LEVELS: (0.0, 1.0)}
+_COSTS = (0.1, 0.9)
 
 
 def refuted(found: Explained) -> bool:
@@ -121,7 +121,8 @@ def _places(ask: Spoken, n: int) -> Iterator[NDArray[np.intp]]:
 def _alone(ask: Spoken, written: NDArray[np.intp], base: int) -> NDArray[np.float64]:
     """Return the answers where one record after the other is alone in class 1, and every row predicts a digit."""
     n, n_classes = written.size, len(ask.spelling.values)
-    low, high = _HIGH.get(ask.rows, (0.0, 1.0) if ask.rows in HARD else (0.1, 0.9))
+    values = ask.spelling.values
+    low, high = (min(values), max(values)) if ask.rows is Rows.REALS else (0.0, 1.0) if ask.rows in HARD else _COSTS
     predictions = low + (high - low) * written / max(1, base - 1)
     if n_classes > 2 and ask.rows in (Rows.COSTS, Rows.COLUMNS):
         rest = np.full((n, n_classes - 2), _REST / (n_classes - 2))

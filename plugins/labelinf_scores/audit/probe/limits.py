@@ -1,8 +1,9 @@
-"""Which probabilities a mean of a loss takes: clipped where, refused where, and whether rows must sum to one.
+"""Which predictions a scorer takes: clipped where, refused where, and whether rows must sum to one.
 
 Labels are made up, so that certainty can be wrong of all records but one: what that is charged is what a prediction
 equal to the clip costs. Where certainty is refused, or costs no finite number, predictions are tried from there on
-inwards.
+inwards. Predicted numbers are led away from those of the labels, until they are cut or refused; what lies between
+is halved.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from labelinf_scores.audit.probe.spelling import Shape
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
-__all__ = ["Limits", "limits_of", "limits_of_weights"]
+__all__ = ["Limits", "limits_of", "limits_of_values", "limits_of_weights"]
 
 _NEVER = 1e-18
 _INWARDS = (1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1)
+_OUTWARDS = tuple(2.0**power for power in (*range(10), *range(10, 120, 10)))  # times the range of labels' numbers
+_HALVINGS = 30
+_SLIGHT = 1e-3  # of the range, by which the error of answers may hide a cut
+_FAR = 1e-6  # relative error of an answer to far numbers; a cut changes it by more
 _NARROW = 1e-9  # relative errors that single precision or a rounding leaves are wider
 
 
@@ -36,12 +41,21 @@ class Limits:
         error: How far off the clip may be, relative to it.
         refused: Whether they are refused beyond, and not clipped.
         normalised: Whether rows that do not sum to one are refused or renormalised.
+        low: Predicted numbers below are cut or refused.
+        high: Those above.
     """
 
     clip: float = 0.0
     error: float = 0.0
     refused: bool = False
     normalised: bool = True
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def confined(self) -> bool:
+        """Whether predicted numbers have a bound."""
+        return math.isfinite(self.low) or math.isfinite(self.high)
 
 
 def limits_of(found: Explained, loss: AdditiveLoss) -> Limits:
@@ -102,6 +116,45 @@ def limits_of_weights(found: Explained, metric: WeightedLogLoss, counts: tuple[i
             return Limits()
         return Limits(clip=min(0.25, math.exp(-surprise)), error=min(1.0, math.expm1(min(1.0, off / abs(charged)))))
     return Limits(clip=_INWARDS[-1], refused=True)
+
+
+def limits_of_values(found: Explained) -> Limits:
+    """Return between which bounds predicted numbers count as what they are; those of the labels do."""
+    values = found.panel.ask.spelling.values
+    low, high = min(values), max(values)
+    return Limits(low=_reach(found, low, low - high), high=_reach(found, high, high - low))
+
+
+def _reach(found: Explained, start: float, step: float) -> float:
+    """Return how far from ``start`` a prediction goes, in multiples of ``step``, before it is cut or refused."""
+    trial, record = found.panel.trials[0], int(np.flatnonzero(found.scored)[0])
+    values = found.panel.ask.spelling.values
+    labels = trial.labels.copy()
+    labels[record] = int(np.argmin(values) if step > 0 else np.argmax(values))
+
+    def counts(times: float) -> bool | None:
+        predictions = np.array(values)[labels]
+        predictions[record] = start + times * step
+        expected, answer = found.expected(labels, predictions), found.panel.ask.tried(labels, predictions)
+        if not math.isfinite(expected):
+            return None
+        room = 2 * (found.fit.level.room + found.fit.error + _FAR * abs(expected))
+        return answer is not None and abs(answer - expected) <= room
+
+    inside = 0.0
+    for times in _OUTWARDS:
+        counted = counts(times)
+        if counted is None:  # the metric itself takes no such numbers
+            break
+        if counted:
+            inside = times
+            continue
+        outside = times
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            inside, outside = (middle, outside) if counts(middle) else (inside, middle)
+        return start + (inside if inside > _SLIGHT else 0.0) * step
+    return math.copysign(math.inf, step)
 
 
 def _clip(loss: AdditiveLoss, n_classes: int, fit: Fit, answer: float, n: int, base: float) -> tuple[float, float]:

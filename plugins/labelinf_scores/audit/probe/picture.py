@@ -21,7 +21,7 @@ from labelinf_core.contracts.labels import group_sizes
 from labelinf_scores.audit.probe.identify import Explained
 from labelinf_scores.audit.probe.limits import Limits
 from labelinf_scores.audit.probe.links import PLAIN
-from labelinf_scores.game.effects import Moved, Rounded, RowSums
+from labelinf_scores.game.effects import Confined, Moved, Rounded, RowSums
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.game.threat import ScoreThreat
@@ -103,7 +103,7 @@ class Picture:
             and fit.offset == 0
             and not (fit.level.loose or fit.level.single or self.noise)
         )
-        whole = bool(self.scored.all()) and self.found.panel.ask.order is None
+        whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
         return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
@@ -123,6 +123,8 @@ class Picture:
             "unexplained error": fit.level.room if fit.level.loose else 0.0,
             "clip": limits.clip,
             "refused beyond the clip": limits.refused,
+            "least prediction": limits.low if math.isfinite(limits.low) else None,
+            "greatest prediction": limits.high if math.isfinite(limits.high) else None,
             "rows are normalised": limits.normalised,
             "noise": self.noise,
             "records scored": int(self.scored.sum()),
@@ -169,6 +171,8 @@ class Picture:
         if self.clippable:
             word = "refuses probabilities below" if self.limits.refused else "clip about"
             yield f"{word} {self.limits.clip:.2g}" if self.limits.clip else "no clip found"
+        if self.limits.confined:
+            yield f"cuts or refuses predictions outside about [{self.limits.low:.3g}, {self.limits.high:.3g}]"
         if self.mean:
             yield "rows are normalised" if self.limits.normalised else "rows need not sum to one"
 
@@ -218,6 +222,8 @@ class Picture:
         fit = self.found.fit
         if self.mean and self.limits.normalised:
             yield RowSums()
+        if self.limits.confined:
+            yield Confined(low=self.limits.low, high=self.limits.high)
         if fit.level.step and fit.link is PLAIN:
             yield Rounded(step=fit.level.step / abs(fit.scale))
         if bound := self.off:
@@ -271,7 +277,8 @@ class Seen:
         full[scored] = labels
         own = np.asarray(query.predictions, dtype=np.float64)
         rows = found.metric.rows
-        neutral = 1 / self.picture.n_classes if own.ndim == 2 else 0.5 if rows is Rows.COSTS else 0.0
+        elsewhere = ask.spelling.values[0] if rows in (Rows.REALS, Rows.LEVELS) else 0.0
+        neutral = 1 / self.picture.n_classes if own.ndim == 2 else 0.5 if rows is Rows.COSTS else elsewhere
         predictions = np.full((scored.size, *own.shape[1:]), neutral)
         predictions[scored] = own
         if ask.order is not None:

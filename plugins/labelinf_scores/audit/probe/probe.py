@@ -22,16 +22,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InconclusiveError, InputError
+from labelinf_core.contracts.errors import InconclusiveError, InputError, QueryRefusedError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.influence import refuted, rows_of, scored_of
-from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_weights
+from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_values, limits_of_weights
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
 from labelinf_scores.audit.probe.picture import Picture
-from labelinf_scores.audit.probe.spelling import HARD, Spelling, spellings
+from labelinf_scores.audit.probe.spelling import HARD, Naming, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
 from labelinf_scores.audit.probe.weights import weighted
 from labelinf_scores.game.scoring import Query, Scorer
@@ -153,6 +153,8 @@ def _no_function(asked: Sequence[Panel], steady: Steady) -> str:
 def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
     if isinstance(found.metric, WeightedLogLoss):
         return limits_of_weights(found, found.metric, counts)
+    if found.metric.of_values and found.metric.rows in (Rows.REALS, Rows.LEVELS):
+        return limits_of_values(found)
     return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
 
 
@@ -210,8 +212,8 @@ def _panels(asker: Asker, data: LabelSet, metrics: Mapping[str, ScoredMetric]) -
     last: Spelling | None = None
     everything = np.ones(data.n_records, dtype=bool)
     for panel in panels(asker, spellings(data), n_records=data.n_records):
-        if last is not None and panel.ask.spelling != last and last.naming is not panel.ask.spelling.naming:
-            return  # it takes classes as the first naming has them
+        if last is not None and panel.ask.spelling.naming not in (last.naming, Naming.VALUES):
+            return  # it takes classes as numbers; which numbers, its answers tell
         last = panel.ask.spelling
         yield panel
         fine = _FINE * max(float(np.ptp(panel.answers)), 1e-300)
@@ -397,11 +399,17 @@ def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: St
 
 
 def _unasked(asker: Asker, data: LabelSet, title: str) -> str:
-    """Say why no question is answered: in the scorer's own case where it is asked plainly."""
-    half = Query(predictions=np.full((data.n_records, data.n_classes), 1 / data.n_classes))
-    try:
-        answer = float(asker.scorer.score(np.arange(data.n_records) % data.n_classes, half))
-    except InputError as error:
-        return str(error)
-    told = "with a number" if math.isfinite(answer) else "with none"
-    return f"{title} answers the same prediction for every record {told}, and refuses all other predictions."
+    """Say why no question is answered: in the scorer's own case where it is asked plainly, in rows and in one column.
+
+    What it returned tells more than that it raised something, which predictions of a shape that it does not take do.
+    """
+    half = np.full((data.n_records, data.n_classes), 1 / data.n_classes)
+    refusals = []
+    for predictions in (half, half[:, 0]):
+        try:
+            asker.scorer.score(np.arange(data.n_records) % data.n_classes, Query(predictions=predictions))
+        except (InputError, QueryRefusedError) as error:
+            refusals.append(str(error))
+    if len(refusals) == 2:
+        return min(refusals, key=lambda refusal: " raised " in refusal)
+    return f"{title} answers the same prediction for every record, and refuses all other predictions."
