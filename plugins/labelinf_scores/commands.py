@@ -182,7 +182,7 @@ def _suggestions(report: ScorerReport) -> str:
         lines.append(f"  {said_of_groups(report.threat)}")
     for change in report.changes:
         advice, behind = change.advice, change.behind
-        got = behind.refusal or (f"{said(behind.accuracy)} of labels" if behind.accuracy else "")
+        got = f"{said(behind.accuracy)} of labels" if behind.accuracy else ""
         lines += [f"  {advice.setting:44} {advice.statement}", f"    played on your scorer: {behind.attack}: {got}"]
         lines += [*cost_lines(advice.certified_cost, measures, indent=4)]
     return "\n".join(lines)

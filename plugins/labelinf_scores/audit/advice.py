@@ -84,6 +84,7 @@ def changes_for(
     )
     strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
     general = [] if picture.mean else shipped()["general"]
+    strongest += [spec for spec in shipped()["attacks" if picture.mean else "metrics"] if spec not in strongest]
     for knob in advisor.knobs():
         advice = advisor.advise(knob)
         if advice.certified is None:
@@ -93,7 +94,7 @@ def changes_for(
             behind = _played(play, strongest, general, stages, seed)
         except InputError:  # it does not fit in front of this scorer
             continue
-        if behind is not None and not behind.failure and not exceeds(behind, target):
+        if behind is not None and behind.accuracy is not None and not exceeds(behind, target):
             yield Change(advice=advice, behind=behind)
 
 
@@ -104,9 +105,10 @@ def _played(
     stages: tuple[Defence, ...],
     seed: int,
 ) -> Extraction | None:
-    """Return the most that the strongest attack that can be played there gets, and the general ones; else a refusal.
+    """Return the most that the first of the strongest attacks that can be played there gets, and the general ones.
 
-    What read the most without a defence need not behind one.
+    What read the most without a defence need not behind one. Where all refuse, nothing was played, and None or a
+    refusal is returned.
     """
     games = (next(iter(play(attacks=[spec], rng=np.random.default_rng(seed), defences=stages))) for spec in strongest)
     first = next((game for game in games if not game.refusal), None)

@@ -84,8 +84,13 @@ class ScorerReport:
 
     @property
     def wrong(self) -> bool:
-        """Whether what was learnt, or declared, must have been wrong."""
-        return bool(self.contradicting) or self.changed
+        """Whether what was learnt, or declared, must have been wrong, or is but a part of what the scorer does."""
+        return bool(self.contradicting) or self.changed or self.partial
+
+    @property
+    def partial(self) -> bool:
+        """Whether some predictions are scored otherwise than what was learnt says."""
+        return isinstance(self.findings, Picture) and not self.findings.found.whole
 
     def leaking(self, most: float | None) -> bool:
         """Whether an attack got more than is tolerated.

@@ -59,6 +59,8 @@ def _stopped(report: ScorerReport) -> str:
         return "not known: nothing explains what is to be stopped"
     if report.changed:
         return "not known: the scorer changed while it was attacked, and no change is suggested"
+    if report.partial:
+        return "not known: predictions other than classes are scored by something unknown, and no change is suggested"
     if report.wrong:
         return "not known: the probe must have been wrong, and no change is suggested"
     if not any(exceeds(leak, report.target) for leak in report.leaks):

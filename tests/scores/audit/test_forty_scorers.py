@@ -154,6 +154,11 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "auc of two columns": (lambda y, p: metrics.roc_auc_score(y, p[:, 1]), "roc-auc", 1),
     "auc to four decimals": (column(lambda y, p: round(metrics.roc_auc_score(y, p), 4)), "roc-auc, 4 decimals", 1),
     "gini": (column(lambda y, p: 2 * metrics.roc_auc_score(y, p) - 1), "gini", 1),
+    "auc of clipped scores": (
+        column(lambda y, p: metrics.roc_auc_score(y, np.clip(p, 0.3, 0.7))),
+        "balanced-accuracy, all digits, of classes alone",
+        1,
+    ),
     "affine auc": (column(lambda y, p: 0.37 * metrics.roc_auc_score(y, p) + 0.213), "times 0.", 1),
     "average precision": (column(metrics.average_precision_score), "average-precision", 1),
     "constant": (lambda y, p: 0.5, "all its answers are the same", 3),
@@ -170,6 +175,12 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "log-loss through exp(-x)": (lambda y, p: np.exp(-log_loss(y, p)), "log-loss, through exp(-x)", 1),
     "perplexity": (lambda y, p: np.exp(log_loss(y, p)), "log-loss, through exp,", 1),
     "root of brier": (column(lambda y, p: np.sqrt(np.mean((y - p) ** 2))), "rmse", 1),
+    "root of brier, clipped": (
+        column(lambda y, p: np.sqrt(np.mean((y - np.clip(p, 0, 1)) ** 2))),
+        "rmse, all digits, cuts or refuses predictions outside about [0, 1]",
+        1,
+    ),
+    "several numbers": (lambda y, p: {"a": 0.5, "b": 0.7}, "give a function that returns one of them", 2),
     "score of an error": (lambda y, p: 1 / (1 + metrics.log_loss(y, p)), "log-loss, through 1 / (1 + x)", 1),
     "logarithm of auc": (column(lambda y, p: np.log(metrics.roc_auc_score(y, p))), "roc-auc, through log,", 1),
     "square of accuracy, in percent": (

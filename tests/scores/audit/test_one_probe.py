@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -162,7 +163,9 @@ def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> No
 
     assert run.exit_code == 1, run.output
     assert "that are proved to reach the target (at most 80.0% of labels" in " ".join(run.stdout.split())
-    assert "played on your scorer: binary-weights: " in run.stdout
+    played = re.findall(r"played on your scorer: \S+: \d+\.\d\d% \[", run.stdout)  # also where binary-weights refuses
+    assert len(played) == run.stdout.count("played on your scorer") == run.stdout.count("costs: honest score error")
+    assert played
     over = labelinf("audit", "scorer", "oneprobe:five", *arguments[:-2], "--target", "50%")
     assert (over.exit_code, "has 60.0% of the labels already" in over.stderr) == (2, True)
 

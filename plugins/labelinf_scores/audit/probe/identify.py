@@ -100,6 +100,7 @@ class Explained:
         fit: How answers follow it.
         panel: The panel.
         scored: Which records are scored, shape ``(n_records,)``.
+        whole: Whether nothing is known that it does not explain, such as other predictions than classes.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Explained:
     fit: Fit
     panel: Panel
     scored: NDArray[np.bool_]
+    whole: bool = True
 
     def expected(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
         """Return what must be answered; NaN where the metric has no score."""

@@ -104,6 +104,7 @@ class Picture:
             and not (fit.level.loose or fit.level.single or self.noise)
         )
         whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
+        whole = whole and self.found.whole
         return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
@@ -151,6 +152,8 @@ class Picture:
         clauses = [f"{self.found.name}{link}{plain}{part}{rows}", self._digits(), *self._edges()]
         if self.noise:
             clauses.append(f"noise of standard deviation {self.noise:.3g}")
+        if not self.found.whole:
+            clauses.append("of classes alone: other predictions are scored otherwise")
         clauses.append(self.found.panel.ask.spelling.sentence())
         if self.declared:
             clauses.append(f"as {self.where} declares ({', '.join(self.declared)})")

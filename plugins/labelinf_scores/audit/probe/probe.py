@@ -249,7 +249,7 @@ def _first(
         if whole is not None:
             if _whole(whole, asked):
                 return whole
-            partial = partial or whole
+            partial = partial or attrs.evolve(whole, whole=False)
     return partial
 
 
