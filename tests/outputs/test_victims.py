@@ -99,7 +99,7 @@ def test_the_recipe_and_a_seed_reach_a_factory(home: Any) -> None:
     [
         ("nonsense", r"'nonsense' must be one of mlp, .* or your own module:factory"),
         ("no_such_module:Model", "cannot be imported: there is no module 'no_such_module'"),
-        ("numpy:no_such", "cannot be imported: it raised AttributeError"),
+        ("numpy:no_such", "numpy has no 'no_such'"),
         ("math:pi", "is not a function"),
     ],
 )
