@@ -457,7 +457,7 @@ CONSTRUCTIONS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "weights": of_weights,
 }
 ELSEWHERE = {
-    "approximate_messages": "believes, and claims nothing: tests/scores/boards/test_random_halves.py reads noisy boards by it",
+    "approximate_messages": "believes, and claims nothing: tests/scores/boards/test_random_halves.py",
     "rows": "chooses between log_rows and loss_rows",
     "explanations": "keeps what several labellings share: tests/scores/blocks/test_joint_weights.py asks its pivots",
     "posterior": "weighs what was read: held against Bayes' rule below",
