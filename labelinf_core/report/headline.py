@@ -112,8 +112,10 @@ def _name(board: Board, among: Iterable[Board]) -> str:
 
     params = parse(board[0].cell.channel, "headline").params
     others = [parse(cells[0].cell.channel, "headline").params for cells in among if key(cells) == key(board)]
-    said = {name: value for name, value in params.items() if value is not None}
-    own = [f"{name} {value}" for name, value in said.items() if any(other.get(name) != value for other in others)]
+    said = {name: value for name, value in params.items() if value not in (None, [])}
+    own = [
+        words.setting(name, value) for name, value in said.items() if any(other.get(name) != value for other in others)
+    ]
     return ", ".join((f"{key(board)[0]} channel", key(board)[1], *own))
 
 

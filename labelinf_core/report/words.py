@@ -12,6 +12,7 @@ from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.plugin.descriptors import NO_DEFENCE
 from labelinf_core.specs import parse
+from labelinf_core.specs.text import show
 
 __all__ = [
     "STYLES",
@@ -29,6 +30,7 @@ __all__ = [
     "outcome",
     "percent",
     "pipeline",
+    "setting",
     "share",
     "sign",
     "title",
@@ -223,10 +225,15 @@ def heading(text: str, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines if line)
 
 
+def setting(name: str, value: object) -> str:
+    """Name a setting of a channel with what it is; a list as a user writes it."""
+    return f"{name} {show(value) if isinstance(value, list) else value}"
+
+
 def title(results: Results, first: CellResult) -> str:
     """Say in one line what was played: channel, labels, trials, seed."""
     facts, channel = first.labels, parse(first.cell.channel, "channel")
-    settings = ", ".join(f"{key} {value}" for key, value in channel.params.items() if value)
+    settings = ", ".join(setting(key, value) for key, value in channel.params.items() if value)
     labels = (
         f"{facts.title} ({facts.n_records} labels, {facts.provenance}, {percent(facts.majority_share)} % one class)"
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from labelinf_scores.game.scoring import Answer
     from labelinf_scores.game.threat import ScoreThreat
     from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
@@ -126,6 +127,8 @@ class Board:
             return None
         threat = self.oracle.threat
         reading = self.metric.reading(predictions, Fraction(float(answer)), self.totals, released(threat))
+        for other, said in self.oracle.beside:
+            reading = _narrowed(reading, predictions, other, said)
         return self.told(reading, asked)
 
     def told(self, reading: Reading, asked: NDArray[np.intp]) -> Told:
@@ -175,6 +178,20 @@ class Board:
         return Guess(labels=labels, evidence=found)
 
 
+def _narrowed(reading: Reading, predictions: NDArray[np.float64], threat: ScoreThreat, answer: Answer) -> Reading:
+    """Return what is left of an interval for a sum that another metric of the board tells of, too (M34)."""
+    readable = threat.metric is not None and threat.facts.intact and math.isfinite(threat.noise_bound)
+    if threat.metric is None or not readable:
+        return reading
+    try:
+        other = threat.metric.reading(predictions, Fraction(float(answer)), threat.totals, released(threat))
+    except ValueError:  # that metric's answers tell no sum
+        return reading
+    if other.numbers != reading.numbers or not np.array_equal(other.coefficients, reading.coefficients):
+        return reading
+    return attrs.evolve(reading, low=max(reading.low, other.low), high=min(reading.high, other.high))
+
+
 def _unasked(query: object) -> float:
     raise AssertionError("nothing is asked")
 
@@ -217,10 +234,6 @@ class MetricAttack(ScoreAttack):
     def too_coarse(self, threat: ScoreThreat) -> str:
         """Say why no label stands out from the error; empty when one does."""
         return ""
-
-    def rate(self, threat: ScoreThreat) -> float:
-        """Return the labels a query of its plan, without playing it; NaN where there is none before playing."""
-        return math.nan
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Play until every label is known, the budget is spent, or an answer fits no labels."""

@@ -25,6 +25,8 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
 
     Left out is what was made for a defence that does not stand there, and then only does slower what others do.
     """
+    if threat is not None and threat.members:
+        return tuple(dict.fromkeys(spec for member in threat.members for spec in attacks(member)))
     if threat is not None and threat.metric is not None:
         return (*shipped()["metrics"], *shipped()["general"])
     listed = tuple(shipped()["attacks"])

@@ -56,6 +56,6 @@ def any_score(threat: ThreatModel) -> ScoreThreat | None:
 
 
 def score_threat(threat: ThreatModel) -> ScoreThreat | None:
-    """Return ``threat`` when something can be said of it, and what is scored is the mean of a loss."""
+    """Return ``threat`` when something can be said of it, and what is scored is the mean of a loss, and that alone."""
     told = any_score(threat)
-    return told if told is not None and told.metric is None else None
+    return told if told is not None and told.metric is None and not told.members else None

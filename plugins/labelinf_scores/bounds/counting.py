@@ -36,8 +36,10 @@ def answer_bits(threat: ScoreThreat) -> float:
 
     The scores of one query lie within L of each other, so that rounding to a step leaves ``floor(L / step) + 2``.
     The errors of their arithmetic, and stages nearer to the scorer that move an answer themselves, widen L; what
-    depends on earlier answers has no such L.
+    depends on earlier answers has no such L. Of several metrics R is the product of theirs (M34).
     """
+    if threat.members:
+        return sum(map(answer_bits, threat.members))
     widths = [_format_bits(threat)]
     if threat.metric is not None and threat.facts.intact and threat.facts.silent:
         widths.append(math.log2(threat.metric.values(threat.totals)))
@@ -73,7 +75,9 @@ def ladder_bits(span: float, step: float, queries: int) -> float:
 
 
 def transcript_bits(threat: ScoreThreat) -> float:
-    """Return log2 of the number of transcripts that the query budget allows."""
+    """Return log2 of the number of transcripts that the query budget allows; of several metrics they multiply."""
+    if threat.members:
+        return sum(map(transcript_bits, threat.members))
     if threat.query_budget is None:
         return math.inf
     bits = threat.query_budget * answer_bits(threat)

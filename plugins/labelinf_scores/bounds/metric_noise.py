@@ -33,10 +33,12 @@ class MetricNoise(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Two lines, where the metric knows them; rounding is no noise that grows with the queries, and stops none."""
         facts = any_score(threat)
-        if facts is None or facts.metric is None or max(facts.prior) == 1:
+        boards = () if facts is None else facts.members or (facts,)
+        known = [noise(board.metric, board.totals) for board in boards if board.metric is not None]
+        if facts is None or not known or max(facts.prior) == 1:
             return ()
-        metric, totals = facts.metric, facts.totals
-        floor, enough = noise(metric, totals)
+        floor = max(item[0] for item in known)  # of several metrics the one that is read through most
+        enough = math.inf if facts.members else known[0][1]
         lines = []
         if floor > 0:
             lines.append(
@@ -62,7 +64,7 @@ class MetricNoise(Bound):
                     statement="labelinf theory, M18",
                 )
             )
-            if facts.query_budget and len(totals.counts) == 2:
+            if facts.query_budget and len(facts.totals.counts) == 2:
                 lines.append(_gaussian_needed(enough, facts.query_budget))
         return tuple(lines)
 

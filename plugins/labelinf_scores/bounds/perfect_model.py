@@ -57,7 +57,7 @@ def _counted(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
 
 def _private(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
     found: list[tuple[str, Profile]] = []
-    if facts.query_budget is not None and math.isfinite(facts.span):
+    if not facts.members and facts.query_budget is not None and math.isfinite(facts.span):
         found += [(title, profile(1)) for title, profile in profiles(facts, facts.query_budget)]
     if math.isfinite(facts.label_epsilon):
         epsilon, delta = facts.label_epsilon, facts.label_delta

@@ -44,7 +44,7 @@ class PrivateScores(Bound):
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling for every private model of noise between, and one for labels perturbed anew every time."""
         facts = any_score(threat)
-        if facts is None or facts.query_budget is None or math.isinf(facts.span):
+        if facts is None or facts.members or facts.query_budget is None or math.isinf(facts.span):
             return ()
         return tuple(self._ceilings(facts, facts.query_budget))
 
@@ -63,7 +63,7 @@ class PrivateScores(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The Gaussian and the Laplace scale that hold every attack to the target."""
         facts = any_score(threat)
-        if facts is None or facts.query_budget is None or facts.baseline == 1:
+        if facts is None or facts.members or facts.query_budget is None or facts.baseline == 1:
             return ()
         target = facts.baseline + self.gain * (1 - facts.baseline)
         return (

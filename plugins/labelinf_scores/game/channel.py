@@ -49,7 +49,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreChannel"]
 
-_PLAYED: weakref.WeakKeyDictionary[Setting, tuple[ScoreChannel, ScoreThreat]] = weakref.WeakKeyDictionary()
+_Played = tuple[ScoreThreat, int]  # what is public, and which of its metrics the attack plays on
+_PLAYED: weakref.WeakKeyDictionary[Setting, tuple[ScoreChannel, _Played]] = weakref.WeakKeyDictionary()
 
 
 @attrs.frozen(kw_only=True)
@@ -62,6 +63,8 @@ class ScoreChannel(Channel):
     Attributes:
         loss: What the score averages.
         metric: What is scored instead, where that is no mean of a loss; one that is stands for its loss.
+        besides: Other metrics that are published of every submission. Each is answered through defences with draws of
+            their own; one that cannot score a submission says nothing of it.
         scorer: What computes it: ``exact``, ``float64``, ``float32``, ``bfloat16``, ``float16``, ``fpa:PHI`` (the
             loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
             ``module:function``, called as ``function(labels, predictions)``.
@@ -83,10 +86,16 @@ class ScoreChannel(Channel):
 
     loss: Loss = attrs.field(factory=LogLoss)
     metric: Metric | None = None
+    besides: tuple[Metric, ...] = attrs.field(default=())
     scorer: str = "sklearn"
     declare: str = ""
     model: Run | None = None
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+
+    @besides.validator
+    def _scored_by_what_ships(self, attribute: attrs.Attribute[object], value: tuple[Metric, ...]) -> None:
+        if value and is_own(self.scorer):
+            raise ValueError(f"{self.scorer!r} computes one score; audit it once for every metric that it publishes.")
 
     @classmethod
     def strongest(cls, threat: ThreatModel | None = None) -> tuple[str, ...]:
@@ -128,7 +137,16 @@ class ScoreChannel(Channel):
         told, perfect = self._told(setting), setting.data.perfect
         return told if perfect is None else attrs.evolve(told, perfect=perfect)
 
+    @property
+    def _boards(self) -> tuple[ScoreChannel, ...]:
+        """The boards of one metric each that stand side by side in this one: itself, where it publishes one."""
+        if not self.besides:
+            return (self,)
+        return tuple(attrs.evolve(self, metric=item, besides=()) for item in (self.metric, *self.besides))
+
     def _told(self, setting: Setting) -> ScoreThreat:
+        if self.besides:
+            return ScoreThreat.together([board._told(setting) for board in self._boards])
         data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, ScoreAttack, "attack", "score")
@@ -169,16 +187,18 @@ class ScoreChannel(Channel):
             groups=data.group_sizes,
         )
 
-    def _threat(self, setting: Setting) -> ScoreThreat:
-        """Return the threat model of a setting that is played again and again."""
+    def _played(self, setting: Setting, attack: ScoreAttack) -> _Played:
+        """Return the threat model of a setting that is played again and again, and the place of what is attacked."""
         if setting not in _PLAYED or _PLAYED[setting][0] is not self:
-            _PLAYED[setting] = self, self.threat(setting)
+            threat = self.threat(setting)
+            at = threat.members.index(attack.view(threat)) if threat.members else 0
+            _PLAYED[setting] = self, (threat, at)
         return _PLAYED[setting][1]
 
     def spending(self, threat: ThreatModel, queries: int) -> ScoreThreat | None:
         """Return ``threat`` with a budget of ``queries``; None for no query, after which only a blind guess is left."""
         told = of_channel(threat, ScoreThreat, "threat model", "score")
-        return attrs.evolve(told, granted=queries) if queries > 0 and told.allows(queries) else None
+        return told.spending(queries) if queries > 0 and told.allows(queries) else None
 
     def check(self, data: LabelSet) -> None:
         """Ask the scorer for one score, of a prediction that says nothing.
@@ -187,6 +207,10 @@ class ScoreChannel(Channel):
             InputError: It does not exist, raises, or does not return one finite number.
             InconclusiveError: Nothing that is known explains its answers.
         """
+        if self.besides:
+            for board in self._boards:
+                board.check(data)
+            return
         if self._picture(data):
             return
         scored = self._scored(data)
@@ -197,7 +221,13 @@ class ScoreChannel(Channel):
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
         """Start a curator for ``labels``: those that are scored."""
-        return Curator.start(labels, threat, self._scorer(threat), rng)
+        return self._curator(labels, threat, None, rng)
+
+    def _curator(
+        self, labels: NDArray[np.intp], threat: ScoreThreat, picture: Picture | None, rng: np.random.Generator
+    ) -> Curator:
+        scorer = self._scorer(threat)
+        return Curator.start(labels, threat, scorer if picture is None else picture.scorer(scorer), rng)
 
     def _picture(self, data: LabelSet) -> Picture | None:
         """Return what is known of a scorer of the user's own; None of any other, whose facts are its own.
@@ -258,6 +288,8 @@ class ScoreChannel(Channel):
         panel = {2: "breast-cancer", 10: "digits"}.get(data.n_classes)
         if panel is None:
             return {}
+        if self.besides:
+            return _worst([board.utility(data, defences, rng) for board in self._boards])
         picture = self._picture(data)
         plain = self if picture is None else self._plain(picture)
         if plain is None:
@@ -275,18 +307,20 @@ class ScoreChannel(Channel):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on the labels in a fresh random order."""
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
-        threat, picture = self._threat(setting), self._picture(setting.data)
+        (threat, at), picture = self._played(setting, attack), self._picture(setting.data)
         scored = np.arange(setting.data.n_records) if picture is None else np.flatnonzero(picture.scored)
         order = curator_rng.permutation(scored)
         labels = gate.sealed(setting.data.labels[order])
-        scorer = self._scorer(threat) if picture is None else picture.scorer(self._scorer(threat))
-        curator = Curator.start(labels, threat, scorer, curator_rng)
-        asked = itertools.count()
-        oracle = ScoreOracle(threat, lambda query: (next(asked), curator.answer(query))[1])
+        boards = zip(self._boards, threat.members or (threat,), strict=True)
+        every = [(told, board._curator(labels, told, picture, curator_rng).answer) for board, told in boards]
+        (told, answer), asked = every.pop(at), itertools.count()
+        oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
+        if self.besides:
+            evidence = {**evidence, "metric": type(told.metric or told.loss).__name__}
         if picture is not None and picture.changed:
             evidence = {**evidence, "scorer": "it changed while it was attacked: what was learnt or declared is void"}
         restored = np.full(setting.data.n_records, ABSTAIN, dtype=np.intp)  # where nothing is scored
@@ -299,3 +333,9 @@ class ScoreChannel(Channel):
             guess=restored,
             truth=setting.data.labels,
         )
+
+
+def _worst(found: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Return what became of the scores of the metric that suffers most, for every measure."""
+    lower = {measure.key for measure in ScoreChannel.measures() if measure.better == "lower"} | {"max_error"}
+    return {key: (max if key in lower else min)(item[key] for item in found) for key in found[0]}

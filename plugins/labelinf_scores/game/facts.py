@@ -10,7 +10,7 @@ at the labels, can move by a whole step when its score moves by next to nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Self
 
@@ -22,7 +22,7 @@ from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.probed import probed
 
-__all__ = ["SLACK", "AddedNoise", "ScoreFacts"]
+__all__ = ["SLACK", "AddedNoise", "ScoreFacts", "side_by_side"]
 
 SLACK = 1 + 2.0**-40  #: for numbers that were computed along two roads
 
@@ -243,3 +243,23 @@ class ScoreFacts:
             return queries * self.answer_price <= epsilon * SLACK
         mus = [model.mu_for(moved) for model, moved in self.private_noise()]
         return min(mus, default=math.inf) * math.sqrt(queries) <= gaussian_mu(epsilon, delta) * SLACK
+
+
+def side_by_side(boards: Sequence[ScoreFacts]) -> ScoreFacts:
+    """Return what is known of all that several boards of the same labels, with draws of their own, say together.
+
+    Epsilons add up, where no delta goes with them, and a budget is the largest; of all else the worst is supposed.
+    """
+    pure = all(facts.label_delta == 0 for facts in boards)
+    return attrs.evolve(
+        max(boards, key=lambda facts: facts.span).unknown(),
+        known=all(facts.known for facts in boards),
+        label_epsilon=sum(facts.label_epsilon for facts in boards) if pure else math.inf,
+        query_budget=_largest([facts.query_budget for facts in boards]),
+        shared_budget=_largest([facts.shared_budget for facts in boards]),
+    )
+
+
+def _largest(budgets: Sequence[int | None]) -> int | None:
+    """Return the largest budget; None, no limit, is larger than any."""
+    return None if None in budgets else max(budget for budget in budgets if budget is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -20,22 +21,35 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
     from labelinf_scores.mutnet import MutNet
 
-__all__ = ["ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+__all__ = ["Beside", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 
+Beside = tuple[ScoreThreat, Callable[[Query], Answer]]  #: another metric of a board: what is public, and its answers
+
+
 class ScoreOracle:
-    """The adversary's whole view of the curator. What is public of it cannot be changed."""
+    """The adversary's whole view of the curator. What is public of it cannot be changed.
 
-    __slots__ = ("_answer", "_models", "_spent", "_threat")
+    Where a board publishes several metrics, its answers are those of one, and the others' stand :attr:`beside` them.
+    """
 
-    def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer]) -> None:
+    __slots__ = ("_answer", "_beside", "_models", "_others", "_spent", "_threat")
+
+    def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer], others: Sequence[Beside] = ()) -> None:
         self._threat = threat.supposed
         self._models = threat.models
         self._answer = answer
+        self._others = others
+        self._beside: tuple[tuple[ScoreThreat, Answer], ...] = ()
         self._spent = 0
+
+    @property
+    def beside(self) -> tuple[tuple[ScoreThreat, Answer], ...]:
+        """What the other metrics of the board said of the last submission, those that could score it."""
+        return self._beside
 
     @property
     def threat(self) -> ScoreThreat:
@@ -68,7 +82,7 @@ class ScoreOracle:
         if self._models is not None:
             raise QueryRefusedError("this board scores models, and was sent predictions.")
         # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
-        return self._answer(Query(predictions=np.array(predictions, subok=False), precision=precision))
+        return self._asked(Query(predictions=np.array(predictions, subok=False), precision=precision))
 
     def submit(self, model: MutNet) -> Answer:
         """Ask for the score of a model, which the board runs on its records.
@@ -80,7 +94,11 @@ class ScoreOracle:
         self._spend()
         if self._models is None:
             raise QueryRefusedError("this board scores predictions, and was sent a model.")
-        return self._answer(Query(predictions=self._models.outputs(model)))
+        return self._asked(Query(predictions=self._models.outputs(model)))
+
+    def _asked(self, query: Query) -> Answer:
+        self._beside = tuple((told, answer) for (told, _), answer in answered(self._others, lambda it: it[1](query)))
+        return self._answer(query)
 
     def _spend(self) -> None:
         if self.remaining < 1:
@@ -114,7 +132,21 @@ class ScoreAttack(Attack, abc.ABC):
         Raises:
             InputError: ``threat`` is of another channel.
         """
-        told = score_threat(threat).supposed
+        return self._refused(self.view(score_threat(threat)).supposed)
+
+    def view(self, threat: ScoreThreat) -> ScoreThreat:
+        """Return what it plays on: of several metrics one that makes it certain of all labels, or that tells most."""
+        if not threat.members:
+            return threat
+        fitting = [member for member in threat.members if not self._refused(member.supposed)]
+        return max(fitting, key=self._worth, default=threat.members[0])
+
+    def _worth(self, threat: ScoreThreat) -> tuple[bool, float, float, float]:
+        promise, rate = self.promise(threat), self.rate(threat)
+        certified, survives = (False, 0.0) if promise is None else (promise.certified, promise.survives)
+        return certified, 0.0 if math.isnan(rate) else rate, survives, threat.clearness
+
+    def _refused(self, told: ScoreThreat) -> str:
         if not self.suits(told):
             return "sends models, and this board scores predictions" if self.submits else "sends no models"
         return self.lacks(told) if self.reads(told.metric) else f"reads {self.reading_of}"
@@ -125,7 +157,7 @@ class ScoreAttack(Attack, abc.ABC):
         Raises:
             InputError: ``threat`` is of another channel.
         """
-        told = score_threat(threat)
+        told = self.view(score_threat(threat))
         return self.promised(told) if told.known and self.suits(told) and self.reads(told.metric) else None
 
     def suits(self, threat: ScoreThreat) -> bool:
@@ -139,6 +171,10 @@ class ScoreAttack(Attack, abc.ABC):
     def lacks(self, threat: ScoreThreat) -> str:
         """Return what this attack lacks under ``threat``, as a short clause; empty when it can be played."""
         return ""
+
+    def rate(self, threat: ScoreThreat) -> float:
+        """Return the labels a query of its plan, without playing it; NaN where there is none before playing."""
+        return math.nan
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Return what is certain under ``threat``; None when this attack never promises anything."""

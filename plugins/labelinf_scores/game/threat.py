@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +16,11 @@ from labelinf_core.contracts.effects import Effect, Unknown, fold, heard
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
-from labelinf_scores.game.facts import AddedNoise, ScoreFacts
+from labelinf_scores.game.facts import AddedNoise, ScoreFacts, side_by_side
 from labelinf_scores.game.models import ModelBoard
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.readings.two_values import noise
 
 __all__ = ["ScoreThreat"]
 
@@ -35,6 +36,8 @@ def _folded(name: str) -> Any:
 
 
 def _fold(threat: ScoreThreat) -> ScoreFacts:
+    if threat.members:
+        return side_by_side([member.facts for member in threat.members])
     start = ScoreFacts(
         n_records=threat.n_records,
         n_classes=threat.n_classes,
@@ -78,6 +81,8 @@ class ScoreThreat(ThreatModel):
         scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
         models: How models are run, where they are submitted instead of predictions; None: they are not.
+        members: What is known of every metric, where a board publishes several of a submission: of these together only
+            what :func:`~labelinf_scores.game.facts.side_by_side` says. Empty: it publishes one.
         granted: Queries that the channel grants; None: any number.
         effects: What the defences do, from the curator outward.
         defences: The defences themselves, with their parameters and without their random draws.
@@ -94,6 +99,7 @@ class ScoreThreat(ThreatModel):
     scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
     values: tuple[float, ...] = ()
     models: ModelBoard | None = None
+    members: tuple[ScoreThreat, ...] = ()
     granted: int | None = None
     effects: tuple[Effect[ScoreFacts], ...] = ()
     defences: tuple[Defence, ...] = ()
@@ -152,6 +158,25 @@ class ScoreThreat(ThreatModel):
         """
         counts = tuple(round(share * self.n_records) for share in self.prior)
         return Totals(counts=counts, values=tuple(map(_plain, self.values))) if self.values else Totals(counts=counts)
+
+    @classmethod
+    def together(cls, members: Sequence[ScoreThreat]) -> ScoreThreat:
+        """Return what is known of a board that publishes several metrics of every submission (M34).
+
+        What it says of one score, its span, is that of the metric that one label moves furthest.
+        """
+        return attrs.evolve(max(members, key=lambda member: member.span), members=tuple(members))
+
+    def spending(self, queries: int) -> ScoreThreat:
+        """Return this with so many queries granted, whose answers are of every metric."""
+        return attrs.evolve(self, granted=queries, members=tuple(item.spending(queries) for item in self.members))
+
+    @property
+    def clearness(self) -> float:
+        """How far one record stands out of the error of a score, at least; infinity where there is no error."""
+        off = max(self.noise_std, self.noise_bound if math.isfinite(self.noise_bound) else 0.0)
+        alone = self.reach / (2 * self.n_records) if self.metric is None else noise(self.metric, self.totals)[0]
+        return alone / off if off else math.inf
 
     def allows(self, queries: int) -> bool:
         """Whether ``queries`` fit into the budget."""
