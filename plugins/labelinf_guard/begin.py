@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import shutil
 from collections.abc import Iterator
@@ -55,8 +56,7 @@ def begin(path: Path, policy: Policy, clock: Clock, source: Words) -> Metric:
         key, codes = new_key(fresh.key), np.full(public.size, -1)
         if policy.public.flip:
             codes[public] = replaced(labels.codes[public], len(policy.board.classes), policy.public.flip, source)
-        kept = Kept(state=fresh, key=key)
-        kept.write_split(public=public, labels=kept.fingerprint(labels), codes=codes)
+        Kept(state=fresh, key=key).write_split(public=public, ids=_digest(labels.ids), codes=codes)
         Ledger.create(fresh.ledger, fresh.anchor, derived(key, "chain"), rules, clock).close()
     return metric
 
@@ -67,12 +67,9 @@ def drawn(kept: Kept, labels: Labels, policy: Policy) -> tuple[NDArray[np.bool_]
     Raises:
         InputError: The split cannot be read, was changed, or is of other labels.
     """
-    public, begun, codes = kept.split("public", "labels", "codes")
-    if not np.array_equal(begun, kept.fingerprint(labels)):
-        raise InputError(
-            f"{policy.board.labels} was changed since the board was begun, whose scores and certificate are about what "
-            "it said then (ids, labels, groups). Restore it, or begin a new board."
-        )
+    public, ids, codes = kept.split("public", "ids", "codes")
+    if not np.array_equal(ids, _digest(labels.ids)):
+        raise InputError(f"{policy.board.labels} has other ids than when the board was begun. Restore the file.")
     return public, np.where(public, codes, labels.codes) if policy.public.flip else labels.codes
 
 
@@ -112,3 +109,7 @@ def _whole(path: Path, state: State) -> Iterator[State]:
     aside.directory.mkdir(mode=0o700)
     yield aside
     aside.directory.rename(state.directory)
+
+
+def _digest(ids: tuple[str, ...]) -> NDArray[np.uint8]:
+    return np.frombuffer(hashlib.sha256("\0".join(ids).encode()).digest(), dtype=np.uint8)

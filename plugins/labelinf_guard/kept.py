@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.files import Labels, State, derived, write_private
+from labelinf_guard.files import State, derived, write_private
 
 __all__ = ["Kept"]
 
@@ -40,11 +40,6 @@ class Kept:
 
     state: State
     key: bytes = attrs.field(repr=False)
-
-    def fingerprint(self, labels: Labels) -> NDArray[np.uint8]:
-        """Return what tells ids, labels and groups from any others: keyed, so that nobody else can try labels on it."""
-        told = np.stack((labels.codes, labels.groups)).astype("<i8").tobytes() + "\0".join(labels.ids).encode()
-        return np.frombuffer(self._seal("labels", told), dtype=np.uint8)
 
     def write_split(self, **arrays: NDArray[Any]) -> None:
         """Keep which labels are public, and what else was drawn once."""

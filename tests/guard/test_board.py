@@ -556,7 +556,7 @@ def test_a_board_of_an_earlier_version_is_said_to_be_one(begin: Begin, tmp_path:
     begin().close()
     path = tmp_path / "board.state" / "split.npz"
     with np.load(path) as kept:
-        np.savez(path, public=kept["public"], codes=kept["codes"])
+        np.savez(path, public=kept["public"], ids=kept["ids"])
     with pytest.raises(InputError, match="by an earlier version"):
         Board.open(tmp_path / "board.toml", clock=StepClock())
     for left in (b"", b"PK\x03\x04", b"split"):
