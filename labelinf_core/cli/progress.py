@@ -71,9 +71,13 @@ def _bar(doing: str) -> Iterator[Callable[[str, int, int | None], None]]:
         TimeRemainingColumn,
     )
 
+    from labelinf_core.contracts.gate import clean
+
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(doing, total=None)
-        yield lambda said, done, total: bar.update(task, description=escape(said[:60]), completed=done, total=total)
+        yield lambda said, done, total: bar.update(
+            task, description=escape(clean(said, 60)), completed=done, total=total
+        )

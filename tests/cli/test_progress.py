@@ -97,14 +97,10 @@ def test_a_recorded_game_says_how_long_the_next_takes(labelinf: Labelinf, suite:
     assert shown[-1][0].startswith("playing about ")
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
-def test_a_bar_stands_on_a_terminal_and_leaves_it() -> None:
+def on_a_terminal(source: str) -> str:
+    """All that a program writes to a terminal of its own."""
     import pty
 
-    source = (
-        "from labelinf_core.cli.progress import steps\n"
-        "with steps('walking') as step:\n    step('left', 2)\n    step('[right', 2)\nprint('there')"
-    )
     child, terminal = pty.fork()
     if child == 0:
         os.execv(sys.executable, [sys.executable, "-c", source])
@@ -115,10 +111,30 @@ def test_a_bar_stands_on_a_terminal_and_leaves_it() -> None:
     except OSError:  # how a terminal ends
         pass
     os.waitpid(child, 0)
+    return seen.decode()
 
-    assert "walking: [right" in seen.decode()
-    assert "1/2" in seen.decode()
-    assert b"there" in seen
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_a_bar_stands_on_a_terminal_and_leaves_it() -> None:
+    seen = on_a_terminal(
+        "from labelinf_core.cli.progress import steps\n"
+        "with steps('walking') as step:\n    step('left', 2)\n    step('[right', 2)\nprint('there')"
+    )
+
+    assert "walking: [right" in seen
+    assert "1/2" in seen
+    assert "there" in seen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_what_an_attack_says_while_it_works_rewrites_no_terminal() -> None:
+    seen = on_a_terminal(
+        "from labelinf_core.cli.progress import waiting\nfrom labelinf_core.contracts.doing import say\n"
+        "with waiting('playing'):\n    say('half \\x1b]0;mine\\x07way', 1, 2)\n"
+    )
+
+    assert "way" in seen
+    assert "\x1b]0;" not in seen
 
 
 def test_without_a_terminal_there_is_no_bar() -> None:
