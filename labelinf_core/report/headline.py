@@ -21,17 +21,15 @@ __all__ = ["BoardAnswer", "answers", "headline"]
 
 LINES = 15  #: no headline is longer
 _INDENT = 14
+_OBSERVED = (Verdict.BROKEN_OBSERVED, Verdict.VIEW_REVEALS)  #: what leaks though nothing had promised it
 _SAID: Mapping[str, tuple[Verdict, ...]] = {
     "alarm": (Verdict.CONTRADICTION,),
-    "leaks": (Verdict.BROKEN_CERTIFIED, Verdict.BROKEN_OBSERVED, Verdict.VIEW_REVEALS),
+    "leaks": (Verdict.BROKEN_CERTIFIED, *_OBSERVED),
     "stopped by": (Verdict.HELD_CERTIFIED,),
     "partly by": (Verdict.HELD_PARTLY,),
     "not proved": (Verdict.HELD_SO_FAR,),
     "not tested": (Verdict.UNTESTED, Verdict.NOT_PLAYED, Verdict.LEAKY),
 }  #: what is said of a pipeline, by the verdict of its worst cell
-
-
-_FIRST = ("alarm", "stopped by", "partly by", "leaks", "not proved", "not tested", "")  #: who gets a second line
 
 
 @attrs.frozen
@@ -42,21 +40,21 @@ class _Line:
     cost: str
 
     @property
-    def recovered(self) -> float:
-        """Share of the labels that the worst attack recovered; 0 where none was played."""
-        return self.worst.accuracy.value if self.worst.accuracy else 0.0
+    def recovered(self) -> tuple[bool, float]:
+        """Whether it is known how much leaks, and the share of labels recovered; 0 where no attack was played."""
+        return not _open(self.worst), self.worst.accuracy.value if self.worst.accuracy else 0.0
 
 
 def headline(results: Results, width: int) -> Iterator[str]:
     """Yield the answer's lines, none longer than ``width``; boards that find no room are counted in the last line.
 
-    What is too long for its line goes on in the next one while there are lines left, what stops a leak first.
+    What is too long for its line goes on in the next one while there are lines left: titles and what leaks come last.
     """
     told = [list(_items(said)) for said in answers(results)]
     left = LINES - sum(map(len, told))
     room, shown = (LINES if left >= 0 else LINES - 1), 0
     whole = set()
-    for word, said in sorted((item for items in told for item in items), key=lambda item: _FIRST.index(item[0])):
+    for word, said in sorted((item for items in told for item in items), key=lambda item: ("leaks", "").count(item[0])):
         if (more := len(_wrapped(said, width, word)) - 1) <= left:
             left -= more
             whole.add((word, said))
@@ -140,8 +138,26 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
             yield f"{name}: on average at most {points:.1f} points above it{cost}"
         else:
             by = words.attack(result)
-            yield f"{name}: {words.share(result.accuracy)} %" + ("" if by == last else f" by {by}{_spent(result)}")
+            yield f"{name}: {_much(result)}" + ("" if by == last else f" by {by}{_spent(result)}")
             last = by
+
+
+def _open(result: CellResult) -> bool:
+    """Whether something leaks of which nobody knows how much: the interval reaches down to the blind guess.
+
+    That anything leaks is asked of all labels of all trials; how much, of the spread between few trials.
+    """
+    found = result.accuracy
+    return result.verdict in _OBSERVED and found is not None and found.low <= result.implied.baseline
+
+
+def _much(result: CellResult) -> str:
+    """Say how many labels came out, and how surely."""
+    found = result.accuracy
+    if found is None or not _open(result):
+        return f"{words.share(found)} %" if found else ""
+    low, high = (f"{100 * end:.0f}" for end in (found.low, found.high))
+    return f"how much is open ({low} to {high} % in {words.count(result.tally.played, 'trial')})"
 
 
 def _spent(result: CellResult) -> str:

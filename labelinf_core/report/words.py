@@ -97,16 +97,16 @@ def percent(proportion: float) -> str:
 def share(interval: Interval) -> str:
     """Write a proportion; where its interval is wider than a point to each side, with half its width.
 
-    At 0 and 100 % the interval lies on one side, and its other end is written instead: ``100 >83``, ``0 <17``.
+    Where that would pass 0 or 100 %, the interval's other end is written instead: ``100 >83``, ``0 <17``.
     """
-    half = 100 * (interval.high - interval.low) / 2
-    if half <= 1:
-        return percent(interval.value)
-    if interval.value == 1:
-        return f"100 >{100 * interval.low:.0f}"
-    if interval.value == 0:
-        return f"0 <{100 * interval.high:.0f}"
-    return f"{percent(interval.value)} ±{half:.0f}"
+    value, half = interval.value, (interval.high - interval.low) / 2
+    if 100 * half <= 1:
+        return percent(value)
+    if value + half > 1:
+        return f"{percent(value)} >{100 * interval.low:.0f}"
+    if value - half < 0:
+        return f"{percent(value)} <{100 * interval.high:.0f}"
+    return f"{percent(value)} ±{100 * half:.0f}"
 
 
 def outcome(result: CellResult) -> str:

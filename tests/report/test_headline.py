@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import pytest
 
-from labelinf_core.contracts.guarantees import Ceiling, Verdict
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.results import Results
 from labelinf_core.report.headline import LINES, headline
 
@@ -38,6 +38,21 @@ def test_every_verdict_has_its_line(played: Played) -> None:
     assert "alarm" in lines[Verdict.CONTRADICTION]
     assert "not tested" in lines[Verdict.LEAKY]
     assert lines[Verdict.UNTESTED] == {"not tested": "  not tested  none"}
+
+
+def test_how_much_leaks_is_open_where_the_interval_reaches_the_blind_guess(played: Played) -> None:
+    """A line said ``leaks ... 66.5 ±42 %`` beside a blind guess of 50 %: that it leaks was sure, and not how much."""
+    results = played(["fake-reader"], ["none"])
+    (cell,) = results.cells
+    few = attrs.evolve(cell, verdict=Verdict.BROKEN_OBSERVED, accuracy=Interval(value=0.8, low=0.16, high=0.99))
+    shown = attrs.evolve(cell.cell.shown, defences=("fake-noise(scale=1)",))
+    sure = attrs.evolve(few, cell=attrs.evolve(few.cell, shown=shown), accuracy=Interval(value=0.7, low=0.6, high=0.8))
+
+    (line,) = said(attrs.evolve(results, cells=(few, sure)), 200).values()
+
+    assert line.split("leaks")[1].strip() == (
+        "fake-noise 1: 70.0 ±10 % by fake-reader in 13 queries; none: how much is open (16 to 99 % in 3 trials)"
+    )
 
 
 def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> None:
