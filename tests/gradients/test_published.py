@@ -27,18 +27,22 @@ def test_the_study_is_of_smoothed_digits_whose_scalars_are_known() -> None:
 
 @pytest.mark.slow
 def test_all_readings_stand_beside_the_printed_figures() -> None:
-    readings, honest = table5(3).tables
+    done = table5(3)
+    readings, honest = done.tables
 
-    assert len(readings.rows) == 9
+    assert len(readings.rows) == 10
     assert readings.rows[0][4:] == tuple(
         f"{accuracy:.0%} {loss:.1e}" for accuracy, loss in zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)
     )
-    assert [row[0] for row in readings.rows] == 7 * ["Gaussian"] + 2 * ["Laplace"]
-    assert {row[1] for row in readings.rows[1:]} == {"standard deviation", "variance"}
+    assert [row[0] for row in readings.rows] == 7 * ["Gaussian"] + 3 * ["Laplace"]
+    assert {row[1] for row in readings.rows} == {"standard deviation", "variance", "(as printed)"}
+    assert readings.rows[7][4:] == ("100% 1.6e-04", "100% 8.1e-04", "100% 8.0e-03", "36% 8.0e-01")
     assert all(len(row) == len(readings.columns) == 4 + len(LEVELS) for row in readings.rows)
     assert [row[0] for row in honest.rows] == [1e-6, *LEVELS, 1.0]
     assert all(0 <= share <= 1 for row in honest.rows for share in row[1:])
     assert honest.rows[0][1:] == (1.0, 1.0, 1.0, 1.0)
+    assert [item.paper for item in done.compared] == [*readings.rows[0][4:], *readings.rows[7][4:], "45 % of labels"]
+    assert f"classes: {honest.rows[3][1]:.0%} by the same search" in done.compared[-1].measured  # not of scalars
 
 
 @pytest.mark.slow
@@ -49,3 +53,4 @@ def test_table_1_has_every_family_under_three_numbers_of_classes() -> None:
         (c, f) for c in (10, 17, 100) for f in ("smoothing", "mixup", "one-hot")
     ]
     assert all(row[3] == 1 for row in table.rows)
+    assert {row[5] for row in table.rows if row[2] != "one-hot"} == {"hard labels only"}  # not "nan"
