@@ -21,11 +21,16 @@ from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.effects import OutputFacts, Randomised
 from labelinf_outputs.game.output import OutputDefence
+from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.defences.calibration import finite_sensitivity
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.snapping import Snapping
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import Answer, Ask, Query, ScoreDefence
+from labelinf_scores.game.effects import Moved, ScoreEffect
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import metric
 
 DATA = LabelSet(
     labels=np.arange(40) % 2,
@@ -112,6 +117,31 @@ def test_an_effect_of_ones_own_making_certifies_no_model(said: Effect[Any]) -> N
     threat = OutputChannel().threat(Setting(data=DATA, defences=(SayingOutputs(said=said),)))
     assert threat.certificate == "none"
     assert OutputChannel().threat(Setting(data=DATA, defences=(LabelRr(),))).certificate != "none"
+
+
+@attrs.frozen(kw_only=True)
+class Telling(ScoreDefence):
+    """Moves every answer by little, and says so: by the labels themselves, as the digits of a number."""
+
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Moved(bound=2.0**-10),)
+
+    def answer(self, labels: Any, query: Query, ask: Ask) -> Answer:
+        return ask(labels, query) + float(labels @ 2.0 ** -np.arange(11, 11 + labels.size))
+
+
+@pytest.mark.parametrize("name", ["accuracy", "roc-auc", "reciprocal-rank"])
+def test_answers_moved_by_who_sees_the_labels_take_more_values_than_the_metric_counts(name: str) -> None:
+    """Found by attacking it: all 40 labels in one query, where 74.7 % and a chance of 2e-10 were certified."""
+    channel = ScoreChannel(metric=metric(name), queries=1)
+    setting = Setting(data=DATA, defences=(Telling(),))
+    threat = channel.threat(setting)
+    curator = channel.curator(DATA.labels, threat, np.random.default_rng(0))
+    answer = curator.answer(Query(predictions=np.zeros(40)))
+    plain = channel.curator(DATA.labels, channel.threat(Setting(data=DATA)), np.random.default_rng(0))
+    digits = (answer - plain.answer(Query(predictions=np.zeros(40)))) * 2.0**50
+    assert [int(digits) >> 39 - row & 1 for row in range(40)] == DATA.labels.tolist()
+    assert not Counting().ceilings(threat)
 
 
 def test_noise_behind_noise_of_another_kind_says_why_it_does_not_fit() -> None:

@@ -41,7 +41,7 @@ def answer_bits(threat: ScoreThreat) -> float:
     if threat.members:
         return sum(map(answer_bits, threat.members))
     widths = [_format_bits(threat)]
-    if threat.metric is not None and threat.facts.intact and threat.facts.silent:
+    if threat.metric is not None and threat.facts.intact and threat.facts.silent and not _several(threat):
         widths.append(math.log2(threat.metric.values(threat.totals)))
     if threat.step:
         span = threat.span + 2 * _computed_off(threat)
@@ -52,9 +52,13 @@ def answer_bits(threat: ScoreThreat) -> float:
 
 
 def _format_bits(threat: ScoreThreat) -> float:
-    """Return log2 of the numbers that the format holds: doubles, where a stage makes one answer of several scores."""
-    several = any(isinstance(effect, Hidden | Moved) for effect in (*threat.scorer_effects, *threat.effects))
-    return max(_DOUBLE, threat.computes.bits) if several else threat.computes.bits
+    """Return log2 of the numbers that the format holds: doubles, where an answer is no one score."""
+    return max(_DOUBLE, threat.computes.bits) if _several(threat) else threat.computes.bits
+
+
+def _several(threat: ScoreThreat) -> bool:
+    """Whether a stage makes one answer of several scores, or of a look at the labels."""
+    return any(isinstance(effect, Hidden | Moved) for effect in (*threat.scorer_effects, *threat.effects))
 
 
 def _computed_off(threat: ScoreThreat) -> float:
