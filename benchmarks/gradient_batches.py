@@ -12,25 +12,33 @@ see no gradient: on trained networks most published ones have none. *joint* does
 beyond half of the classes. *exact* counts batches of which every label, with its multiplicity, and every feature to
 1e-3 come out of the last layer's weight gradient alone: 100 classes (made clusters), features of width 256, half of the
 batches repeat a class. *certified* is the share that the attack itself calls exact, *wrong* counts those that are not.
+*pool* is about ceilings, which take labels to be drawn from the class shares: what it is worth, without a gradient, to
+guess by the classes that the adversary's own 200 records leave, beside what the alarm allows for before it speaks: that
+all labels are known but those of the batch and of the spare records.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
+import math
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from labelinf_core.contracts.components import Setting
-from labelinf_data.bundled import Digits
+from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_gradients.attacks.counts import Dictionary, Ilrg, Llg, Moments, Rlg, Yin
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.attacks.instances import JointRecovery, SampleBySample
 from labelinf_gradients.batches.instances import recover_batch
+from labelinf_gradients.finite_pool import best_overlap
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import train
-from labelinf_gradients.game.gradient import GradientAttack
+from labelinf_gradients.game.effects import Batched
+from labelinf_gradients.game.gradient import GradientAttack, GradientThreat
 from labelinf_gradients.game.networks import Perceptron
 
 if TYPE_CHECKING:
@@ -55,6 +63,7 @@ JOINT: dict[str, GradientAttack] = {
     "instances": SampleBySample(),
     "joint": JointRecovery(),
 }
+KNOWN, SAMPLES, DRAWN = 200, 64, 20  # the channel's own settings; batches a game
 N_CLASSES, N_INPUTS, WIDTH, SPREAD = 100, 64, 256, 0.15
 
 
@@ -145,11 +154,35 @@ def share(network: Perceptron, x: NDArray[np.float64], classes: NDArray[np.intp]
     return f"{good / n:7.2f}{certified / n:10.2f}{wrong:6.0f}{seconds / n:7.2f}"
 
 
+def pool(labels: Mapping[str, NDArray[np.intp]], games: int) -> None:
+    """Print what the adversary's own labels are worth, with two standard errors, and what is allowed for."""
+    print(f"{'labels':>15}{'batch':>6}{'blind':>8}{'200 known':>18}{'allowed':>9}")
+    for name, own in labels.items():
+        counts = np.bincount(own)
+        prior = tuple(counts / own.size)
+        for batch in (1, 8):
+            batched = (Batched(size=batch),)
+            guess = functools.partial(GradientThreat, n_records=batch, n_classes=counts.size, effects=batched)
+            plain, rng, gains = guess(prior=prior), np.random.default_rng(batch), []
+            for _ in range(games):
+                order = rng.permutation(own)
+                left = counts - np.bincount(order[:KNOWN], minlength=counts.size)
+                better = guess(prior=tuple(left / left.sum())).best_counts
+                batches = order[KNOWN : KNOWN + DRAWN * batch].reshape(DRAWN, batch, 1)
+                truth = (batches == np.arange(counts.size)).sum(axis=1)
+                gain = np.minimum(truth, better) - np.minimum(truth, plain.best_counts)
+                gains.append(gain.sum() / batch / DRAWN)
+            n_left = own.size - own.size // 2 - KNOWN - SAMPLES + batch
+            allowed = best_overlap(prior, own.size, n_left=n_left, batch=batch) - plain.baseline
+            mean = f"{np.mean(gains):9.4f} ± {2 * np.std(gains) / math.sqrt(games):.4f}"
+            print(f"{name:>15}{batch:6}{plain.baseline:8.4f}{mean:>18}{allowed:9.4f}", flush=True)
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description="What comes out of the gradient of a batch.")
     parser.add_argument("--quick", action="store_true", help="fewer batches")
-    parser.add_argument("--only", choices=["counts", "joint", "exact"])
+    parser.add_argument("--only", choices=["counts", "joint", "exact", "pool"])
     options = parser.parse_args()
     if options.only in (None, "counts"):
         print("overlap of label counts, real digits; in brackets the share of batches explained to the last")
@@ -160,6 +193,11 @@ def main() -> None:
     if options.only in (None, "exact"):
         print("\nwhole batches, labels and features, 100 classes")
         exact([2, 4, 8] if options.quick else [2, 4, 8, 16], 10 if options.quick else 20)
+    if options.only in (None, "pool"):
+        print("\nwhat other labels of the same data set are worth without a gradient, of the overlap")
+        equal = {"600, two equal": np.arange(600) % 2}
+        shipped = {"digits": Digits().load().labels, "breast-cancer": BreastCancer().load().labels}
+        pool({**shipped, **equal}, 1000 if options.quick else 5000)
 
 
 if __name__ == "__main__":

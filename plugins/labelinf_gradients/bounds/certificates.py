@@ -11,6 +11,8 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients import certificates
+from labelinf_gradients.finite_pool import best_overlap, counts_bits, shares_moved
+from labelinf_gradients.game.effects import Proof
 from labelinf_gradients.game.gradient import GradientThreat, LabelFamily, Shared
 from labelinf_privacy import label_dp
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -18,8 +20,8 @@ from labelinf_privacy.noise.gaussian import Gaussian
 __all__ = ["GradientCertificate", "KnownFeatureBayes"]
 
 _HIDDEN_FEATURES = (
-    "{release}, features private, labels drawn independently from the class shares; an adversary who "
-    "holds other samples of the same finite data set knows these shares a little better"
+    "{release}, features private, labels drawn independently from the class shares; where they are drawn from a finite "
+    "data set, to know all its other labels is worth more, and the alarm allows for it"
 )
 _ALONE = _HIDDEN_FEATURES.format(release="one sample per release")
 _TOGETHER = _HIDDEN_FEATURES.format(release="batches of {batch}, of which the overlap is counted")
@@ -94,13 +96,15 @@ def _hidden(threat: GradientThreat) -> bool:
 
 def _of_samples(threat: GradientThreat) -> Iterator[Ceiling]:
     for proof in (item.noise.proof for item in threat.facts.proved):
-        accuracy = proof.accuracy(threat.facts, threat.prior)
+        accuracy, bits = proof.accuracy(threat.facts, threat.prior), _known_counts(threat)
+        moved = shares_moved(threat.prior, threat.population, n_left=threat.spare + 1) if threat.population else 0.0
         yield Ceiling(
             accuracy=accuracy,
             statement=proof.statement,
             conditions=_ALONE,
-            exact=accuracy**threat.n_records,
-            game=PerGame(share=accuracy),  # every release depends on its own sample alone
+            exact=_all_of_them(accuracy, threat.n_records, bits),
+            allowance=min(moved, _finite(threat, proof, accuracy)),
+            game=PerGame(share=accuracy, bits=bits),  # every release depends on its own sample alone
         )
 
 
@@ -112,9 +116,29 @@ def _of_batches(threat: GradientThreat) -> Iterator[Ceiling]:
             accuracy=overlap,
             statement="labelinf theory, certificates: batches",
             conditions=_TOGETHER.format(batch=threat.batch),
-            exact=overlap
-            ** (threat.n_records // threat.batch),  # no line for one game: labels of a batch hang together
-        )
+            exact=_all_of_them(overlap, threat.n_records // threat.batch, _known_counts(threat)),
+            allowance=_finite(threat, item.noise.proof, overlap),
+        )  # no line for one game: labels of a batch hang together
+
+
+def _finite(threat: GradientThreat, proof: Proof, ceiling: float) -> float:
+    """Return how much more the proof allows where all labels of the data set but those that are left are known."""
+    if not threat.population:
+        return 0.0
+    left = min(threat.population, threat.spare + threat.batch)
+    blind = best_overlap(threat.prior, threat.population, n_left=left, batch=threat.batch)
+    return max(0.0, proof.overlap(threat.facts, blind) - ceiling)
+
+
+def _known_counts(threat: GradientThreat) -> float:
+    return counts_bits(threat.prior, threat.population) if threat.population else 0.0
+
+
+def _all_of_them(share: float, releases: int, bits: float) -> float:
+    """Return the chance of guessing all releases right, class counts of the data set known."""
+    if not share:
+        return 0.0
+    return min(share, math.exp2(min(0.0, releases * math.log2(share) + bits)))
 
 
 def _of_label_dp(threat: GradientThreat) -> BoundValue:

@@ -31,7 +31,7 @@ from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_gradients.game.clients import Client, Federation, Samples, scaled
+from labelinf_gradients.game.clients import Client, Federation, Samples, needed, scaled
 from labelinf_gradients.game.effects import Batched, GradientFacts, LabelFamily, Mixed, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
@@ -175,12 +175,20 @@ class GradientChannel(Channel):
             features_public=self.features_public,
             auxiliary=self.auxiliary,
             precision=self.precision,
+            population=data.n_records,
             effects=(Batched(size=self.batch), *self._labelling),
         )
         threat, stages = pipeline(undefended, defences)
         if threat.batch > self.samples:
             raise InputError(f"samples={self.samples} must be >= the batch of {threat.batch}.")
-        return attrs.evolve(threat, n_records=self.samples - self.samples % threat.batch), stages
+        n_samples = self.samples - self.samples % threat.batch
+        return attrs.evolve(threat, n_records=n_samples, spare=self._spare(data, threat, n_samples)), stages
+
+    def _spare(self, data: LabelSet, threat: GradientThreat, n_samples: int) -> int:
+        """Return how many records stay that samples may come from, and that nobody holds."""
+        trained = data.n_records // 2
+        pool = trained if self.members else data.n_records - trained - self.auxiliary
+        return max(0, pool - needed(threat, n_samples))
 
     def _head_bias(self, data: LabelSet) -> bool:
         """Whether the last layer has a bias: a module's may stand without on layers that have them."""

@@ -22,7 +22,7 @@ from labelinf_gradients.recovery.tensors import rounded_to
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Client", "Federation", "Samples", "scaled", "train"]
+__all__ = ["Client", "Federation", "Samples", "needed", "scaled", "train"]
 
 _SLACK = 1e-9  # relative, for the rounding of lengths
 _BATCH, _RATE = 32, 3e-3  # of the training before the attack: Adam at its usual constants otherwise
@@ -129,6 +129,11 @@ def train(
     return network
 
 
+def needed(threat: GradientThreat, n_samples: int) -> int:
+    """Return how many records so many samples take: two each where they are mixed."""
+    return 2 * n_samples if threat.family is LabelFamily.MIXUP else n_samples
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Samples:
     """Private samples, batch by batch.
@@ -160,7 +165,7 @@ class Samples:
             InputError: There are too few rows.
         """
         n = threat.n_records
-        need = 2 * n if threat.family is LabelFamily.MIXUP else n
+        need = needed(threat, n)
         if need > len(x):
             raise InputError(f"{need} different samples are needed and there are {len(x)}; lower 'samples'.")
         rows = rng.permutation(len(x))[:need]

@@ -69,6 +69,8 @@ class GradientThreat(ThreatModel):
         features_public: Whether the adversary knows the inputs of the samples and guesses labels only.
         auxiliary: Labelled samples of the same kind that the adversary holds.
         precision: Number format of the gradients: ``"float32"``, ``"float64"``, ``"float16"`` or ``"bfloat16"``.
+        population: Records of the data set that samples are drawn from without replacement; 0: there is no end of them.
+        spare: How many of them might have been in the place of a sample, and are neither that nor anything else.
         effects: What the client does and what its defences do, from the client outward.
         facts: What is known behind all of them; the attributes that follow are read from it.
         bias_shared: Whether the gradient of the last layer's bias is released.
@@ -80,6 +82,8 @@ class GradientThreat(ThreatModel):
     features_public: bool = False
     auxiliary: int = 0
     precision: str = "float32"
+    population: int = 0
+    spare: int = 0
     effects: tuple[Effect[GradientFacts], ...] = ()
     facts: GradientFacts = attrs.field(init=False)
     batch: int = _computed("batch")
