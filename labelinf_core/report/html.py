@@ -29,7 +29,7 @@ _TONES = {
     Verdict.HELD_CERTIFIED: "held certified",
     Verdict.HELD_PARTLY: "held",
     Verdict.HELD_SO_FAR: "luck",
-    Verdict.UNTESTED: "unplayed",
+    Verdict.UNTESTED: "unplayed untested",
     Verdict.CONTRADICTION: "alarm",
     Verdict.LEAKY: "void",
     Verdict.VIEW_REVEALS: "void",

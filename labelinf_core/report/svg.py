@@ -13,6 +13,7 @@ from typing import Any
 
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.report.templates import templates
+from labelinf_core.report.words import heading
 
 __all__ = ["as_svg"]
 
@@ -21,7 +22,12 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 620.0, 16.0, 286.0  # of the plot itself
 _LEGEND = 18.0  # of every line of the legend
 _TICKS = 5
 _LETTER, _LINE_HEIGHT = 5.6, 13.0  # of a word beside a point
+_NAME = 6.2  # of a letter below the axis
+_NARROW = 8  # letters of a name's line at least
 _MARK = 5  # half of what a mark takes
+_GAP = 10  # between two words on a line
+_LEVEL = 11  # half of the dash that stands for what is proved of one point
+_NEAR, _FAR = 13, 18  # of a word from its point: beside it, and with a line that joins them
 _WORDS = 60  # points beyond which no word beside one could be read
 _LINE = 88  # characters of the legend that find room beside each other
 
@@ -41,15 +47,23 @@ def as_svg(picture: Picture, *, name: str = "picture", alone: bool = False) -> s
     x = functools.partial(_place, ends=(across[0], across[-1]), span=(_LEFT + 8, _RIGHT - 8), log=picture.log)
     y = functools.partial(_place, ends=(up[0], up[-1]), span=(_BOTTOM, _TOP), log=False)
     legend = list(_legend(picture.series))
+    named = _named(picture.names)
+    deep = max((row for name in named for row, _ in enumerate(name)), default=0) * _LINE_HEIGHT
     return templates().get_template("picture.svg.jinja").render(
         picture=picture, name=name, alone=alone, width=_WIDTH, left=_LEFT, right=_RIGHT, top=_TOP, bottom=_BOTTOM,
-        height=_HEIGHT + _LEGEND * (legend[-1]["row"] if legend else 0),
-        across=[(f"{x(v):.1f}", picture.names[int(v)] if picture.names else _said(v)) for v in across
-                if not picture.names or (v == int(v) and 0 <= v < len(picture.names))],
+        deep=deep, line=_LINE_HEIGHT, height=_HEIGHT + deep + _LEGEND * (legend[-1]["row"] if legend else 0),
+        across=[(f"{x(v):.1f}", named[int(v)] if named else [_said(v)]) for v in across
+                if not named or (v == int(v) and 0 <= v < len(named))],
         up=[(f"{y(v):.1f}", _said(v)) for v in up],
         drawn=[_drawn(at, series, x, y) for at, series in enumerate(picture.series)],
-        legend=[{**entry, "y": _HEIGHT - 12 + _LEGEND * entry["row"]} for entry in legend],
+        legend=[{**entry, "y": _HEIGHT + deep - 12 + _LEGEND * entry["row"]} for entry in legend],
     )  # fmt: skip
+
+
+def _named(names: Sequence[str]) -> list[list[str]]:
+    """Break what stands below the axis into lines that do not meet their neighbours'."""
+    wide = int((_RIGHT - _LEFT) / (max(len(names), 1) * _NAME)) - 1
+    return [heading(name, max(wide, _NARROW)).splitlines() for name in names]
 
 
 def _range(values: Sequence[float], picture: Picture) -> tuple[float, float]:
@@ -90,27 +104,47 @@ def _drawn(at: int, series: Series, x: Any, y: Any) -> dict[str, Any]:
     spans = [
         (px, round(y(low), 1), round(y(high), 1)) for (px, _), (low, high) in zip(places, series.spans, strict=False)
     ]
+    if series.line and len(places) > 1:
+        path = "M" + " L".join(f"{px} {py}" for px, py in places)
+    else:
+        path = " ".join(f"M{px - _LEVEL:.1f} {py} h{2 * _LEVEL}" for px, py in places) if series.bound else ""
     return {
         "look": at % 6,
         "series": series,
-        "path": "M" + " L".join(f"{px} {py}" for px, py in places) if series.line and len(places) > 1 else "",
+        "path": path,
         "spans": spans,
-        "marks": [] if series.bound and len(places) > 1 else places,
+        "marks": [] if series.bound else places,
         "words": list(_beside(places, series.words)) if len(places) <= _WORDS else [],
     }
 
 
-def _beside(places: Sequence[tuple[float, float]], words: Sequence[str]) -> Iterator[tuple[float, float, str, str]]:
-    """Yield each word with its place and where it is anchored: the nearest free line below its point."""
+def _beside(places: Sequence[tuple[float, float]], words: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield each word with its place and where it is anchored: the free line that is nearest to its point.
+
+    A word that stands further off is joined to its point by a thin line.
+    """
     taken = [(x - _MARK, x + _MARK, y + 4) for x, y in places]
     for (x, y), word in zip(places, words, strict=False):
-        left = x > (_LEFT + _RIGHT) / 2
-        start = x - 7 - _LETTER * len(word) if left else x + 7
-        lines = (y + 4 + _LINE_HEIGHT * k for k in range(2 * len(words)))
-        free = (at for at in lines if not any(_meet((start, start + _LETTER * len(word), at), box) for box in taken))
-        height = next(free, y + 4)
-        taken.append((start, start + _LETTER * len(word), height))
-        yield (x - 7 if left else x + 7), height, word, "end" if left else "start"
+        spots = [spot for line in range(len(words) + 1) for spot in _spots(x, y, _LETTER * len(word), line)]
+        free = (spot for spot in spots if not any(_meet(spot, box) for box in taken))
+        left, right, at = next(free, spots[0] if spots else (x + _NEAR, x + _NEAR + _LETTER * len(word), y + 4))
+        taken.append((left - _GAP, right + _GAP, at))
+        end = right < x
+        anchor = right if end else left
+        yield {
+            "x": anchor, "y": at, "word": word, "anchor": "end" if end else "start",
+            "leader": "" if at == y + 4 else f"M{x} {y} L{anchor + (2 if end else -2):.1f} {at - 4:.1f}",
+        }  # fmt: skip
+
+
+def _spots(x: float, y: float, wide: float, line: int) -> Iterator[tuple[float, float, float]]:
+    """Yield where a word may stand so many lines below or above its point, inside the plot."""
+    away = _FAR if line else _NEAR
+    sides = [(x + away, x + away + wide), (x - away - wide, x - away)]
+    for at in dict.fromkeys((y + 4 + _LINE_HEIGHT * line, y + 4 - _LINE_HEIGHT * line)):
+        for left, right in sides if x <= (_LEFT + _RIGHT) / 2 else reversed(sides):
+            if left > _LEFT and right < _WIDTH and _TOP <= at <= _BOTTOM - 4:
+                yield left, right, at
 
 
 def _meet(one: tuple[float, float, float], other: tuple[float, float, float]) -> bool:

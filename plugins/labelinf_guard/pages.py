@@ -53,13 +53,14 @@ def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
     from labelinf_core.report.svg import as_svg
 
     names = tuple(str(place) for place in range(1, len(rows) + 1))
+    void = tuple(f"{place} void" if row.proves is None else place for place, row in zip(names, rows, strict=True))
     proved = Series(name="proved, all teams together", points=_points(row.proves for row in rows), line=False)
     attacked = Series(
         name="best known attack, on fair coins", points=_points(row.attack for row in rows), line=False, bound=False
     )
     kept = Series(name="rank correlation of honest teams", points=_points((row.kendall for row in rows), 1), line=False)
     pictures = [
-        Picture(title="Points over a perfect model", x="policy", y="points", series=(proved, attacked), names=names),
+        Picture(title="Points over a perfect model", x="policy", y="points", series=(proved, attacked), names=void),
         Picture(title="What honest teams keep", x="policy", y="Kendall's tau", series=(kept,), names=names),
     ]
     drawn = "".join(
@@ -67,11 +68,15 @@ def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
         for at, item in enumerate(pictures)
         if all(series.points for series in item.series)
     )
-    listed = "".join(f"<li>{escape(row.policy)}{' (recommended)' if row.recommended else ''}</li>" for row in rows)
+    listed = "".join(f"<li>{escape(row.policy)}{_aside(row)}</li>" for row in rows)
     table = escape(chr(10).join(lines))
     return _page(
         title, f"{drawn}<ol>{listed}</ol><h2>In numbers</h2><pre>{table}</pre>", style=f"<style>{STYLE}{_WIDE}</style>"
     )
+
+
+def _aside(row: Row) -> str:
+    return " (recommended)" if row.recommended else " (void: nothing is proved)" if row.proves is None else ""
 
 
 def _points(values: Iterable[float | None], times: float = 100.0) -> tuple[tuple[float, float], ...]:

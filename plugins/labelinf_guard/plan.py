@@ -177,14 +177,15 @@ def table(asked: Asked, progress: Callable[[str, int], None] = lambda policy, of
 
 def lines(rows: Sequence[Row]) -> list[str]:
     """Return a table to read."""
-    said = [f"{'policy':54} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
+    wide = max([54, *(len(row.policy) for row in rows)])
+    said = [f"{'policy':{wide}} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
     for row in rows:
         proves = "void" if row.proves is None else f"{math.ceil(1000 * row.proves - 1e-9) / 10:.1f}"
         attack = "" if row.attack is None else f"{100 * row.attack:.1f}"
         kendall = "" if row.kendall is None else f"{row.kendall:.2f}"
         displaced = "" if row.displaced is None else f"{row.displaced:.1f}"
         said.append(
-            f"{row.policy:54} {proves:>14} {attack:>11} {kendall:>8} {displaced:>9}"
+            f"{row.policy:{wide}} {proves:>14} {attack:>11} {kendall:>8} {displaced:>9}"
             f"{'  recommended' if row.recommended else ''}{row.note and '  ' + row.note}".rstrip()
         )
     if not any(row.recommended for row in rows):

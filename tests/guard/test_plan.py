@@ -106,3 +106,16 @@ def test_a_plan_is_drawn_as_a_page_of_its_own(tmp_path: Path) -> None:
     refused = CliRunner().invoke(guard, [*asked[:-1], str(tmp_path / "none" / "plan.html")])
     assert refused.exit_code != 0
     assert "cannot be written" in str(refused.exception or refused.output)
+
+
+def test_a_policy_that_proves_nothing_is_called_void_where_its_point_is_missing(tmp_path: Path) -> None:
+    """It had no point in the picture, which looks like no leak at all; and a long name moved its figures."""
+    page = tmp_path / "plan.html"
+    asked = ["plan", "--records", "25000", "--teams", "200", "--html", str(page)]
+
+    done = CliRunner().invoke(guard, asked, catch_exceptions=False)
+
+    rows = [line for line in done.output.splitlines() if line.startswith("then")]
+    assert len({len(row) for row in rows}) == 1
+    assert ">7 void</text>" in page.read_text()
+    assert "(void: nothing is proved)" in page.read_text()

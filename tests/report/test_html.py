@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 
@@ -94,3 +95,12 @@ def test_every_link_leads_somewhere_on_the_page(results: Results) -> None:
     assert len(places) == len(set(places))
     assert links
     assert links <= set(places)
+
+
+def test_paper_has_the_legend_and_no_filter(played: Played) -> None:
+    """The signs are explained where the cells are chosen, and print left all of it out."""
+    text = as_html(played(["fake-reader"], ["none"]))
+    paper = text.split("@media print")[1].split("</style>")[0]
+
+    assert re.search(r"fieldset \+ fieldset, fieldset legend, input \{ display: none; \}", paper)
+    assert not re.search(r"\bform\b", paper)

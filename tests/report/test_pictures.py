@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from itertools import combinations
 
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.report.pictures import _numbers
@@ -30,10 +30,63 @@ def test_words_cover_neither_words_nor_marks() -> None:
     marks = [(float(x), float(y)) for x, y in re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)"', svg)]
     assert set(placed) == set(words)
     assert len(marks) >= len(points)
-    for (left, right, y), (other, far, line) in combinations(placed.values(), 2):
+    for (left, right, y), (other, far, line) in itertools.combinations(placed.values(), 2):
         assert abs(y - line) >= 11 or right <= other or far <= left
     for left, right, y in placed.values():
         assert not any(left < x < right and abs(y - 4 - at) < 8 for x, at in marks)
+
+
+def test_a_word_away_from_its_point_is_joined_to_it_and_stays_inside() -> None:
+    """Five points in a corner had their names in a column below, and nothing said whose each was."""
+    words = tuple(f"a defence of number {n}" for n in range(5))
+    series = Series(name="observed", points=((1.0, 100.0),) * 5 + ((0.0, 0.0),), words=(*words, "origin"), line=False)
+
+    svg = as_svg(Picture(title="t", x="cost", y="%", series=(series,)))
+
+    ends = [float(x) for x in re.findall(r'<path d="M612\.0 16\.0 L([\d.]+)', svg)]
+    places = {word: float(x) for x, word in re.findall(r'<text x="([\d.]+)"[^>]*class="said">([^<]*)<', svg)}
+    assert len(ends) == 4
+    assert set(places) == {*words, "origin"}
+    assert all(x - LETTER * len(words[0]) > 62 and x < 612 for word, x in places.items() if word in words)
+
+
+def test_what_is_proved_of_single_points_is_drawn() -> None:
+    """A ceiling stood in the legend, and nowhere in the picture: README's own, too."""
+    observed = Series(name="observed", points=((0.0, 70.0), (1.0, 60.0)), line=False)
+    proved = Series(name="ceiling, proved", points=((0.0, 75.0), (1.0, 65.0)), line=False, bound=True)
+
+    svg = as_svg(Picture(title="t", x="defence", y="%", series=(observed, proved), names=("a", "b")))
+
+    group = svg.split('<g class="s1"')[1].split("</g>")[0]
+    assert len(re.findall(r"M[\d.]+ [\d.]+ h22", group)) == 2
+    assert "stroke-dasharray" in group
+
+
+def test_names_below_the_axis_do_not_run_into_each_other() -> None:
+    """README's own picture had eight names written over one another."""
+    names = (
+        "none",
+        "score-noise uniform 0.01",
+        "randomised-response 1",
+        "clip 0.01 + query-limit 10 + score-noise 1",
+    ) * 2
+    series = Series(name="observed", points=tuple((float(n), 70.0) for n in range(8)), line=False)
+
+    svg = as_svg(Picture(title="t", x="defence", y="%", series=(series,), names=names))
+
+    said = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="middle" font-size="11">([^<]*)<', svg)
+    lines: dict[str, list[tuple[float, str]]] = {}
+    for x, y, text in said:
+        lines.setdefault(y, []).append((float(x), text))
+    assert sum(len(text.replace("-", "").replace(" ", "")) for _, _, text in said) == sum(
+        len(name.replace("-", "").replace(" ", "")) for name in names
+    )
+    for row in lines.values():
+        for (one, left), (other, right) in itertools.pairwise(sorted(row)):
+            assert other - one >= LETTER * (len(left) + len(right)) / 2
+    title = re.search(r'y="([\d.]+)" text-anchor="middle">defence<', svg)
+    assert title
+    assert float(title[1]) > max(map(float, lines))
 
 
 def test_a_number_of_a_component_within_a_defence_can_be_turned_too() -> None:
