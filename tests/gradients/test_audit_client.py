@@ -20,8 +20,9 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
-from labelinf_gradients.audit.client import Audit, Together, _guesses, audit_client
+from labelinf_gradients.audit.client import Audit, audit_client
 from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.game import Together, guessed
 from labelinf_gradients.audit.moves import Optimiser, Training, flat
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.saved import audit_saved
@@ -289,7 +290,7 @@ def test_an_attack_that_does_not_suit_the_module_has_not_failed() -> None:
 
     players = {"other": raises(UnfitError("it needs a bias.")), "broken": raises(InputError("the client fails."))}
 
-    guesses, (other, broken) = _guesses(players, None, np.random.default_rng(0))  # type: ignore[arg-type]
+    guesses, (other, broken) = guessed(players, None, np.random.default_rng(0))  # type: ignore[arg-type]
 
     assert not guesses
     assert (other.unfit, other.failed) == ("it needs a bias.", "")

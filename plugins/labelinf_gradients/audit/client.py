@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Defence, Guess, LabelSet
-from labelinf_core.contracts.effects import Unknown
-from labelinf_core.contracts.errors import InputError, LabelinfError, UnfitError
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
-from labelinf_gradients.attacks.common import spread_counts
 from labelinf_gradients.audit.chance import of_batches, overlaps, p_value
+from labelinf_gradients.audit.change import Shielded, Tried, allowed, smallest_multiplier, usual_norm
 from labelinf_gradients.audit.conduct import Conduct
-from labelinf_gradients.audit.moves import Optimiser
+from labelinf_gradients.audit.game import Game, Player, Score, Together, guessed
+from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.audit.probe import probe
 from labelinf_gradients.audit.updates import Client, Update
-from labelinf_gradients.batches import counts
-from labelinf_gradients.batches.rehearsal import Own, chosen_counts
-from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian
-from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import scaled
-from labelinf_gradients.game.effects import Added, Batched, Clipped, Dropped, LocalSteps, Rounded, Smoothed
-from labelinf_gradients.game.gradient import GradientAttack, GradientOracle, GradientThreat, Shared
-from labelinf_gradients.game.networks import Network, softmax
+from labelinf_gradients.game.gradient import GradientOracle
 
-__all__ = ["Audit", "Control", "Score", "Together", "audit_client", "smallest_change"]
+__all__ = ["Audit", "Control", "Score", "Together", "audit_client"]
 
-_IMITATION = "imitation"
 _SURE = 0.05  # how seldom what is no leak is called one
-_SHARP = 1e-5  # of a difference of parameters: coarser roundings leave about what a half does
-_MULTIPLIERS = (0.05, 50.0)
-_BROAD = ("matched-filter", "matched-filter(direction=ones)", "matched-filter(direction=singular)", "llg", "row-minima")
-
-_Player = Callable[[GradientOracle, np.random.Generator], NDArray[np.intp]]
-
-
-@attrs.frozen(kw_only=True)
-class Score:
-    """How an attack did.
-
-    Attributes:
-        attack: Its name.
-        correct: Labels that it recovered.
-        failed: What went wrong; empty when it was played to its end.
-        unfit: What the module or the adversary lacks, for which it cannot be played at all.
-    """
-
-    attack: str
-    correct: int = 0
-    failed: str = ""
-    unfit: str = ""
+_PROBED = 8  # updates whose length is looked at
 
 
 @attrs.frozen(kw_only=True)
@@ -97,8 +65,9 @@ class Audit:
             observation, for its labels stand or fall together.
         p_value: How probable it is that the best of guesses that know nothing of the labels has as many right.
         control: The strongest attack again, with other labels; None where it found nothing.
-        change: The smallest certified change, as ``labelinf`` writes it; empty without one.
-        allows: The share of labels that any attack has behind it at most.
+        change: The smallest certified noise around a client's whole update, as ``labelinf`` writes it; empty without.
+        allows: The share of labels that any attack has right behind it at most, of one update about every record.
+        tried: What attacks had of the client behind that change; None without one.
     """
 
     conduct: Conduct
@@ -112,6 +81,12 @@ class Audit:
     control: Control | None = None
     change: str = ""
     allows: float = 1.0
+    tried: Tried | None = None
+
+    @property
+    def refuted(self) -> bool:
+        """Whether more came out behind the change than can: the client's updates are not each of their own records."""
+        return self.tried is not None and self.tried.share.low > self.allows
 
     @property
     def leaks(self) -> bool:
@@ -122,25 +97,6 @@ class Audit:
     def failed(self) -> bool:
         """Whether something that fits could not be played to its end."""
         return any(score.failed for score in self.scores)
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Together:
-    """Clients with the same code whose updates are summed before anybody sees them: secure aggregation.
-
-    Attributes:
-        client: Their code.
-        clients: How many they are.
-    """
-
-    client: Client
-    clients: int
-
-    def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
-        """Return the sum of what all of them send, each about its share of some records."""
-        parts = np.arange(len(x)).reshape(self.clients, -1)
-        sent = [self.client(x[rows], classes[rows]) for rows in parts]
-        return {name: np.sum([update[name] for update in sent], axis=0) for name in sent[0]}
 
 
 def audit_client(
@@ -179,18 +135,14 @@ def audit_client(
     progress("probing", 1)
     conduct = probe(client, x[held], data.labels[held], batch)
     together = Together(client=client, clients=clients)
-    sent = [together(x[rows], data.labels[rows]) for rows in private]
-    threat = threat_of(
-        conduct, client.network, sent[0], data, n_records=private.size, batch=batch, clients=clients, own=own
-    )
-    normal = functools.partial(_normal, conduct=conduct, network=client.network, clients=clients)
-    oracle = GradientOracle(threat, client.network, normal(sent), auxiliary=(x[held], data.labels[held]))
-    players: dict[str, _Player] = {
-        name: functools.partial(_played, attack) for name, attack in _attacks(builder, threat).items()
-    }
-    players[_IMITATION] = functools.partial(_imitated, together, normal)
+    game = Game(together=together, conduct=conduct, network=client.network, data=data, held=held, private=private)
+    sent = game.sent(data.labels[private])
+    threat = game.threat(sent[0])
+    oracle = game.oracle(threat, sent)
+    players = game.players(builder, threat)
     truth, pool = data.labels[private], data.labels[others]
-    guesses, failed = _guesses(players, oracle, rng, lambda name: progress(name, len(players) + 2))
+    of = 2 * len(players) + 2
+    guesses, failed = guessed(players, oracle, rng, lambda name: progress(name, of))
     right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
     ranked = sorted(right, key=lambda name: (-int(right[name].sum()), name))
     found = Audit(
@@ -205,12 +157,17 @@ def audit_client(
     )
     if found.leaks:
         given = rng.choice(data.n_classes, size=private.shape, p=data.prior)
-        other = [together(x[rows], labels) for rows, labels in zip(private, given, strict=True)]
-        again = GradientOracle(threat, client.network, normal(other), auxiliary=oracle.auxiliary)
+        again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
-    progress("what stops it", len(players) + 2)
-    change, allows = smallest_change(data, gain)
-    return attrs.evolve(found, change=change, allows=allows)
+    multiplier = smallest_multiplier(threat, gain, clients)
+    if math.isinf(multiplier):
+        return found
+    own_updates = _own_updates(game, batch)
+    norm = usual_norm(np.array([np.linalg.norm(flat(update)) for update in own_updates]))
+    defence = ClippedGaussian(norm=norm, multiplier=multiplier)
+    tried = _tried(game, defence, own_updates[0], builder, rng, lambda name: progress(f"behind the change, {name}", of))
+    change = f"clipped-gaussian(norm={defence.norm:g}, multiplier={multiplier:g})"
+    return attrs.evolve(found, change=change, allows=allowed(multiplier, threat, clients), tried=tried)
 
 
 def _drawn(
@@ -231,7 +188,7 @@ def _drawn(
 
 
 def _control(
-    player: _Player,
+    player: Player,
     oracle: GradientOracle,
     given: NDArray[np.intp],
     truth: NDArray[np.intp],
@@ -239,7 +196,7 @@ def _control(
     rng: np.random.Generator,
 ) -> Control | None:
     """Play the strongest attack on updates of the same records with other labels."""
-    guesses, _ = _guesses({"": player}, oracle, rng)
+    guesses, _ = guessed({"": player}, oracle, rng)
     if not guesses:
         return None
     (guess,) = guesses.values()
@@ -250,159 +207,38 @@ def _control(
     )
 
 
-def threat_of(
-    conduct: Conduct,
-    network: Network,
+def _own_updates(game: Game, batch: int) -> list[Update]:
+    """Return updates about the adversary's own records: a norm that was taken from private ones would tell of them."""
+    x, classes = game.own
+    rows = np.arange(_PROBED * batch).reshape(_PROBED, batch) % len(x)
+    return [game.together.client(x[own], classes[own]) for own in rows]
+
+
+def _tried(
+    game: Game,
+    defence: ClippedGaussian,
     like: Update,
-    data: LabelSet,
-    *,
-    n_records: int,
-    batch: int,
-    own: int,
-    clients: int = 1,
-) -> GradientThreat:
-    """Return what the adversary of clients with this conduct knows of the mean of their updates."""
-    factor = conduct.factor if math.isfinite(conduct.factor) else 1.0
-    effects: list[Any] = [Batched(size=batch * clients)]
-    if conduct.smoothing:
-        effects.append(Smoothed(most=conduct.smoothing))
-    if conduct.steps > 1 and conduct.optimiser is Optimiser.SGD:
-        effects.append(LocalSteps(steps=conduct.steps, rate=conduct.rate))
-    if conduct.by_record or (math.isnan(conduct.factor) and conduct.known):
-        effects.append(Clipped(norm=conduct.clip if math.isfinite(conduct.clip) else 1e300))
-    if conduct.kept < 1 or conduct.silent:
-        effects.append(Dropped())
-    if conduct.levels or conduct.optimiser not in (None, Optimiser.SGD):
-        effects.append(Rounded())
-    if conduct.noise:
-        effects.append(Added(std=conduct.noise / factor / math.sqrt(clients)))
-    if not conduct.known:
-        effects.append(Unknown(stage="client"))
-    names = network.classifier_names
-    return GradientThreat(
-        n_records=n_records,
-        n_classes=data.n_classes,
-        prior=data.prior,
-        shared=Shared.ALL if set(like) - set(names) else Shared.LAST,
-        has_bias=any(name.endswith("bias") or name in names[1:] for name in like),
-        head_bias=len(names) > 1 and names[1] in like,
-        auxiliary=own,
-        precision=_precision(conduct, like, network),
-        effects=tuple(effects),
-    )
-
-
-def _precision(conduct: Conduct, like: Update, network: Network) -> str:
-    """Return the format of an update; what the rounding of parameters leaves of a small difference is as a half."""
-    if conduct.precision != "float32":
-        return conduct.precision
-    pairs = [(network.parameters[name].astype(np.float64), update) for name, update in like.items()]
-    difference = all(np.array_equal((old + update).astype(np.float32), old + update) for old, update in pairs)
-    old, moved = (math.hypot(*(float(np.linalg.norm(pair[side])) for pair in pairs)) for side in (0, 1))
-    return "float16" if difference and 2.0**-24 * old > _SHARP * moved else "float32"
-
-
-def _normal(sent: list[Update], *, conduct: Conduct, network: Network, clients: int) -> Mapping[str, NDArray[Any]]:
-    """Return updates as mean gradients, up to what is not known of them."""
-    divisor = clients * conduct.sign * (conduct.factor if math.isfinite(conduct.factor) else 1.0)
-    dtype = np.float64 if conduct.precision == "float64" else np.float32
-    decay = {name: conduct.decay * network.parameters[name] for name in sent[0]} if conduct.decay else {}
-    return {
-        name: np.array([update[name] / divisor - decay.get(name, 0) for update in sent], dtype=dtype)
-        for name in sent[0]
-    }
-
-
-def _attacks(builder: Builder, threat: GradientThreat) -> dict[str, GradientAttack]:
-    found = {}
-    for name in dict.fromkeys((*GradientChannel.strongest(threat), *_BROAD)):
-        attack = builder.build(Kind.ATTACK, name, "audit client")
-        if not attack.refusal(threat):
-            found[name] = attack
-    return found
-
-
-def _guesses(
-    players: Mapping[str, _Player],
-    oracle: GradientOracle,
+    builder: Builder,
     rng: np.random.Generator,
-    begins: Callable[[str], None] = lambda name: None,
-) -> tuple[dict[str, NDArray[np.intp]], list[Score]]:
-    """Return what every attack guesses, a batch a row, and those that failed or cannot be played here."""
-    found, failed = {}, []
-    for name, player in players.items():
-        begins(name)
-        try:
-            found[name] = player(oracle, rng).reshape(len(oracle.weight_gradients), -1)
-        except UnfitError as error:
-            failed.append(Score(attack=name, unfit=str(error)))
-        except LabelinfError as error:
-            failed.append(Score(attack=name, failed=str(error)))
-    return found, failed
-
-
-def _played(attack: GradientAttack, oracle: GradientOracle, rng: np.random.Generator) -> NDArray[np.intp]:
-    with gate.blamed(attack):
-        guess = attack.run(oracle, rng)
-        return gate.guessed(guess, Guess, oracle.threat.n_records, oracle.threat.n_classes)
-
-
-def _imitated(
-    together: Together,
-    normal: Callable[[list[Update]], Mapping[str, NDArray[Any]]],
-    oracle: GradientOracle,
-    rng: np.random.Generator,
-) -> NDArray[np.intp]:
-    """Play an adversary who runs the clients' own code on records of its own, and learns what updates look like."""
-    if oracle.auxiliary is None:
-        raise InputError("it needs records of its own.")
-    (x, classes), network, threat = oracle.auxiliary, oracle.network, oracle.threat
-    features = network.features(x).astype(np.float64)
-    errors = softmax(network.classifier(features)) - np.eye(threat.n_classes)[classes]
-    own = Own(errors=errors, features=features, classes=classes, prior=np.array(threat.prior))
-    weight = network.classifier_names[0]
-
-    def sent(rows: NDArray[np.intp]) -> NDArray[np.float64]:
-        return np.asarray(normal([together(x[rows], classes[rows])])[weight][0], dtype=np.float64)
-
-    blind = np.array(threat.best_counts, dtype=np.intp)
-    others = {
-        "blind guess": lambda part: np.tile(blind, (len(part), 1)),
-        "row minima": lambda part: counts.by_yin(part, threat.batch),
-        "row sums": lambda part: counts.by_llg(part, threat.batch),
-    }
-    found, _ = chosen_counts(
-        oracle.weight_gradients.astype(np.float64), own, batch=threat.batch, others=others, rng=rng, conduct=sent
+    begins: Callable[[str], None],
+) -> Tried | None:
+    """Play the attacks on the clients behind the change, which the adversary knows; None where none can be played."""
+    truth = game.data.labels[game.private]
+    shielded = Shielded.around(game.together.client, defence, like=like, rng=rng.spawn(1)[0])
+    noise = math.hypot(game.conduct.noise, defence.multiplier * defence.norm)
+    conduct = attrs.evolve(game.conduct, factor=1.0, by_record=True, clip=defence.norm, noise=noise)
+    conduct = attrs.evolve(conduct, kept=1.0, silent=0.0, chosen=None, levels=0, precision="float32")
+    behind = attrs.evolve(game, together=attrs.evolve(game.together, client=shielded), conduct=conduct)
+    sent = behind.sent(truth)
+    threat = behind.threat(sent[0])
+    guesses, _ = guessed(behind.players(builder, threat), behind.oracle(threat, sent), rng, begins)
+    if not guesses:
+        return None
+    right = {name: overlaps(guess, truth) for name, guess in guesses.items()}
+    best = max(right, key=lambda name: int(right[name].sum()))
+    return Tried(
+        attack=best,
+        correct=int(right[best].sum()),
+        share=of_batches(right[best], truth.shape[1], tried=len(right)),
+        louder=defence.multiplier * math.sqrt(sum(part.size for part in like.values())),
     )
-    return spread_counts(found)
-
-
-def smallest_change(data: LabelSet, gain: float) -> tuple[str, float]:
-    """Return the smallest noise multiplier whose certificate leaves any attack ``gain`` beyond the blind guess.
-
-    One record per update, clipped, with noise on a grid: what is proved is proved of that alone. Larger batches may
-    hide more, and nothing is proved of that.
-
-    Args:
-        data: What labels are drawn from.
-        gain: Beyond the share of the largest class.
-
-    Returns:
-        The defence as ``labelinf`` writes it, and the share of labels that its certificate allows.
-    """
-    threat = GradientThreat(n_records=1, n_classes=data.n_classes, prior=data.prior)
-
-    def allowed(multiplier: float) -> float:
-        defence: Defence = ClippedGaussian(multiplier=multiplier)
-        ceilings = GradientCertificate().ceilings(threat.behind(defence))
-        return min((line.accuracy for line in ceilings), default=1.0)
-
-    low, high = _MULTIPLIERS
-    target = max(data.prior) + gain
-    if allowed(high) > target:
-        return "", 1.0
-    for _ in range(40):
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if allowed(middle) <= target else (middle, high)
-    rounded = math.ceil(high * 1000) / 1000
-    return f"clipped-gaussian(multiplier={rounded:g})", allowed(rounded)

@@ -135,13 +135,36 @@ def _answer(found: Audit) -> Answer:
         leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
     else:
         leaks = f"INCONCLUSIVE: {counted}, and what the client does is not wholly known."
+    return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
+
+
+def _stopped(found: Audit) -> str:
+    """Say what is proved to stop it, and what came out of the client behind that."""
     if not found.change:
-        return Answer(leaks=leaks, stopped="nothing: no certified noise leaves so little; --gain says how much it may")
-    return Answer(
-        leaks=leaks,
-        stopped=f"one record an update, {found.change}: any attack has at most {found.allows:.1%} (proved: noise on a "
-        "grid; features private, labels drawn from the class shares)",
-        costs="not measured here; labelinf matrix gradients measures what is left of a gradient",
+        return "nothing: no certified noise leaves at most --gain beyond the blind guess, or that is everything"
+    added = " by every client" if found.clients > 1 else ""
+    proved = (
+        f"{found.change} around the whole update{added}: any attack has at most {found.allows:.1%} of the labels, of "
+        "one update about each record (proved, for private features and labels drawn from the class shares)"
+    )
+    if found.tried is None:
+        return f"{proved}; no attack could be tried behind it"
+    share, attack = found.tried.share, found.tried.attack
+    tried = f"{found.tried.correct} of {found.n_records} by {attack} [{share.low:.1%}, {share.high:.1%}]"
+    if found.refuted:
+        return (
+            f"nothing known: behind {found.change} {tried} still came out, more than can of updates that depend on "
+            "their own records alone; is something kept between calls?"
+        )
+    return f"{proved}; tried on your client: {tried}"
+
+
+def _costs(found: Audit) -> str:
+    if found.tried is None or found.refuted:
+        return ""
+    return (
+        f"noise {found.tried.louder:.3g} times as long as the clipped update; T updates about the same records need "
+        "sqrt(T) times that"
     )
 
 
@@ -164,7 +187,7 @@ def _lines(found: Audit) -> list[str]:
         lines.append(f"next         {', '.join(others)}")
     lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
     lines += [f"not played   {score.attack}: {score.unfit}" for score in found.scores if score.unfit]
-    return [*lines, "ceiling      none: what a client's own code draws or rounds has no certificate"]
+    return [*lines, "ceiling      none as it is: what a client's own code draws or rounds has no certificate"]
 
 
 def _control_lines(found: Audit) -> list[str]:

@@ -1,0 +1,121 @@
+r"""The smallest change of a client that is proved to help, put around its own code so that it can be tried.
+
+Whatever a client sends about some records, clipped *as a whole* to norm S, moves noise of deviation ``m S`` by at most
+S from the noise alone, which says nothing of them: how it came about, by one gradient or many local steps, does not
+matter (labelinf theory, certificates: Gaussian). So the share of labels that any attack has right of one update is at
+most ``c(blind guess)`` at ``mu = 1 / m``; of what n clients send together, at ``mu = sqrt(n) / m``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.guarantees import Interval
+from labelinf_gradients import certificates
+from labelinf_gradients.audit.moves import flat
+from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.game.gradient import ActiveDefence, GradientThreat
+
+__all__ = ["Shielded", "Tried", "allowed", "smallest_multiplier", "usual_norm"]
+
+_MULTIPLIERS = (0.05, 50.0)
+
+_Sends = Callable[[NDArray[np.float64], NDArray[np.intp]], Mapping[str, NDArray[np.float64]]]
+
+
+@attrs.frozen(kw_only=True)
+class Tried:
+    """What is left of a client behind the change.
+
+    Attributes:
+        attack: The strongest attack there.
+        correct: Labels that it recovered.
+        share: The share of labels, with an interval that allows for having chosen it among all.
+        louder: Length of the noise over that of the longest update.
+    """
+
+    attack: str
+    correct: int
+    share: Interval
+    louder: float
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Shielded:
+    """A client behind the change: what it sends is clipped as a whole and gets noise on a grid.
+
+    Attributes:
+        sends: The client.
+        like: An update: what is sent about any records, zero where the client leaves it out.
+        stage: Clips and adds noise.
+    """
+
+    sends: _Sends
+    like: Mapping[str, NDArray[np.float64]]
+    stage: ActiveDefence
+
+    @classmethod
+    def around(
+        cls,
+        sends: _Sends,
+        defence: ClippedGaussian,
+        *,
+        like: Mapping[str, NDArray[np.float64]],
+        rng: np.random.Generator,
+    ) -> Shielded:
+        """Return the client behind a defence; the whole of an update is one sample to it."""
+        alone = GradientThreat(n_records=1, n_classes=2, prior=(0.5, 0.5))
+        return cls(sends=sends, like=like, stage=defence.start(alone, rng))
+
+    def __call__(self, x: NDArray[np.float64], classes: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+        """Return what is sent about some records."""
+        update = self.sends(x, classes)
+        row = flat({name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
+        released = self.stage.release(self.stage.examples(row[None], ())[0], ())
+        pieces = np.split(released, np.cumsum([part.size for part in self.like.values()])[:-1])
+        return {name: own.reshape(part.shape) for own, (name, part) in zip(pieces, self.like.items(), strict=True)}
+
+
+def allowed(multiplier: float, threat: GradientThreat, clients: int) -> float:
+    """Return the largest share of labels that any attack has right on average.
+
+    Args:
+        multiplier: Standard deviation of every client's noise over its clipping norm.
+        threat: Of labels and how many are behind what is seen: ``threat.batch``, of all clients together.
+        clients: How many add noise, each its own.
+    """
+    mu = math.sqrt(clients) / multiplier
+    if threat.batch == 1:
+        return min(1.0, certificates.gaussian(mu, threat.prior))
+    return certificates.gaussian_overlap(mu, threat.baseline, 1)
+
+
+def smallest_multiplier(threat: GradientThreat, gain: float, clients: int = 1) -> float:
+    """Return the smallest multiplier that leaves any attack ``gain`` beyond the blind guess.
+
+    Infinity where none does, or where that is everything.
+
+    Args:
+        threat: Of labels and how many are behind what is seen.
+        gain: Beyond ``threat.baseline``.
+        clients: How many add noise.
+    """
+    low, high = _MULTIPLIERS
+    target = threat.baseline + gain
+    if target >= 1 or allowed(high, threat, clients) > target:
+        return math.inf
+    for _ in range(40):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if allowed(middle, threat, clients) <= target else (middle, high)
+    return math.ceil(high * 1000) / 1000
+
+
+def usual_norm(lengths: NDArray[np.float64]) -> float:
+    """Return a norm to clip at, about that of most updates: to two digits, 1 where all are silent."""
+    middle = float(np.median(lengths[lengths > 0])) if (lengths > 0).any() else 1.0
+    return float(f"{middle:.1e}")
