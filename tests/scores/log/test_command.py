@@ -89,6 +89,15 @@ def test_the_host_asks_what_an_outsider_can_prove(board: Board) -> None:
     assert (document["outsider"], document["guess"], document["labels"]["determined"]) == (True, None, 40)
 
 
+def test_what_rests_on_an_outsiders_word_is_said(board: Board) -> None:
+    """Nothing but the scores could contradict totals that are wrong, or records that were not scored."""
+    alone = audit(board, "--positives", str(board["positives"]), "--seconds", "5", labels=False)
+
+    assert "no label was looked at: what is proved is so if" in " ".join(alone.stdout.split())
+    assert "all 40 records are scored" in " ".join(alone.stdout.split())
+    assert "no label was looked at" not in audit(board, "--seconds", "5").stdout
+
+
 def test_two_rows_of_little_skill_leave_every_label_open(board: Board) -> None:
     rng = np.random.default_rng(3)
     scores = []
@@ -181,3 +190,28 @@ def test_a_prediction_that_is_no_number_is_named_by_its_submission(board: Board)
 
     assert result.exit_code == 2
     assert "submission 's03' has a prediction that is no number" in result.stderr
+
+
+@pytest.mark.parametrize("cell", ["nan", "inf"])
+def test_no_infinite_prediction_is_taken_for_a_wrong_score(board: Board, cell: str) -> None:
+    file = Path(board["folder"]) / "s03.csv"
+    file.write_text("id,p\n" + "".join(f"r{i},{cell if i == 5 else i}\n" for i in range(40)))
+
+    result = audit(board)
+
+    assert result.exit_code == 2
+    assert "submission 's03' has a prediction that is no finite number" in result.stderr
+
+
+def test_a_class_that_no_label_has_is_not_taken_for_the_positive_one(tmp_path: Path) -> None:
+    """A fourth record's label was called proved by an accuracy of 1/4, which labels 1, 1, 0, 0 give as well."""
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    written(folder / "s.csv", ("id", "class"), zip("abcd", (2, 2, 1, 0), strict=True))
+    scores = written(tmp_path / "scores.csv", ("submission", "score"), [("s", "0.25")])
+    truth = written(tmp_path / "labels.csv", ("id", "answer"), zip("abcd", (0, 0, 1, 1), strict=True))
+
+    result = audit({"folder": str(folder), "scores": str(scores), "labels": str(truth)}, metric="accuracy")
+
+    assert result.exit_code == 2
+    assert "submission 's' predicts something that is none of the 2 classes" in result.stderr

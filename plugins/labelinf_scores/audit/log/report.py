@@ -218,6 +218,11 @@ def lines(found: LogReport) -> Iterator[str]:
         f"{len(found.submissions)} submissions, {len(found.ids)} labels, {found.metric} to {_shown(found)} decimals; "
         f"known to {who}: all predictions, all scores, how many labels every class has"
     )
+    if found.outsider:
+        yield (
+            f"no label was looked at: what is proved is so if metric, rounding and class totals are as given and all "
+            f"{len(found.ids)} records are scored"
+        )
     for at, why in found.suspects.items():
         yield f"worth a look: submission {at + 1} ({found.submissions[at]}) {why}"
     if not found.sums:

@@ -120,9 +120,18 @@ def _numbers(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, 
     cells = [cell for (cell,) in rows]
     places = {natural(name)[0] if _is_number(name) else name: float(at) for at, name in enumerate(classes)}
     keys = [natural(cell)[0] if _is_number(cell) else cell for cell in cells]
-    if scored.rows in _HARD and all(key in places for key in keys):
+    if scored.rows not in _HARD:
+        return _floats(item, cells)
+    if all(key in places for key in keys):
         return np.array([places[key] for key in keys])
-    return _floats(item, cells)
+    numbers = _floats(item, cells)
+    if len(classes) == 2 and ((numbers % 1 != 0).any() or np.isin(numbers, (0, 1)).all()):
+        return numbers  # scores, which the metric cuts at its threshold
+    # A library may count an unknown class as wrong, or as a class more; the threshold would call it positive.
+    raise InputError(
+        f"submission {item.name!r} predicts something that is none of the {len(classes)} classes of the labels; "
+        f"without its score in --scores it is left out."
+    )
 
 
 def _columns(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...]) -> Floats:
@@ -144,9 +153,12 @@ def _is_number(text: str) -> bool:
 
 def _floats(item: Submission, cells: Sequence[str]) -> Floats:
     try:
-        return np.array([float(cell) for cell in cells])
+        numbers = np.array([float(cell) for cell in cells])
     except ValueError as error:
         raise InputError(f"submission {item.name!r} has a prediction that is no number.") from error
+    if not np.isfinite(numbers).all():
+        raise InputError(f"submission {item.name!r} has a prediction that is no finite number.")
+    return numbers
 
 
 def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetric) -> Totals:
