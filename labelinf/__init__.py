@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         audit_scorer,
     )
     from labelinf.games import load, matrix
-    from labelinf.gradients import Recovered, recover
+    from labelinf.gradients import Recovered, recover, shield
     from labelinf.results import Advised, Played, Theory
     from labelinf.theory import advise, bounds
 
@@ -47,12 +47,13 @@ __all__ = [
     "load",
     "matrix",
     "recover",
+    "shield",
 ]
 
 _HOMES = {
     "audits": ("OutputsAudited", "RecordAudited", "ScorerAudited", "audit_outputs", "audit_record", "audit_scorer"),
     "games": ("load", "matrix"),
-    "gradients": ("Recovered", "recover"),
+    "gradients": ("Recovered", "recover", "shield"),
     "results": ("Advised", "Played", "Theory"),
     "theory": ("advise", "bounds"),
 }

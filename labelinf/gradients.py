@@ -1,8 +1,8 @@
-"""Labels from gradients, as a function."""
+"""Labels from gradients, and what denies them, as functions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.pictures import Picture
     from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 
-__all__ = ["Recovered", "recover"]
+__all__ = ["Recovered", "recover", "shield"]
 
 
 @attrs.frozen(kw_only=True)
@@ -107,3 +107,44 @@ def recover(gradient: Any, layer: Any, **settings: Any) -> Recovered:
     from labelinf_gradients.recovery.solver import recover as solved
 
     return Recovered(recovery=solved(gradient, layer, **settings))
+
+
+def shield(update: Any, *, norm: float, multiplier: float) -> Any:
+    """Return a client's update behind the change that ``labelinf audit client`` names: clipped, and noise on a grid.
+
+    >>> import labelinf as li, numpy as np
+    >>> sent = li.shield({"weight": np.ones((2, 3)), "bias": np.ones(2)}, norm=1, multiplier=2.241)
+    >>> sent["weight"].shape, sent["bias"].shape
+    ((2, 3), (2,))
+
+    Whatever was computed from some records and is clipped as a whole, whole batches and local steps included, lies
+    within ``norm`` of nothing at all; noise of ``multiplier * norm`` on every entry hides that much. It is the system's
+    own randomness: no seed makes it come out again, and every call is one more answer about its records.
+
+    Args:
+        update: A gradient or a change of parameters, not the new parameters themselves: a mapping from names, or a
+            sequence, of arrays or tensors. It must hold the same parameters whatever the records are.
+        norm: To which all of it together is clipped; chosen without a look at private records.
+        multiplier: Standard deviation of the noise over ``norm``.
+
+    Returns:
+        A mapping or a list of arrays of float64; what is done with them afterwards costs nothing of what is proved.
+
+    Raises:
+        InputError: There is nothing in it, or norm or multiplier are no positive numbers.
+    """
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_gradients.audit.change import released
+    from labelinf_gradients.defences.clipping import ClippedGaussian
+    from labelinf_gradients.recovery.tensors import as_array
+
+    several = isinstance(update, Mapping | Sequence) and len(update) > 0
+    if not (several and 0 < norm < float("inf") and 0 < multiplier < float("inf")):
+        raise InputError(
+            f"norm={norm!r} and multiplier={multiplier!r} must be positive numbers, and the update, given as "
+            f"{type(update).__name__}, a mapping or sequence of arrays that is not empty."
+        )
+    named = update if isinstance(update, Mapping) else dict(enumerate(update))
+    parts = {str(name): as_array(part) for name, part in named.items()}
+    sent = released(ClippedGaussian(norm=norm, multiplier=multiplier).deployed(), parts)
+    return dict(zip(named, sent.values(), strict=True)) if isinstance(update, Mapping) else list(sent.values())

@@ -24,16 +24,17 @@ def counting(total: int, doing: str = "playing") -> Iterator[Callable[[int], Non
 
 @contextmanager
 def steps(doing: str) -> Iterator[Step]:
-    """Show which step is done, of how many; call it before each with its name and their number."""
-    done = -1
+    """Show which step is done, of how many, and what it says; call it before each with its name and their number."""
+    done, of = -1, 1
     with _bar(doing) as show:
 
         def step(name: str, total: int) -> None:
-            nonlocal done
-            done += 1
-            show(f"{doing}: {name}", done, total)
+            nonlocal done, of
+            done, of = done + 1, total
+            show(f"{doing}: {name}", done, of)
 
-        yield step
+        with heard(lambda said, at, total: show(f"{said}, {at} of {total}", done, of)):
+            yield step
 
 
 @contextmanager

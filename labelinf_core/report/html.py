@@ -141,16 +141,16 @@ def _implied(result: CellResult) -> Iterator[str]:
 
 
 def _images(cells: Sequence[CellResult]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield true inputs, and what each attack rebuilt of them; nothing of what may not be published."""
+    """Yield what each attack rebuilt below the true inputs that it is of; nothing of what may not be published."""
+    true: tuple[str, ...] = ()
     for result in cells:
         trial = next(iter(result.trials), None)
-        if trial is not None and trial.gallery is not None:
-            yield "true", trial.gallery.true
-            break
-    for result in cells:
-        trial = next(iter(result.trials), None)
-        if trial is not None and trial.gallery is not None:
-            yield f"{result.cell.shown.attack}: {trial.gallery.says}", trial.gallery.rebuilt
+        if trial is None or trial.gallery is None:
+            continue
+        if trial.gallery.true != true:
+            true = trial.gallery.true
+            yield "true", true
+        yield f"{result.cell.shown.attack}: {trial.gallery.says}", trial.gallery.rebuilt
 
 
 def _bounds(result: CellResult) -> Iterator[dict[str, str]]:

@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
+from labelinf_core.cli.progress import steps
+from labelinf_core.contracts.doing import say
 
 Labelinf = Callable[..., Result]
 Shown = list[tuple[str, int, int | None]]
@@ -124,6 +126,15 @@ def test_a_bar_stands_on_a_terminal_and_leaves_it() -> None:
     assert "walking: [right" in seen
     assert "1/2" in seen
     assert "there" in seen
+
+
+def test_what_is_said_within_a_step_is_shown_beside_its_number(shown: Shown) -> None:
+    with steps("walking") as step:
+        step("left", 2)
+        say("knee: bent", 3, 9)
+        step("right", 2)
+
+    assert shown[-3:] == [("walking: left", 0, 2), ("knee: bent, 3 of 9", 0, 2), ("walking: right", 1, 2)]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")

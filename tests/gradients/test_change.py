@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import labelinf as li
 from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
@@ -120,6 +122,23 @@ def test_the_change_is_tried_on_the_client_itself() -> None:
     assert "around the whole update by every client: any attack has at most" in said
     assert f"tried on your client: {audit.tried.correct} of 64 by {audit.tried.attack}" in said
     assert "T updates about the same records need sqrt(T) times" in _costs(audit)
+
+
+def test_a_user_puts_the_same_around_her_update() -> None:
+    update = {"a": np.full((2, 3), 1e3, dtype=np.float32), "b": np.array(np.nan)}
+
+    one, two = (li.shield(update, norm=3.0, multiplier=1e-3) for _ in range(2))
+    listed = li.shield(list(update.values()), norm=3.0, multiplier=1e-3)
+
+    assert {name: part.shape for name, part in one.items()} == {"a": (2, 3), "b": ()}
+    assert np.linalg.norm(one["a"]) == pytest.approx(3, abs=0.05)
+    assert abs(one["b"]) < 0.05  # what is no number says nothing
+    assert (one["a"] != two["a"]).all()
+    assert np.unique(one["a"] * 2.0**30 % 1).tolist() == [0]  # on a grid
+    assert [part.shape for part in listed] == [(2, 3), ()]
+    for wrong in ({"norm": 0.0}, {"multiplier": np.inf}, {"update": []}, {"update": np.ones(3)}):
+        with pytest.raises(InputError, match="must be positive numbers"):
+            li.shield(**{"update": update, "norm": 1.0, "multiplier": 1.0, **wrong})
 
 
 def found(**more: Any) -> Audit:

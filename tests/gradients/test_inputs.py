@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
@@ -15,6 +16,7 @@ from labelinf_core.cli import main
 from labelinf_core.contracts.components import Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.images import Gallery, as_png
+from labelinf_core.report.html import _images
 from labelinf_data.bundled import Digits
 from labelinf_gradients.attacks.inputs import InputRecursion
 from labelinf_gradients.defences.clipping import GradientClip
@@ -104,6 +106,21 @@ def test_a_gallery_holds_small_images_and_nothing_else() -> None:
     for wrong in (('"><script>',), (image,) * 17, ("A" * (1 << 18),)):
         with pytest.raises(ValueError, match="PNG images in base64"):
             Gallery(true=wrong, rebuilt=wrong)
+
+
+def test_true_inputs_stand_above_every_attack_that_is_of_others() -> None:
+    one, two = (as_png(np.full((4, 4), grey)) for grey in (0.2, 0.8))
+
+    def cell(name: str, image: str) -> Any:
+        trial = SimpleNamespace(gallery=Gallery(true=(image,), rebuilt=(image,), says="9 dB"))
+        return SimpleNamespace(trials=(trial,), cell=SimpleNamespace(shown=SimpleNamespace(attack=name)))
+
+    shown = list(_images([cell("a", one), SimpleNamespace(trials=()), cell("b", one), cell("c", two)]))
+
+    assert shown == [
+        *(("true", (one,)), ("a: 9 dB", (one,)), ("b: 9 dB", (one,))),
+        *(("true", (two,)), ("c: 9 dB", (two,))),
+    ]
 
 
 SUITE = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import itertools
 import zlib
 from collections.abc import Callable
 
@@ -216,6 +217,24 @@ def test_likeness_is_one_for_the_truth_and_falls_with_noise() -> None:
     light = (2 * a.mean() * b.mean() + 1e-4) / (a.mean() ** 2 + b.mean() ** 2 + 1e-4)
     expected = light * (2 * cov[0, 1] + 9e-4) / (cov[0, 0] + cov[1, 1] + 9e-4)
     assert ssim(a, b, side=8, window=8)[0] == pytest.approx(expected)
+
+
+def test_likeness_is_that_of_the_definition() -> None:
+    """Wang et al., 2004, as scikit-image has it: even windows of 7, sample covariances, inner pixels."""
+    rng = np.random.default_rng(1)
+    one, two = rng.random((12, 12)), rng.random((12, 12))
+    found = []
+    for top, left in itertools.product(range(6), repeat=2):
+        a, b = (whole[top : top + 7, left : left + 7].ravel() for whole in (one, two))
+        (va, both), (_, vb) = np.cov(a, b)
+        light = (2 * a.mean() * b.mean() + 0.01**2) / (a.mean() ** 2 + b.mean() ** 2 + 0.01**2)
+        found.append(light * (2 * both + 0.03**2) / (va + vb + 0.03**2))
+
+    assert ssim(one.reshape(1, -1), two.reshape(1, -1), side=12) == pytest.approx([np.mean(found)])
+    black, white = np.zeros((1, 64)), np.ones((1, 64))
+    assert ssim(black, white, side=8) == pytest.approx([1e-4 / (1 + 1e-4)])
+    assert psnr(black, white) == pytest.approx([0.0])
+    assert psnr(black, 255 * white, span=255) == pytest.approx([0.0])
 
 
 def test_the_pictures_show_what_each_method_makes_of_the_truth() -> None:

@@ -21,7 +21,7 @@ from labelinf_gradients.audit.moves import flat
 from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.gradient import ActiveDefence, GradientThreat
 
-__all__ = ["Shielded", "Tried", "allowed", "smallest_multiplier", "usual_norm"]
+__all__ = ["Shielded", "Tried", "allowed", "released", "smallest_multiplier", "usual_norm"]
 
 _MULTIPLIERS = (0.05, 50.0)
 
@@ -75,10 +75,14 @@ class Shielded:
     def __call__(self, x: NDArray[np.float64], classes: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
         """Return what is sent about some records."""
         update = self.sends(x, classes)
-        row = flat({name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
-        released = self.stage.release(self.stage.examples(row[None], ())[0], ())
-        pieces = np.split(released, np.cumsum([part.size for part in self.like.values()])[:-1])
-        return {name: own.reshape(part.shape) for own, (name, part) in zip(pieces, self.like.items(), strict=True)}
+        return released(self.stage, {name: update.get(name, np.zeros_like(part)) for name, part in self.like.items()})
+
+
+def released(stage: ActiveDefence, update: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    """Return what a stage that takes the whole of an update for one sample makes of it."""
+    row = stage.release(stage.examples(flat(update)[None], ())[0], ())
+    pieces = np.split(row, np.cumsum([part.size for part in update.values()])[:-1])
+    return {name: own.reshape(part.shape) for own, (name, part) in zip(pieces, update.items(), strict=True)}
 
 
 def allowed(multiplier: float, threat: GradientThreat, clients: int) -> float:

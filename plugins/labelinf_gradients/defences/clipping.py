@@ -22,7 +22,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.game.effects import Added, Clipped, GaussianNoise, GradientFacts, LaplaceNoise
 from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout
 from labelinf_privacy.deviates import Deviates, exponential, normal, signs
-from labelinf_privacy.words import SeededWords, Words
+from labelinf_privacy.words import SeededWords, SystemWords, Words
 
 __all__ = ["ClippedGaussian", "ClippedLaplace", "GradientClip"]
 
@@ -83,7 +83,14 @@ class ClippedGaussian(GradientDefence):
 
     def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return what clips and adds noise."""
-        return _ClippedNoise(self.norm, 2, threat.batch, self.multiplier * self.norm, normal, SeededWords(rng))
+        return self._stage(threat.batch, SeededWords(rng))
+
+    def deployed(self) -> ActiveDefence:
+        """Return the same for single samples, with noise that nobody can draw again: the system's randomness."""
+        return self._stage(1, SystemWords())
+
+    def _stage(self, batch: int, source: Words) -> ActiveDefence:
+        return _ClippedNoise(self.norm, 2, batch, self.multiplier * self.norm, normal, source)
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
