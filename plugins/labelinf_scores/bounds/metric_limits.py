@@ -16,7 +16,7 @@ from labelinf_scores.metrics.readings.two_values import counter
 
 __all__ = ["fewest_queries"]
 
-_DOUBLE = 53  # bits that a double's answer has at most, whatever is asked, within a range of two
+_DOUBLE = 64  # bits that a double has; that those of one query are fewer is proved of means of costs only
 
 
 def fewest_queries(metric: ScoredMetric, totals: Totals, decimals: int | None = None) -> tuple[int | None, int | None]:
@@ -25,16 +25,17 @@ def fewest_queries(metric: ScoredMetric, totals: Totals, decimals: int | None = 
     Args:
         metric: What is scored.
         totals: The class totals, which are public.
-        decimals: Decimals of scores between 0 and 1; None: all.
+        decimals: Decimals of scores; None: all.
     """
     bits = label_bits([count / totals.n_records for count in totals.counts], totals.n_records)
     if len(totals.counts) != 2 or metric.rows not in (Rows.COUNTS, Rows.RANKS, Rows.FIRST):
         return (math.ceil(bits / _DOUBLE), None) if decimals is None else (None, None)
     ranks, counts = isinstance(metric, RocAuc), counter(metric) is not None
     share = totals.n_positive * totals.n_negative
-    values = 2 * share + 1 if ranks else min(totals.n_positive, totals.n_negative) + 1
+    values = 2 * share + 1 if ranks else metric.values(totals)
     if decimals is not None:
-        return math.ceil(bits / math.log2(min(values, 10**decimals + 1))), None
+        wide = math.ceil(metric.sensitivity(totals.n_records))  # no score of counts or ranks has a wider range
+        return math.ceil(bits / math.log2(min(values, wide * 10**decimals + 1))), None
     variance = share * (totals.n_records + 1) / 3 if ranks else share / (4 * (totals.n_records - 1))
     fixed = math.log2(2 * math.pi * math.e * (variance + 1 / 12)) / 2
     return math.ceil(bits / math.log2(values)), math.ceil(bits / fixed) if ranks or counts else None

@@ -102,3 +102,16 @@ def test_limits_are_those_of_the_theory() -> None:
     assert fewest_queries(metric_of("accuracy"), large) == (1804, 3255)
     assert fewest_queries(metric_of("accuracy"), Totals.binary(n_records=25_000, n_positive=50))[0] == 92
     assert fewest_queries(metric_of("roc-auc"), totals, decimals=2) == (81, None)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "mcc", "lift", "youden", "roc-auc", "gini", "reciprocal-rank"])
+def test_one_query_that_tells_all_labellings_apart_is_not_said_to_be_too_few(name: str) -> None:
+    """One positive of 40, ranked: its rank is the label, and six queries were said to be too few."""
+    metric, totals = metric_of(name), Totals.binary(n_records=40, n_positive=1)
+    predictions = np.arange(40) / 64 if name in ("roc-auc", "gini", "reciprocal-rank") else (np.arange(40) < 20) / 1.0
+    scores = np.array([metric.score(np.eye(40, dtype=int)[row], predictions) for row in range(40)])
+    for decimals in (None, 0, 1, 2):
+        values = len(set(scores.tolist() if decimals is None else np.round(scores, decimals).tolist()))
+        fewest, _ = fewest_queries(metric, totals, decimals)
+        assert fewest is not None
+        assert values ** (fewest - 1) < 40
