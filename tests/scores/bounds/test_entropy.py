@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.bounds.counting import Counting, answer_bits, ladder_bits, transcript_bits
 from labelinf_scores.bounds.entropy import (
@@ -25,15 +27,20 @@ from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.defences.answers import rounded
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
+from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.row_sums import EnforceRowSums
 from labelinf_scores.defences.score_noise import ScoreNoise
+from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.thresholdout import Thresholdout
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.counts import Accuracy
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Threat = Callable[..., ScoreThreat]
@@ -211,6 +218,76 @@ def test_no_query_has_more_rounded_answers_than_are_counted(
         assert round((worst - best) * 100) + 1 <= 2 ** answer_bits(threat) * (1 + 1e-12)
 
 
+def test_rounded_answers_are_counted_up_to_a_step_that_doubles_cannot_hold(make_threat: Threat) -> None:
+    """A span of 1 has 100 000 steps of 1e-5, and the doubles' quotient is less."""
+    exact = make_threat(loss=SquaredEuclidean(), arithmetic="exact", clip=0.0, defences=(Round(decimals=5),))
+    assert round(2 ** answer_bits(exact)) == 100_002
+
+
+def test_a_factor_widens_the_scores_that_are_rounded(make_threat: Threat) -> None:
+    noise = ScoreNoise(model=Multiplicative(alpha=0.5))
+    magnified = make_threat(defences=(noise, Round(decimals=2)))
+    assert 2 ** answer_bits(magnified) >= 1.5 * 2 ** answer_bits(make_threat(defences=(Round(decimals=2),))) - 2
+
+
+@pytest.mark.parametrize(
+    "stage", [Subset(share=0.5), RandomisedResponse(epsilon=1.0), Ladder(step=0.01)], ids=["part", "replaced", "ladder"]
+)
+def test_values_of_a_metric_are_counted_of_all_true_labels_only(stage: ScoreDefence) -> None:
+    """Of three positives in 40 the accuracy takes four values; of a part of the records, or of other labels, more."""
+    labels = (np.arange(40) < 3).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made")
+    channel = ScoreChannel(metric=Accuracy())
+    assert answer_bits(channel.threat(Setting(data=data))) == 2
+    threat = channel.threat(Setting(data=data, defences=(stage,)))
+    assert answer_bits(threat) == 64
+    query = Query(predictions=(np.arange(40) % 2).astype(float))
+    rng = np.random.default_rng(0)
+    answers = {channel.curator(rng.permutation(labels), threat, rng).answer(query) for _ in range(60)}
+    assert len(answers) > 4 or isinstance(stage, Ladder)  # whose answer is one of any earlier query
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (2, 4), (1, 5)])
+def test_one_answer_reaches_the_chance_of_all_labels_and_stays_within_the_line_of_a_game(
+    counts: tuple[int, int],
+) -> None:
+    """Exhaustively: an accuracy of as many ones as there are tells all its values apart, counts known."""
+    labels = np.repeat((1, 0), counts).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made")
+    (ceiling,) = Counting().ceilings(ScoreChannel(metric=Accuracy(), queries=1).threat(Setting(data=data)))
+    orders = set(itertools.permutations(labels.tolist()))
+    answers = {sum(order[: counts[0]]) for order in orders}
+    chance = len(answers) / len(orders)  # of the likeliest labelling for every answer
+    assert ceiling.exact == pytest.approx(chance)
+    assert ceiling.game is not None
+    assert chance <= 2**ceiling.game.bits * ceiling.game.share**6 * (1 + 1e-9)
+    assert ceiling.game.share == max(counts) / 6
+    assert ceiling.game.bits == pytest.approx(math.log2(len(answers)) + counts_bits((counts[1] / 6, counts[0] / 6), 6))
+
+
+def test_one_rounded_answer_tells_which_of_two_groups_is_which(make_threat: Threat) -> None:
+    """Class counts that are known leave two orders of two groups: no more than one query is needed."""
+    threat = make_threat(n_records=4, clip=0.3, groups=((2, 2),), defences=(Round(decimals=0),))
+    assert answer_bits(threat) == 1
+    (needed,) = [line for line in Counting().evaluate(threat) if line.quantity == "queries"]
+    assert needed.value == 1
+
+
+@pytest.mark.parametrize("arithmetic", ["bfloat16", "float16"])
+def test_the_ladder_falls_by_the_errors_of_the_sums_too(make_threat: Threat, arithmetic: str) -> None:
+    threat = make_threat(
+        arithmetic=arithmetic, n_records=250, clip=0.1618, query_budget=1, defences=(Ladder(step=1e-3),)
+    )
+    scorer = make_scorer(arithmetic, threat.loss, 2, 250)
+    query = Query(predictions=np.full(250, 1 - 0.1618))
+    worst, best = (float(scorer.score(np.full(250, label), query)) for label in (0, 1))
+    assert 2 ** transcript_bits(threat) >= (worst - best) / 1e-3
+
+
+def test_rounding_behind_an_arithmetic_that_nobody_knows_counts_nothing(make_threat: Threat) -> None:
+    assert answer_bits(make_threat(arithmetic="mine", defences=(Round(decimals=2),))) == math.inf
+
+
 def test_one_answer_of_several_scores_is_no_number_of_their_format(make_threat: Threat) -> None:
     for stage in (Thresholdout(), WorstCaseNoise(tau=0.1)):
         assert answer_bits(make_threat(arithmetic="bfloat16", defences=(stage,))) == 64
@@ -230,8 +307,9 @@ def test_the_ladder_carries_little_unless_the_loss_is_unclipped_or_noisy(make_th
 def test_the_ladder_is_counted_only_where_all_scores_lie_within_the_span(make_threat: Threat) -> None:
     """Ten classes: rows (c, ..., c) cost up to 4.5 by the Brier loss, of span 1; clipped rows may be renormalised."""
     ladder, free = Ladder(step=0.2), 41 * 64
-    brier = make_threat(loss=SquaredEuclidean(), clip=0.0, n_classes=10, query_budget=41, defences=(ladder,))
-    assert transcript_bits(brier) == free
+    for clip in (0.0, 0.01):
+        brier = make_threat(loss=SquaredEuclidean(), clip=clip, n_classes=10, query_budget=41, defences=(ladder,))
+        assert transcript_bits(brier) == free
     log_loss = make_threat(n_classes=10, query_budget=41, defences=(ladder,))
     assert transcript_bits(log_loss) == pytest.approx(ladder_bits(math.log(99), 0.2, 41))
     assert transcript_bits(make_threat(n_classes=10, query_budget=41, defences=(EnforceRowSums(), ladder))) == free
