@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_privacy.noise.multiplicative import Multiplicative
@@ -184,6 +185,22 @@ def test_a_posterior_moves_the_variance_no_further_than_its_information_allows(n
     one, two = (gaussian_bits(spread=spread, span=1e9, std=std, queries=q, enough=1e9) for q in (1, 2))
     assert one == pytest.approx(nats / math.log(2))
     assert variance <= std**2 * math.expm1(2 * math.log(2) * (two - one)) + 1e-12
+
+
+def test_the_bits_of_gaussian_answers_are_those_of_the_formula_and_never_fewer() -> None:
+    """By another road: the least over x of what a posterior of so many nats may spread a score to, answer by answer."""
+    for spread, span, std in ((0.5, 1.0, 10.0), (0.1, 3.0, 0.05), (0.1, 0.7, 0.3)):
+        nats = 0.0
+        for queries in (1, 2, 3, 4):
+            least = minimize_scalar(
+                lambda x, told=nats: (told - math.log1p(-x) / 2) / x, bounds=(1e-6, 1 - 1e-6), method="bounded"
+            )
+            variance = spread**2 * (2 * least.fun if nats else 1.0)
+            nats += math.log1p(min(variance, span**2 / 4) / std**2) / 2
+            bits = gaussian_bits(spread=spread, span=span, std=std, queries=queries, enough=1e9)
+            assert nats / math.log(2) * (1 - 1e-9) <= bits <= nats / math.log(2) * 1.02
+    coin = gaussian_bits(spread=0.5, span=1.0, std=10.0, queries=1, enough=1.0)
+    assert coin >= 0.99 * 0.5**2 / 10**2 / 2 / math.log(2)  # what a fair coin of +-1/2 tells through so much noise
 
 
 def test_the_capacity_ceiling_wins_for_few_queries_and_vanishes_for_many(make_threat: Threat) -> None:

@@ -31,6 +31,14 @@ def largest_gain(posteriors: list[float], sizes: list[int]) -> float:
     return float(share.max() - blind)
 
 
+@pytest.mark.parametrize("gain", [0.001, 0.01, 0.1, 0.3, 0.5])
+def test_a_coin_that_is_told_through_a_noisy_channel_gains_no_more(gain: float) -> None:
+    wrong = 0.5 - gain
+    bits = 1 + sum(share * math.log2(share) for share in (wrong, 1 - wrong) if share)
+    assert gain_ceiling(bits=bits, n_effective=1, least=0.5) >= gain
+    assert gain_ceiling(bits=bits, n_effective=1, perfect=0.5) >= gain
+
+
 PROFILES = [[0.5] * 4, [1.0, 1.0, 1.0, 0.5], [0.9, 0.6, 0.5, 0.2], [0.95] * 4, [0.5, 0.99, 0.7], [0.14, 0.86]]
 
 

@@ -19,7 +19,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
-from labelinf_scores.bounds.groups import effective, grouped_accuracy, grouped_exact, on_average
+from labelinf_scores.bounds.groups import counts_answer, effective, grouped_accuracy, grouped_exact, on_average
 from labelinf_scores.bounds.label_dp import LabelDp
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.unseen import Unseen
@@ -178,3 +178,28 @@ def test_groups_count_where_a_part_of_the_records_is_scored(monkeypatch: pytest.
     assert threat.n_records == 12
     assert threat.groups == ((2, 6),)
     assert effective(threat) == 6
+
+
+def test_known_counts_are_one_answer_of_as_many_values_as_there_are_counts(make_threat: MakeThreat) -> None:
+    for n_records, n_classes in ((9, 2), (9, 4), (5, 3)):
+        vectors = math.comb(n_records + n_classes - 1, n_classes - 1)
+        assert 2 ** counts_answer(make_threat(n_records=n_records, n_classes=n_classes)) >= vectors * (1 - 1e-12)
+    two_groups = make_threat(n_records=4, groups=((2, 2),))  # one label each: the counts leave two orders
+    assert grouped_exact(two_groups, 0) >= 1 / 2
+
+
+def test_a_score_of_a_part_of_the_records_varies_with_as_many_labels(make_threat: MakeThreat) -> None:
+    assert effective(make_threat(n_records=100), averaged=10) == 10
+    assert effective(make_threat(n_records=100)) == 100
+    assert effective(make_threat(n_records=100, groups=((50, 2),)), averaged=10) == 1
+
+
+def test_who_sees_one_label_of_a_group_may_know_them_all(make_threat: MakeThreat) -> None:
+    """Of 200 groups of 20 that have one label each, 80 records show a third; of two such, one shows the other."""
+    many = make_threat(n_records=4000, groups=((20, 200),), defences=(Subset(share=0.02),))
+    shown = 1 - math.comb(3980, 80) / math.comb(4000, 80)
+    (ceiling,) = Unseen().ceilings(many)
+    assert shown + (1 - shown) / 2 <= ceiling.accuracy < 1
+    assert not Unseen().ceilings(make_threat(n_records=4000, defences=(Subset(share=0.02, fresh=True),)))
+    (two,) = Unseen().ceilings(make_threat(n_records=4, groups=((2, 2),), defences=(Subset(share=0.25),)))
+    assert two.accuracy == 1
