@@ -15,6 +15,10 @@ from click.testing import CliRunner
 import labelinf as li
 from labelinf_core.cli import main
 from labelinf_core.cli.exits import Exit
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.suite import read_suite
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 
 ROOT = Path(__file__).parents[2]
 CHEAP = ("bounds", "theorems", "plugins", "reproduce")
@@ -150,6 +154,16 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
     assert bench.above(entry) == []
     cell = {**entry["cells"][0], "ceilings": [ceiling]}
     assert "made up allows 51.0%" in bench.above({"cells": [cell]})[0]
+
+
+def test_the_games_of_an_entry_are_those_that_are_played_today() -> None:
+    """A new setting of the channel drew other noise, and no recorded run but *outputs* could be played again."""
+    bench, host = loaded(ROOT / "benchmarks" / "labelbench.py"), Host.load()
+
+    for name, entry in bench.entries():
+        plan = make_plan(read_suite(name, host), Builder(host), name)
+        known = {(cell.channel, cell.written) for cell in plan.cells}
+        assert {(cell["channel"], tuple(cell["defences"])) for cell in entry["cells"]} <= known, name
 
 
 @pytest.mark.slow
