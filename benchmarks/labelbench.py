@@ -27,7 +27,8 @@ PAGE = ROOT / "docs" / "labelbench.md"
 HEAD = """# LabelBench
 
 The strongest attack that is known on every defence, what is proved of it, and what it costs honest participants. Every
-row comes from a recorded run that plays again; one that lies above a proved ceiling fails the build. Beside it stands
+row comes from a recorded run that plays again (of models, which are trained anew, 7 of 129 cells once came out one
+record off); one that lies above a proved ceiling fails the build. Beside it stands
 the strongest attack of the literature that was played there, as it was published or repaired; where none is known for
 such a board, that is said.
 
