@@ -168,9 +168,14 @@ def stored(y: ArrayLike, features: ArrayLike | None, directory: Path) -> Spec:
     """Write labels and features where the label source of arrays reads them."""
     import numpy as np
 
+    from labelinf_core.contracts.errors import InputError
     from labelinf_core.specs import Spec
 
     labels = np.asarray(y)
+    if labels.ndim != 1 or not labels.size:
+        raise InputError(
+            f"y must hold one label a record, as a list or a vector, and is {type(y).__name__} of shape {labels.shape}."
+        )
     if labels.dtype == object:  # what is missing has no name of its own: None, NaN, pandas' NA and NaT
         texts = [str(item) if isinstance(item, str) or str(item) not in _MISSING else "" for item in labels.ravel()]
         labels = np.array(texts, dtype=str).reshape(labels.shape)
@@ -187,7 +192,7 @@ def named_scorer(scorer: str | Callable[..., float] | None) -> str | None:
         return scorer
     from labelinf_core.contracts.errors import InputError
 
-    if not scorer.__qualname__.isidentifier():
+    if not getattr(scorer, "__qualname__", "").isidentifier():
         raise InputError(
             "scorer must be a function with a name, defined in a module or a notebook, so that it is found."
         )

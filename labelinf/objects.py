@@ -40,12 +40,12 @@ def written(builder: Builder, kind: Kind, items: Iterable[Any]) -> list[Any]:
     Args:
         builder: Whose host has to find them.
         kind: Of all of them.
-        items: Specs as text, tables or objects; a list among them is a pipeline.
+        items: Specs as text, tables or objects, or one text; a list among them is a pipeline.
 
     Raises:
         InputError: An object is no component of that kind.
     """
-    return [_one(builder, kind, item) for item in items]
+    return [_one(builder, kind, item) for item in ([items] if isinstance(items, str) else items)]
 
 
 def _one(builder: Builder, kind: Kind, item: Any) -> Any:

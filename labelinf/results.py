@@ -129,18 +129,20 @@ class Advised(Shown):
         target: What was to be reached.
         found: One advice a knob.
         measures: What a cost is counted in.
+        played: Whether attacks were played at all.
     """
 
     target: str
     found: tuple[Advice, ...]
     measures: tuple[Measure, ...]
+    played: bool = True
 
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what stops it, what that costs."""
         from labelinf_core.cli.advice import answer_of
 
         yield f"target: {self.target}"
-        yield from answer_of(self.found, self.measures).lines(WIDTH)
+        yield from answer_of(self.found, self.measures, played=self.played).lines(WIDTH)
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield one row a knob, its costs by name."""

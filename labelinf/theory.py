@@ -135,9 +135,17 @@ def advise(
     Raises:
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
+    from labelinf.objects import written
     from labelinf_core.cli.advise import advisor_of
     from labelinf_core.cli.game import Game as Read
+    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.plugin.descriptors import Kind
+    from labelinf_core.specs import Builder
 
+    for name, asked in (("target", target), ("gain", gain)):
+        if not isinstance(asked, str | None):
+            raise InputError(f"{name}={asked!r} must be text, such as '5%'.")
+    only = [only] if isinstance(only, str) else only
     host, chosen = _chosen(game)
     wanted = {
         "target": target,
@@ -146,9 +154,9 @@ def advise(
         "patience": patience,
         "seed": seed,
     }
-    chosen |= {"attacks": list(map(str, attacks)), "also": (), **wanted}
+    chosen |= {"attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))), "also": (), **wanted}
 
-    def answered() -> tuple[str, tuple[Advice, ...], tuple[Measure, ...]]:
+    def answered() -> tuple[str, tuple[Advice, ...], tuple[Measure, ...], bool]:
         read = Read.read(host, chosen)
         advisor = advisor_of(read, chosen)
         found = []
@@ -156,10 +164,11 @@ def advise(
             if not only or any(text in knob.title + knob.template for text in only):
                 progress(knob.title)
                 found.append(advisor.advise(knob))
-        return str(advisor.target), tuple(found), tuple(read.channel.measures())
+        played = not certificates_only and read.data.perfect is None
+        return str(advisor.target), tuple(found), tuple(read.channel.measures()), played
 
-    what, found, measures = _limited("advice", host, chosen, answered, _KNOBS * patience)
-    return Advised(target=what, found=found, measures=measures)
+    what, found, measures, played = _limited("advice", host, chosen, answered, _KNOBS * patience)
+    return Advised(target=what, found=found, measures=measures, played=played)
 
 
 def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:

@@ -81,14 +81,19 @@ class Advice:
 
     @property
     def setting(self) -> str:
-        """The certified defence, its strength written with four digits, rounded to the stronger side.
+        """The certified defence with :attr:`strength`."""
+        return self.knob.spec(self.strength)
+
+    @property
+    def strength(self) -> float:
+        """The certified strength with four digits, rounded to the stronger side.
 
         Raises:
             ValueError: Nothing is certified.
         """
         if self.certified is None:
             raise ValueError("no strength is certified, so there is no setting to name")
-        return self.knob.spec(_four_digits(self.certified, up=self.knob.strongest > self.knob.weakest))
+        return _four_digits(self.certified, up=self.knob.strongest > self.knob.weakest)
 
 
 @attrs.frozen(kw_only=True)

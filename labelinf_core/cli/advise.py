@@ -162,7 +162,7 @@ def _heading(game: Game, advisor: Advisor) -> str:
 
 def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
     sign = ">=" if advice.knob.strongest > advice.knob.weakest else "<="
-    sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.certified:.4g} ({advice.statement})"
+    sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.strength:.4g} ({advice.statement})"
     lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost, measures)]
     if played:
         lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost, measures)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping
 from importlib import resources
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import attrs
@@ -118,8 +120,14 @@ def write_project(project: Project, directory: Path) -> None:
     """Write the project's files.
 
     Raises:
-        InputError: The directory holds something already, or cannot be written.
+        InputError: The directory holds something already, or cannot be written; its package could not be imported, or
+            would stand in the way of another.
     """
+    if keyword.iskeyword(project.package):
+        raise InputError(f"{project.package!r} is a word of Python: choose another name, such as labelinf-mine.")
+    found = find_spec(project.package)
+    if found is not None and found.origin is not None:
+        raise InputError(f"Python has a package {project.package!r} already: choose another name.")
     try:
         if directory.exists() and any(directory.iterdir()):
             raise InputError(f"{directory} is there already and not empty; nothing was written.")

@@ -372,3 +372,13 @@ def test_when_the_time_is_up_what_was_not_played_is_said_and_has_withstood_nothi
     assert found.cut
     assert found.forced is None
     assert any("not every setting was played" in note for note in found.notes)
+
+
+def test_what_is_proved_is_the_setting_that_is_named() -> None:
+    game = ["--records", "120", "--shares", ".675,.325", "--queries", "60"]
+    asked = ["--gain", "15%", "--only", "randomised response", "--certificates-only"]
+    shown = CliRunner().invoke(main, ["advise", *game, *asked], catch_exceptions=False)
+
+    (named,) = re.findall(r"randomised-response\(epsilon=([\d.]+)\)", shown.stdout)
+    (proved,) = re.findall(r"proved     <= ([\d.]+)", shown.stdout)
+    assert float(proved) == float(named)

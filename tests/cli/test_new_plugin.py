@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,6 +68,28 @@ def test_its_own_tests_pass(labelinf: Labelinf, tmp_path: Path) -> None:
     assert tested.returncode == 0, tested.stdout
 
 
+@pytest.mark.parametrize("kind", ["loss", "metric"])
+def test_what_its_readme_says_runs(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
+    labelinf("plugins", "new", "labelinf-my-idea", "--kind", kind)
+    project = tmp_path / "labelinf-my-idea"
+    (command,) = re.findall(r"^labelinf (?!plugins check)(.*)$", (project / "README.md").read_text(), re.MULTILINE)
+
+    ran = run(installed(project), "labelinf_core", *command.split())
+
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_passes_its_own_lint(labelinf: Labelinf, tmp_path: Path, kind: str) -> None:
+    pytest.importorskip("ruff")
+    labelinf("plugins", "new", "labelinf-my-idea", "--kind", *kind.split())
+
+    project = str(tmp_path / "labelinf-my-idea")
+    linted = run(dict(os.environ), "ruff", "check", "--no-cache", "--extend-select", "I", project)
+
+    assert linted.returncode == 0, linted.stdout
+
+
 def test_a_program_reads_where_it_was_written(labelinf: Labelinf) -> None:
     written = labelinf("plugins", "new", "labelinf-my-idea", "--kind", "noise", "--json")
 
@@ -94,6 +117,9 @@ def test_a_new_defence_is_played_in_the_shipped_suite(labelinf: Labelinf, tmp_pa
     [
         (["My_Plugin", "--kind", "attack"], "'My_Plugin' cannot name a plugin"),
         (["labelinf-", "--kind", "attack"], "cannot name a plugin"),
+        (["class", "--kind", "metric"], "'class' is a word of Python"),
+        (["json", "--kind", "metric"], "has a package 'json' already"),
+        (["labelinf-core", "--kind", "metric"], "has a package 'labelinf_core' already"),
         (["labelinf-2x", "--kind", "attack"], "cannot name a plugin"),
         (["labelinf-round", "--kind", "defence"], "'round' is taken"),
         (["labelinf-scores", "--kind", "defence"], "'scores' is taken"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
 import json
 import re
@@ -56,6 +57,36 @@ def test_a_users_own_function_is_attacked_on_their_own_labels(monkeypatch: pytes
 def test_a_nameless_scorer_is_one_sentence() -> None:
     with pytest.raises(InputError, match="scorer must be a function with a name"):
         li.matrix([0, 1, 1], scorer=lambda labels, predictions: 0.0)
+    for nameless in (functools.partial(half_off), type("Scorer", (), {"__call__": half_off})()):
+        with pytest.raises(InputError, match="scorer must be a function with a name"):
+            li.matrix([0, 1, 1], scorer=nameless)
+
+
+@pytest.mark.parametrize("y", ["labels.csv", {"id": 1}, iter([0, 1])])
+def test_labels_that_are_no_vector_are_one_sentence_that_names_no_file(y: Any) -> None:
+    with pytest.raises(InputError, match="y must hold one label a record") as told:
+        li.matrix(y, attacks=["prime-blocks"], trials=1)
+
+    assert "y.npy" not in str(told.value)
+
+
+def test_one_name_is_as_good_as_a_list_of_it() -> None:
+    found = li.matrix([0, 1, 1, 0] * 5, attacks="prime-blocks", defences="none", trials=1)
+    advised = li.advise(gain="5%", records=200, only="randomised-response", certificates_only=True)
+
+    assert [result.cell.attack.partition("(")[0] for result in found.cells] == ["prime-blocks"]
+    assert [item.knob.template.partition("(")[0] for item in advised.found] == ["randomised-response"]
+
+
+def test_advice_by_certificate_alone_does_not_read_as_if_attacks_had_failed() -> None:
+    found = li.advise(gain="5%", records=200, only=["randomised-response"], certificates_only=True)
+
+    assert "nothing was played" in str(found)
+
+
+def test_a_gain_that_is_a_number_is_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"gain=0\.05 must be text, such as '5%'"):
+        li.advise(gain=0.05, records=200, certificates_only=True)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
