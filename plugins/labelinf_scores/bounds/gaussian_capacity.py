@@ -35,7 +35,8 @@ class GaussianCapacity(Bound):
         if not models or math.isinf(facts.facts.error):
             return ()
         model = max(models, key=lambda one: one.scale)  # rounding afterwards tells no more than the real channel
-        rounded = model.step / 2 + facts.facts.error  # what putting the score on the grid can add to its deviation
+        # What the errors of its sum, and putting it on the grid, can add to the score's deviation.
+        rounded = model.step / 2 + facts.magnification * facts.facts.error
         entropy = label_bits(facts.prior, facts.n_records)
         span = facts.magnification * facts.span
         bits = gaussian_bits(

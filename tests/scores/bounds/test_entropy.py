@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.bounds.counting import Counting, answer_bits, ladder_bits, transcript_bits
@@ -213,6 +214,33 @@ def test_the_capacity_ceiling_wins_for_few_queries_and_vanishes_for_many(make_th
     assert GaussianCapacity().ceilings(make_threat(query_budget=5)) == ()
 
 
+@pytest.mark.parametrize(
+    ("stages", "averaged", "magnified"),
+    [((), 1000, 1.0), ((Subset(share=0.25),), 250, 1.0), ((ScoreNoise(model=Multiplicative(alpha=0.5)),), 1000, 1.5)],
+    ids=["whole", "part", "factor"],
+)
+def test_what_a_coarse_grid_and_a_coarse_sum_add_is_part_of_the_signal(
+    make_threat: Threat, stages: tuple[ScoreDefence, ...], averaged: int, magnified: float
+) -> None:
+    """Scores next to half a step are moved by half a step each way, whatever little one label moves them."""
+    noise = ScoreNoise(model=GridGaussian(step=0.5, scale=0.5))
+    threat = make_threat(arithmetic="float32", query_budget=3, defences=(*stages, noise))
+    span, rounded_off = magnified * LogLoss().span(0.01), 0.25 + magnified * threat.facts.error
+    assert threat.facts.error > 1e-4
+    bits = gaussian_bits(
+        spread=span / (2 * math.sqrt(averaged)) + rounded_off,
+        span=span + 2 * rounded_off,
+        std=0.5,
+        queries=3,
+        enough=1000,
+    )
+    (ceiling,) = GaussianCapacity().ceilings(threat)
+    assert ceiling.accuracy == pytest.approx(told_accuracy(bits=bits, prior=(0.5, 0.5), n_records=1000), rel=1e-9)
+    assert ceiling.exact == pytest.approx((bits + 1) / label_bits((0.5, 0.5), 1000), rel=1e-9)
+    after = (Round(decimals=0), noise)  # whose jump no capacity of a mean counts
+    assert not GaussianCapacity().ceilings(make_threat(query_budget=3, defences=after))
+
+
 def test_answers_are_counted_from_rounding_or_from_the_format(make_threat: Threat) -> None:
     assert answer_bits(make_threat()) == 64
     assert answer_bits(make_threat(arithmetic="float32")) == 32
@@ -361,6 +389,4 @@ def test_counting_says_how_many_queries_all_labels_take(make_threat: Threat) -> 
 
 
 def _gaussian(std: float) -> ScoreNoise:
-    from labelinf_privacy.noise.grid_gaussian import GridGaussian
-
     return ScoreNoise(model=GridGaussian(step=2.0**-40, scale=std))

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.stats import binom
 
 from labelinf_core.contracts.components import Bound, LabelSet, Setting
 from labelinf_core.contracts.threat import ThreatModel
@@ -203,3 +204,28 @@ def test_who_sees_one_label_of_a_group_may_know_them_all(make_threat: MakeThreat
     assert not Unseen().ceilings(make_threat(n_records=4000, defences=(Subset(share=0.02, fresh=True),)))
     (two,) = Unseen().ceilings(make_threat(n_records=4, groups=((2, 2),), defences=(Subset(share=0.25),)))
     assert two.accuracy == 1
+
+
+def test_a_delta_is_paid_for_every_record_of_a_group(make_threat: MakeThreat) -> None:
+    """Each of four records of one label may tell it with probability .1; where epsilons are large nothing is denied."""
+    told = make_threat(groups=((4, 250),), defences=(GaussianDp(epsilon=0.01, delta=0.1, queries=1),))
+    (ceiling,) = LabelDp().ceilings(told)
+    assert ceiling.accuracy >= 1 - 0.9**4 / 2
+    large = make_threat(groups=((4, 250),), defences=(GaussianDp(epsilon=8.0, delta=1e-12, queries=1),))
+    assert LabelDp().ceilings(large)[0].accuracy == 1
+
+
+def test_labels_perturbed_anew_tell_of_a_group_by_every_record(make_threat: MakeThreat) -> None:
+    """Five exact answers show a label of four records twenty times, and the majority of these is right that often."""
+    fresh = (RandomisedResponse(epsilon=0.1, fresh=True),)
+    (ceiling,) = PrivateScores().ceilings(make_threat(groups=((4, 250),), query_budget=5, defences=fresh))
+    keep = math.exp(0.1) / (1 + math.exp(0.1))
+    majority = binom.sf(10, 20, keep) + binom.pmf(10, 20, keep) / 2
+    assert ceiling.accuracy >= majority
+    assert ceiling.exact == ceiling.accuracy  # of two labels, one of each class, one tells the other
+
+
+def test_noise_that_is_enough_for_a_group_is_as_many_times_as_wide(make_threat: MakeThreat) -> None:
+    alone = PrivateScores().evaluate(make_threat(query_budget=5))
+    grouped = PrivateScores().evaluate(make_threat(query_budget=5, groups=((1, 4), (3, 332))))
+    assert [line.value for line in grouped] == pytest.approx([3 * line.value for line in alone])

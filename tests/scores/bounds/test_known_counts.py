@@ -22,6 +22,10 @@ from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.profiles import GaussianProfile, Profile
 from labelinf_scores.bounds.common import counts_allowance
+from labelinf_scores.bounds.label_dp import LabelDp
+from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 GRID = np.linspace(-4, 4, 17)  # epsilons at which a profile is asked: fewer conditions allow mechanisms more
 
@@ -144,3 +148,28 @@ def test_randomised_response_gains_more_than_a_share_of_one_label_and_less_than_
     assert gained > 0.08 / math.sqrt(n)
     assert gained > 1 / n or n == 100
     assert gained < counts_allowance(single, double, n, 2)
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (2, 2), (3, 1), (4, 2)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_no_game_of_randomised_response_crosses_its_line(counts: tuple[int, int], epsilon: float) -> None:
+    """The likeliest order for every answer, all counts known, against the line of one game and of all labels."""
+    n = sum(counts)
+    orders = np.array(sorted(set(itertools.permutations(np.repeat((0, 1), counts).tolist()))))
+    answers = np.array(list(itertools.product((0, 1), repeat=n)))
+    kept = (orders[:, None, :] == answers).sum(axis=2)
+    law = np.exp(epsilon * (kept - n)) / (1 + math.exp(-epsilon)) ** n
+    guessed = orders[law.argmax(axis=0)]
+    right = (orders[:, None, :] == guessed).sum(axis=2)
+    prior = (counts[0] / n, counts[1] / n)
+    threat = ScoreThreat(
+        n_records=n, n_classes=2, prior=prior, loss=LogLoss(), arithmetic="float64", summation="numpy"
+    ).through((RandomisedResponse(epsilon=epsilon),))
+    (ceiling,) = LabelDp().ceilings(threat)
+    assert ceiling.game is not None
+    for least in range(n + 1):
+        chance = float((law * (right >= least)).sum() / len(orders))
+        line = 2**ceiling.game.bits * stats.binom.sf(least - 1, n, ceiling.game.share)
+        assert chance <= line * (1 + 1e-9)
+    whole = float((law * (right == n)).sum() / len(orders))
+    assert whole <= (ceiling.exact + ceiling.allowance) * (1 + 1e-9)
