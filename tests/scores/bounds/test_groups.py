@@ -7,6 +7,7 @@ import math
 import sys
 import types
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import attrs
@@ -17,6 +18,7 @@ from scipy.stats import binom
 
 from labelinf_core.contracts.components import Bound, LabelSet, Setting
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
@@ -28,10 +30,12 @@ from labelinf_scores.defences.gaussian_dp import GaussianDp
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
+from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.log_loss import LogLoss
 
 MakeThreat = Callable[..., ScoreThreat]
 
@@ -229,3 +233,10 @@ def test_noise_that_is_enough_for_a_group_is_as_many_times_as_wide(make_threat: 
     alone = PrivateScores().evaluate(make_threat(query_budget=5))
     grouped = PrivateScores().evaluate(make_threat(query_budget=5, groups=((1, 4), (3, 332))))
     assert [line.value for line in grouped] == pytest.approx([3 * line.value for line in alone])
+
+
+def test_few_bits_tell_all_labels_of_a_group(make_threat: MakeThreat) -> None:
+    """Two groups of 500 with one label each: a query that costs all of one reads it with Phi(L / 4 s)."""
+    noise = (ScoreNoise(model=GridGaussian(step=2.0**-20, scale=2.0)),)
+    for ceiling in GaussianCapacity().ceilings(make_threat(groups=((500, 2),), query_budget=1, defences=noise)):
+        assert ceiling.accuracy >= (NormalDist().cdf(LogLoss().span(0.01) / 8) + 0.5) / 2
