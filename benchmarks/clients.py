@@ -8,8 +8,8 @@ Usage::
 Every cell is one audit: 32 labels of the five first digits, all attacks, one record an update (four in the last two
 columns, four clients summed in *sum of 4*). A cell says what the audit answered: the share of labels that came out, or
 *nothing found*; ``?`` behind it where it said that it does not know what the client does, ``!`` where an attack failed.
-What must not be, a conduct that is called by another's name, is printed as ``FALSE`` with its sentence, and ends with
-status 1.
+What must not be, a conduct that is called by another's name or more labels behind the proved change than it allows, is
+printed as ``FALSE`` with its sentence, and ends with status 1.
 """
 
 from __future__ import annotations
@@ -139,6 +139,8 @@ def played(data: LabelSet, builder: Builder, make: Any, conduct: str) -> Audit:
 def cell(found: Audit, conduct: str) -> str:
     if found.conduct.known and not re.fullmatch(CONDUCTS[conduct][1] + r"(, in bfloat16)?", found.conduct.sentence):
         return f"FALSE ({found.conduct.sentence})"
+    if found.refuted or found.tried is None:
+        return f"FALSE ({found.tried} behind {found.change}, at most {found.allows:.0%} proved)"
     share = f"{found.share.value:.0%}" if found.leaks else "nothing found"
     return share + "?" * (not found.conduct.recognised) + "!" * found.failed
 
@@ -158,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             row.append(cell(found, conduct))
             if options.v:
                 what = f"{found.conduct.sentence}; {found.scores[0].attack}, p = {found.p_value:.3g}"
+                if found.tried is not None:
+                    what += f"; behind {found.change} {found.tried.correct} of at most {found.allows:.0%}"
                 failed = "; ".join(f"{s.attack}: {s.failed}{s.unfit}" for s in found.scores if s.failed or s.unfit)
                 took = time.process_time() - start
                 print(

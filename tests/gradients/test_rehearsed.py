@@ -14,7 +14,7 @@ from labelinf_gradients.attacks.noisy import MatchedFilter
 from labelinf_gradients.attacks.rehearsed import RehearsedCounts
 from labelinf_gradients.attacks.visible_entries import VisibleEntries
 from labelinf_gradients.batches.posterior import best_counts, posterior_counts
-from labelinf_gradients.batches.rehearsal import tails
+from labelinf_gradients.batches.rehearsal import Own, chosen_counts, tails
 from labelinf_gradients.defences.conduct import FederatedAveraging
 from labelinf_gradients.defences.sparse import RandomSparse
 from labelinf_gradients.game.channel import GradientChannel
@@ -49,6 +49,23 @@ def test_counts_beat_the_blind_guess_and_what_is_published(
 
     # Two standard errors of 512 labels in their batches; on these seeds the lead is from 0 to .4.
     assert ours >= max(overlap(digits, other, **settings) for other in (PriorGuess(), Yin(), Llg())) - 0.02
+
+
+def test_what_was_learnt_of_few_samples_is_judged_on_others() -> None:
+    """Gradients that say nothing: in large batches of the same few samples a posterior finds what is not there."""
+    chosen = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        own = Own(
+            errors=rng.normal(size=(40, 5)),
+            features=np.abs(rng.normal(size=(40, 6))),
+            classes=rng.integers(5, size=40),
+            prior=np.full(5, 0.2),
+        )
+        others = {"blind guess": lambda part: np.full((len(part), 5), 20)}
+        chosen.append(chosen_counts(rng.normal(size=(1, 5, 6)), own, batch=100, others=others, rng=rng)[1])
+
+    assert chosen.count("blind guess") >= 8
 
 
 def test_counts_behind_local_steps_beat_the_blind_guess(digits: LabelSet) -> None:

@@ -6,8 +6,8 @@ rehearsed batches, for all classes together, as a correction of the prior's by w
 entry, their ranks among the classes, and the linear estimate of :mod:`labelinf_gradients.batches.posterior`. The B
 largest of these probabilities are guessed (labelinf theory, corrections, D4).
 
-Which estimate is believed is settled on rehearsed batches too, the blind guess and the published ones among them, so
-that the choice never falls behind any of them but by chance.
+Which estimate is believed is settled on rehearsed batches of other samples, the blind guess and the published ones
+among them, so that the choice never falls behind any of them but by chance.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Own", "chosen_counts", "tails"]
 
-_REHEARSED = 240  # batches: two thirds to learn from, one third to choose by
+_LEARNT, _JUDGED = 160, 80  # rehearsed batches: to learn from, and to choose by
 _BINS = 12
 _RIDGE = 20.0
 
@@ -102,17 +102,22 @@ def chosen_counts(
     order = rng.permutation(len(own.classes))
     fitted, played = own.take(order[::2]), own.take(order[1::2])
     played = played if len(played.classes) >= 2 else own
-    seen, truth = played.rehearse(_REHEARSED, batch, rng, conduct)
-    seen = seen + noise * rng.normal(size=seen.shape)
-    learnt = 2 * _REHEARSED // 3
+
+    def rehearsed(some: Own, count: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        seen, truth = some.rehearse(count, batch, rng, conduct)
+        return seen + noise * rng.normal(size=seen.shape), truth
+
     prior = tails(own.prior, batch)
-    model = _Rows.learn(seen[:learnt], truth[:learnt], _linear(seen[:learnt], fitted, batch, noise), prior)
+    seen, truth = rehearsed(played, _LEARNT)
+    model = _Rows.learn(seen, truth, _linear(seen, fitted, batch, noise), prior)
+    # What was learnt of large batches is learnt of their few samples: it is judged on others.
+    seen, truth = rehearsed(fitted, _JUDGED)
     trials = {
-        **{name: estimate(seen[learnt:]) for name, estimate in others.items()},
-        "linear posterior": _linear(seen[learnt:], fitted, batch, noise),
+        **{name: estimate(seen) for name, estimate in others.items()},
+        "linear posterior": _linear(seen, played, batch, noise),
     }
-    trials["rehearsed posterior"] = model.counts(seen[learnt:], trials["linear posterior"], batch)
-    score = {name: np.minimum(counts, truth[learnt:]).sum() for name, counts in trials.items()}
+    trials["rehearsed posterior"] = model.counts(seen, trials["linear posterior"], batch)
+    score = {name: np.minimum(counts, truth).sum() for name, counts in trials.items()}
     best = max(score, key=lambda name: (score[name], name in others))
     if best in others:
         return others[best](gradients), best
