@@ -89,8 +89,8 @@ class ScorerReport:
 
     @property
     def partial(self) -> bool:
-        """Whether some predictions are scored otherwise than what was learnt says."""
-        return isinstance(self.findings, Picture) and not self.findings.found.whole
+        """Whether some answers are known to be others than what was learnt says."""
+        return isinstance(self.findings, Picture) and bool(self.findings.found.beyond)
 
     def leaking(self, most: float | None) -> bool:
         """Whether an attack got more than is tolerated.

@@ -60,7 +60,7 @@ def _stopped(report: ScorerReport) -> str:
     if report.changed:
         return "not known: the scorer changed while it was attacked, and no change is suggested"
     if report.partial:
-        return "not known: predictions other than classes are scored by something unknown, and no change is suggested"
+        return "not known: what was found does not explain all answers, and no change is suggested"
     if report.wrong:
         return "not known: the probe must have been wrong, and no change is suggested"
     if not any(exceeds(leak, report.target) for leak in report.leaks):

@@ -1,29 +1,34 @@
 """Scorers as hosts of competitions write them, called with labels and predictions.
 
 * Kaggle: ``score(solution, submission, row_id_column_name)`` of two data frames.
-* EvalAI: ``evaluate(test_annotation_file, user_submission_file, phase_codename, **kwargs)`` of two CSV files; the first
-  number in its ``result`` counts.
+* EvalAI: ``evaluate(test_annotation_file, user_submission_file, phase_codename, **kwargs)`` of two CSV files; the
+  numbers in its ``result`` count.
 * CodaBench: a program that is run as ``PROGRAM INPUT OUTPUT``, reads ``ref/labels.csv`` and ``res/predictions.csv`` and
-  writes ``scores.json`` or ``scores.txt``; the first number in it counts.
+  writes ``scores.json`` or ``scores.txt`` into OUTPUT.
 
-Predictions of one column are called ``prediction`` (``target`` for Kaggle), others by the number of their class.
+Labels are called ``label`` (``target`` for Kaggle), predictions of one column ``prediction`` (``target``), unless the
+scorer is named with a column, as in ``module:function@column``; others by the number of their class. Of several numbers
+that have names, one is scored (:func:`one_of`).
 """
 
 from __future__ import annotations
 
+import csv
+import functools
 import inspect
 import json
+import numbers
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["as_called", "of_codabench"]
+__all__ = ["HostError", "as_called", "of_codabench", "one_of"]
 
 _SECONDS = 60  # that a program may take for one answer
 _KAGGLE = ("solution", "submission", "row_id_column_name")
@@ -32,58 +37,99 @@ _EVALAI = ("test_annotation_file", "user_submission_file", "phase_codename")
 Called = Callable[[NDArray[Any], NDArray[np.float64]], Any]
 
 
-def as_called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a host's function as one of labels and predictions, by the names of its parameters."""
+class HostError(Exception):
+    """What a host's scorer did wrong, as a clause in our own words, which hold no label."""
+
+
+def as_called(function: Callable[..., Any], column: str = "") -> Callable[..., Any]:
+    """Return a host's function as one of labels and predictions, by the names of its parameters.
+
+    Args:
+        function: The host's.
+        column: What labels and predictions of one column are called in its tables; empty: as said above.
+    """
     try:
         names = tuple(inspect.signature(function).parameters)[:3]
     except (TypeError, ValueError):  # it does not tell
         return function
     if names == _KAGGLE:
-        return lambda labels, predictions: function(*_frames(labels, predictions), "row_id")
-    if names == _EVALAI:
-        return lambda labels, predictions: _evaluated(function, labels, predictions)
-    return function
+        tables, columns = functools.partial(_framed, function), (column or "target",) * 2
+    elif names == _EVALAI:
+        tables, columns = functools.partial(_evaluated, function), (column or "label", column or "prediction")
+    else:
+        return function
+
+    def called(labels: NDArray[Any], predictions: NDArray[np.float64]) -> Any:
+        try:
+            return tables(labels, predictions, *columns)
+        except (KeyError, AttributeError) as error:  # which key, may be a label
+            told = " and ".join(dict.fromkeys(map(repr, columns)))
+            raise HostError(
+                f"raised {type(error).__name__}; in its tables labels and predictions are called {told}: "
+                f"if it wants another name, add that, as in MODULE:FUNCTION@NAME."
+            ) from error
+
+    return called
 
 
-def of_codabench(command: str) -> Called:
-    """Return a scoring program as a function of labels and predictions."""
+def of_codabench(command: str, column: str = "") -> Called:
+    """Return a scoring program as a function of labels and predictions.
 
-    def score(labels: NDArray[Any], predictions: NDArray[np.float64]) -> float:
+    Args:
+        command: The program and its arguments.
+        column: What labels and predictions of one column are called in its tables; empty: as said above.
+    """
+
+    def score(labels: NDArray[Any], predictions: NDArray[np.float64]) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             source, out = Path(folder, "input"), Path(folder, "output")
             for place in (source / "ref", source / "res", out):
                 place.mkdir(parents=True)
-            _write(source / "ref" / "labels.csv", {"label": labels})
-            _write(source / "res" / "predictions.csv", _columns(predictions, "prediction"))
-            subprocess.run(
-                [*shlex.split(command), str(source), str(out)], check=True, timeout=_SECONDS, capture_output=True
-            )
-            if (out / "scores.json").exists():
-                return _first_number(json.loads((out / "scores.json").read_text(encoding="utf-8")))
-            return float((out / "scores.txt").read_text(encoding="utf-8").splitlines()[0].rpartition(":")[2])
+            _write(source / "ref" / "labels.csv", {column or "label": labels})
+            given = _columns(predictions, column or "prediction")
+            _write(source / "res" / "predictions.csv", given)
+            arguments = [*shlex.split(command), str(source), str(out)]
+            run = subprocess.run(arguments, check=False, timeout=_SECONDS, capture_output=True)
+            if run.returncode:
+                raise HostError(
+                    f"ended with status {run.returncode}; it is run as PROGRAM INPUT OUTPUT, with INPUT/ref/labels.csv "
+                    f"(columns id, {column or 'label'}) and INPUT/res/predictions.csv (id, {', '.join(given)})."
+                )
+            return _written(out)
 
     return score
 
 
-def _evaluated(function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64]) -> float:
+def _written(out: Path) -> Any:
+    """Return what a scoring program wrote."""
+    if (out / "scores.json").exists():
+        return json.loads((out / "scores.json").read_text(encoding="utf-8"))
+    if not (out / "scores.txt").exists():
+        raise HostError("wrote neither scores.json nor scores.txt into OUTPUT.")
+    lines = (out / "scores.txt").read_text(encoding="utf-8").splitlines()
+    parts = [line.rpartition(":") for line in lines if line.strip()]
+    return {name.strip() or "score": float(value) for name, _, value in parts}
+
+
+def _evaluated(
+    function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64], truth: str, guess: str
+) -> Any:
     with tempfile.TemporaryDirectory() as folder:
-        truth, submission = Path(folder, "annotations.csv"), Path(folder, "submission.csv")
-        _write(truth, {"label": labels})
-        _write(submission, _columns(predictions, "prediction"))
-        return _first_number(function(str(truth), str(submission), "test")["result"])
+        annotations, submission = Path(folder, "annotations.csv"), Path(folder, "submission.csv")
+        _write(annotations, {truth: labels})
+        _write(submission, _columns(predictions, guess))
+        return {"": function(str(annotations), str(submission), "test")["result"]}
 
 
-def _frames(labels: NDArray[Any], predictions: NDArray[np.float64]) -> tuple[Any, Any]:
+def _framed(
+    function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64], truth: str, guess: str
+) -> Any:
     import pandas as pd
 
     ids = np.arange(labels.size)
-    if predictions.ndim == 1:
-        return pd.DataFrame({"row_id": ids, "target": labels}), pd.DataFrame({"row_id": ids, "target": predictions})
-    hot = np.eye(predictions.shape[1])[labels]
-    return (
-        pd.DataFrame({"row_id": ids, **_columns(hot, "")}),
-        pd.DataFrame({"row_id": ids, **_columns(predictions, "")}),
-    )
+    true = {truth: labels} if predictions.ndim == 1 else _columns(np.eye(predictions.shape[1])[labels], "")
+    solution, submission = ({"row_id": ids, **each} for each in (true, _columns(predictions, guess)))
+    return function(pd.DataFrame(solution), pd.DataFrame(submission), "row_id")
 
 
 def _columns(predictions: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
@@ -94,21 +140,40 @@ def _columns(predictions: NDArray[np.float64], name: str) -> dict[str, NDArray[n
 
 def _write(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    lines = [",".join(("id", *columns)), *(",".join(map(repr, (at, *row))) for at, row in enumerate(rows))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("id", *columns))
+        writer.writerows((at, *row) for at, row in enumerate(rows))
 
 
-def _first_number(found: Any) -> float:
-    """Return the first number in what may be nested."""
+def one_of(found: Any, name: str) -> tuple[Any, tuple[str, ...]]:
+    """Return the number that is meant of what a scorer returned, and what all are called where there are several.
+
+    Args:
+        found: A number, or numbers by name, which may be nested as EvalAI nests them.
+        name: Of the one that is meant; empty: the first.
+
+    Raises:
+        KeyError: There is none of that name; its argument lists those that there are.
+    """
+    if not isinstance(found, Mapping):
+        return found, ()
+    told = list(_named(found, ()))
+    short = [path[-1] for path, _ in told]
+    # The last part of a name tells numbers apart, or the whole of it does.
+    names = short if len(set(short)) == len(short) else [".".join(path) for path, _ in told]
+    if not told or (name and name not in names):
+        raise KeyError(", ".join(names))
+    return told[names.index(name) if name else 0][1], tuple(names) if len(names) > 1 else ()
+
+
+def _named(found: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every number in what may be nested, with the names that lead to it."""
     if isinstance(found, Mapping):
-        found = list(found.values())
-    if isinstance(found, (list, tuple)):
-        for item in found:
-            try:
-                return _first_number(item)
-            except TypeError:
-                continue
-        raise TypeError("there is no number")
-    if isinstance(found, (int, float)):
-        return float(found)
-    raise TypeError("there is no number")
+        for key, value in found.items():
+            yield from _named(value, (*path, str(key)) if key else path)
+    elif isinstance(found, (list, tuple)):
+        for value in found:
+            yield from _named(value, path)
+    elif isinstance(found, numbers.Real) and not isinstance(found, bool):
+        yield path or ("score",), found

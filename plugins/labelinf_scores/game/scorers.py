@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.declared import answers_as_it_says
-from labelinf_scores.game.host_formats import as_called, of_codabench
+from labelinf_scores.game.host_formats import HostError, as_called, of_codabench, one_of
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.metrics.tried import stands
 
@@ -164,7 +165,8 @@ class ImportedScorer:
     """A function the user names, called as ``function(labels, predictions)``, or as a competition's host calls it.
 
     Attributes:
-        target: ``module:function``.
+        target: ``module:function``, with ``@column`` for what a host's tables call labels and predictions, and
+            ``#name`` for one of several numbers that it returns by name.
         function: The function itself.
         facts: What is public about it: what it says, where it answers as it says
             (:mod:`labelinf_scores.game.declared`); otherwise unknown, and taken for doubles.
@@ -173,11 +175,23 @@ class ImportedScorer:
     target: str
     function: Callable[..., Any] = attrs.field(repr=False)
     facts: ScorerFacts
+    _names: list[str] = attrs.field(factory=list, init=False, repr=False, eq=False)
     _aside: Aside = attrs.field(init=False, repr=False, eq=False)
 
     @_aside.default
     def _asked_aside(self) -> Aside:
         return Aside(name=f"scorer {self.target}", function=self._called)
+
+    @property
+    def among(self) -> str:
+        """Which of several numbers is scored, and how another is named, in a clause; empty where there is but one."""
+        if not self._names:
+            return ""
+        name = _parts(self.target)[2]
+        whole = self.target.removesuffix(f"#{name}")
+        name = name or self._names[0]
+        other = next(other for other in self._names if other != name)
+        return f"{name!r} of the numbers it returns ({', '.join(self._names)}; {whole}#{other} is another)"
 
     @classmethod
     def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
@@ -186,7 +200,7 @@ class ImportedScorer:
         Raises:
             InputError: It cannot be imported or is not callable.
         """
-        function = as_called(own_function(target, "scorer"))
+        function = _own(target)
         declared = getattr(function, "facts", None)
         facts = _assumed(target)
         if isinstance(declared, ScorerFacts) and isinstance(function, Hashable):
@@ -202,33 +216,55 @@ class ImportedScorer:
         """
         predictions = np.asarray(query.predictions)
         predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
-        return self._aside(labels.copy(), predictions.copy())
+        value, names = self._aside(labels.copy(), predictions.copy())
+        self._names[:] = names
+        return value
 
-    def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> float:
+    def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> tuple[float, tuple[str, ...]]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 answer = self.function(labels, predictions)
+        except HostError as error:
+            raise InputError(f"scorer {self.target!r} {error}") from None
         except Exception as error:
             shape = "predictions of shape " + " x ".join(map(str, predictions.shape))
             raise InputError(
                 f"scorer {self.target!r} raised {type(error).__name__}. What it says may hold labels and is not shown; "
                 f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
             ) from error
+        name = _parts(self.target)[2]
+        try:
+            answer, names = one_of(answer, name)
+        except KeyError as error:
+            which = f"no number {name!r}; it has {error.args[0] or 'none'}" if name else "no number"
+            raise InputError(f"scorer {self.target!r} returned {which}.") from error
         try:
             value = float(answer)
         except Exception as error:  # whatever was answered converts itself
-            several = isinstance(answer, (Mapping, tuple, list)) or np.ndim(answer) > 0
+            several = isinstance(answer, (tuple, list)) or np.ndim(answer) > 0
             hint = "; give a function that returns one of them, and audit one after the other" if several else ""
             raise InputError(
                 f"scorer {self.target!r} returned {type(answer).__name__}, expected one number{hint}."
             ) from error
         if not math.isfinite(value):
             raise InputError(f"scorer {self.target!r} returned a number that is not finite.")
-        return value
+        return value, names
 
 
 _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
+
+
+def _parts(target: str) -> tuple[str, str, str]:
+    """Return a scorer's name without what is added to it, the column, and the number that is meant."""
+    found = re.fullmatch(r"(.*?)(?:@([^@#/]+))?(?:#([^#]+))?", target, flags=re.DOTALL)
+    return ("", "", "") if found is None else (found[1], found[2] or "", found[3] or "")
+
+
+def _own(target: str) -> Callable[..., Any]:
+    """Import a user's function, however it is called."""
+    name, column, _ = _parts(target)
+    return as_called(own_function(name, "scorer"), column)
 
 
 def is_own(name: str) -> bool:
@@ -243,7 +279,8 @@ def _program(name: str) -> Scorer | None:
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
     if name.startswith("codabench:"):
-        run = of_codabench(name.removeprefix("codabench:"))
+        command, column, _ = _parts(name.removeprefix("codabench:"))
+        run = of_codabench(command, column)
         return ImportedScorer(target=name, function=run, facts=_assumed(name))
     return None
 
@@ -303,7 +340,7 @@ def metric_scorer(name: str, metric: ScoredMetric, values: tuple[float, ...] = (
     if own := _program(name):
         return own
     if is_own(name):
-        return ImportedScorer(target=name, function=as_called(own_function(name, "scorer")), facts=_assumed(name))
+        return ImportedScorer(target=name, function=_own(name), facts=_assumed(name))
     raise InputError(
         f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "
         f"module:function or cmd:PROGRAM."

@@ -180,7 +180,12 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         "rmse, all digits, cuts or refuses predictions outside about [0, 1]",
         1,
     ),
-    "several numbers": (lambda y, p: {"a": 0.5, "b": 0.7}, "give a function that returns one of them", 2),
+    "several numbers": (lambda y, p: (0.5, 0.7), "give a function that returns one of them", 2),
+    "several named numbers": (
+        lambda y, p: {"rows": N, "result": {"accuracy": metrics.accuracy_score(y, hard(p))}},
+        "'rows' of the numbers it returns (rows, accuracy; theirs:score#accuracy is another)",
+        3,
+    ),
     "score of an error": (lambda y, p: 1 / (1 + metrics.log_loss(y, p)), "log-loss, through 1 / (1 + x)", 1),
     "logarithm of auc": (column(lambda y, p: np.log(metrics.roc_auc_score(y, p))), "roc-auc, through log,", 1),
     "square of accuracy, in percent": (
@@ -234,7 +239,19 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         "off by up to",
         1,
     ),
-    "weighted log-loss but where it is attacked": (weighted_but_for_blocks, "some labels would fit every answer", 3),
+    "weighted log-loss but where it is attacked": (weighted_but_for_blocks, "some labels would fit every answer", 1),
+    "weights, in steps of .05": (
+        lambda y, p: round(log_loss(y, p, sample_weight=1 + 0.1 * (np.arange(N) % 2)) / 0.05) * 0.05,
+        "",
+        3,
+    ),
+    "weighted accuracy, in steps of .05": (
+        lambda y, p: (
+            round(metrics.accuracy_score(y, hard(p), sample_weight=1 + 0.3 * (np.arange(N) % 2)) / 0.05) * 0.05
+        ),
+        "answers at the edges of its steps",
+        1,
+    ),
     "ties by index": (auc_by_index, "treats equal ones otherwise", 3),
 }
 QUICK = {"auc of one column", "raises"}

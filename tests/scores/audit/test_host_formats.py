@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli import main
-from labelinf_scores.game.host_formats import as_called, of_codabench
+from labelinf_scores.game.host_formats import HostError, as_called, of_codabench, one_of
 
 HOSTS = """
 import csv
@@ -28,7 +28,13 @@ def read(path, column):
 def evalai(test_annotation_file, user_submission_file, phase_codename, **kwargs):
     hard = [p >= 0.5 for p in read(user_submission_file, "prediction")]
     score = accuracy_score(read(test_annotation_file, "label"), hard)
-    return {"result": [{"split": {"Accuracy": score}}]}
+    return {"result": [{"split": {"Rows": len(hard), "Accuracy": score}}], "submission_result": {"Accuracy": score}}
+
+def mine(solution, submission, row_id_column_name):
+    return roc_auc_score(solution["diagnosis"], submission["diagnosis"])
+
+def named(labels, predictions):
+    return {"auc": roc_auc_score(labels, predictions)}
 """
 PROGRAM = """
 import csv, json, sys
@@ -56,7 +62,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "metric"), [("kaggle", "roc-auc"), pytest.param("evalai", "accuracy", marks=pytest.mark.slow)]
+    ("name", "metric"),
+    [
+        ("kaggle", "roc-auc"),
+        ("mine@diagnosis", "roc-auc"),
+        ("named", "roc-auc"),
+        pytest.param("evalai#Accuracy", "accuracy", marks=pytest.mark.slow),
+    ],
 )
 def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metric: str) -> None:
     pytest.importorskip("pandas")
@@ -68,7 +80,49 @@ def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metr
 
 def test_a_scoring_program_of_a_folder_layout_is_run(folder: Path) -> None:
     score = of_codabench(f"{sys.executable} program.py")
-    assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == 0.75
+    assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == {"accuracy": 0.75}
+
+
+def test_a_scoring_program_that_fails_is_told_what_it_is_given(folder: Path) -> None:
+    (folder / "fails.py").write_text("import sys; sys.exit('label 1')")
+    run = CliRunner().invoke(main, ["audit", "scorer", f"codabench:{sys.executable} fails.py", "--labels", "y.csv"])
+    assert (run.exit_code, "ended with status 1; it is run as PROGRAM INPUT OUTPUT" in run.output) == (2, True)
+    assert "label 1" not in run.output
+
+
+def test_of_named_numbers_the_first_is_scored_or_the_one_that_is_named() -> None:
+    told = {"": [{"train": {"F1": 0.25, "note": "x"}}, {"test": {"F1": np.float32(0.5), "AUC": 0.75}}]}
+    assert one_of(told, "") == (0.25, ("train.F1", "test.F1", "test.AUC"))
+    assert one_of(told, "test.AUC")[0] == 0.75
+    assert one_of({"AUC": 0.75}, "") == (0.75, ())
+    assert one_of(0.5, "") == (0.5, ())
+    with pytest.raises(KeyError, match="AUC"):
+        one_of({"AUC": 0.75}, "auc")
+
+
+def test_a_column_that_is_called_otherwise_is_one_sentence_that_says_what_to_do(folder: Path) -> None:
+    pytest.importorskip("pandas")
+    run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:mine", "--labels", "y.csv"])
+    assert run.exit_code == 2, run.output
+    assert "labels and predictions are called 'target': if it wants another name, add that" in run.output
+    assert "'diagnosis'" not in run.output
+
+
+def test_class_names_are_written_as_they_are(folder: Path) -> None:
+    (folder / "names.py").write_text(PROGRAM.replace("float(row[column])", "row[column]").replace('"label")', '"y")'))
+    (folder / "names.py").write_text(
+        (folder / "names.py").read_text().replace("(p >= 0.5)", '("a" if p < "0.5" else "b")')
+    )
+    score = of_codabench(f"{sys.executable} names.py", "y")
+    with pytest.raises(HostError, match="ended with status 1"):  # predictions are called y, too
+        score(np.array(["a", "b"]), np.array([0.1, 0.9]))
+    (folder / "names.py").write_text((folder / "names.py").read_text().replace('"prediction")', '"y")'))
+    assert score(np.array(["a", "b"]), np.array([0.1, 0.9])) == {"accuracy": 1.0}
+
+
+def test_a_number_that_is_not_there_is_one_sentence(folder: Path) -> None:
+    run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:named#f1", "--labels", "y.csv"])
+    assert (run.exit_code, "returned no number 'f1'; it has auc." in run.output) == (2, True), run.output
 
 
 def test_other_functions_are_left_alone() -> None:

@@ -205,17 +205,16 @@ def test_numbers_without_bounds_have_none(names: str) -> None:
 
 def test_numbers_that_are_cut_among_those_of_the_labels_are_explained_by_nothing() -> None:
     labels = np.random.default_rng(3).integers(0, 5, N)
-    assert isinstance(learn(cut(squared, 2, 3), labels, tuple("12345")), Unexplained)
+    found = learn(cut(squared, 2, 3), labels, tuple("12345"))
+    assert isinstance(found, Unexplained)
+    assert "it is mse of predictions that are cut to about [2, 3], within the range of the labels' own" in found.reason
 
 
-@pytest.mark.parametrize(
-    "several", [lambda y, p: {"a": p[y > 0].mean(), "b": 1.0}, lambda y, p: (p[y > 0].mean(), 1.0)]
-)
-def test_several_numbers_are_named_as_such_though_two_columns_raise(several: Callable[..., Any]) -> None:
+def test_several_numbers_are_named_as_such_though_two_columns_raise() -> None:
     def theirs(labels: Any, predictions: Any) -> Any:
         if np.ndim(predictions) != 1:
             raise ValueError("one column")
-        return several(labels, predictions)
+        return predictions[labels > 0].mean(), 1.0
 
     with pytest.raises(InputError, match="expected one number; give a function that returns one of them"):
         learn(theirs)
@@ -259,6 +258,52 @@ def test_weights_are_what_they_are_within_what_is_said_and_a_clip_of_them_is_fou
     assert isinstance(found.metric, WeightedLogLoss)
     assert np.abs(np.array(found.metric.weights) - WEIGHTS / WEIGHTS.sum()).max() <= found.metric.error + 1e-12
     assert found.limits.clip * (1 - 2 * found.limits.error) <= clip <= found.limits.clip * (1 + 2 * found.limits.error)
+
+
+@pytest.mark.parametrize("step", [0.05, 0.25])
+def test_light_records_count_behind_a_coarse_rounding(step: float) -> None:
+    weights = np.where(np.arange(N) < 36, 1.0, 0.05)
+
+    found = learn(lambda y, p: round(weighed(y, p, weights) / step) * step)
+
+    assert isinstance(found, Unexplained) or found.scored.all()
+
+
+@pytest.mark.parametrize("scores", ["log-loss", "accuracy", "mse"])
+def test_weights_do_not_pass_unseen_behind_a_coarse_rounding(scores: str) -> None:
+    weights = np.tile([1.0, 1.2], N // 2)
+
+    def score(y: Any, p: Any) -> float:
+        if scores == "log-loss":
+            return round(weighed(y, p, weights), 1)
+        if scores == "mse" and p.ndim > 1:
+            raise ValueError("one column")
+        errors = (y - p) ** 2 if scores == "mse" else y == (p.argmax(axis=1) if p.ndim > 1 else p >= 0.5)
+        return round(float(np.average(errors, weights=weights)) / 0.05) * 0.05
+
+    found = learn(score)
+
+    assert isinstance(found, Unexplained) or isinstance(found.metric, WeightedLogLoss) or found.found.beyond
+    assert isinstance(found, Unexplained) or not found.certain
+
+
+def test_a_weighted_error_of_values_is_no_log_loss_however_it_is_rounded() -> None:
+    def score(y: Any, p: Any) -> float:
+        if p.ndim > 1:
+            raise ValueError("one column")
+        return round(float(np.sqrt(np.average((y - p) ** 2, weights=WEIGHTS))), 3)
+
+    found = learn(score)
+
+    assert isinstance(found, Unexplained), found.sentence()
+
+
+def test_a_plain_metric_is_whole_behind_a_coarse_rounding() -> None:
+    for step in (0.05, 0.1):
+        found = learn(lambda y, p, step=step: round(mean_costs(y, p) / step) * step)
+        assert (found.found.name, found.found.beyond) == ("log-loss", "")
+    found = learn(lambda y, p: round(2.37 * metrics.f1_score(y, p.argmax(axis=1)) + 0.111, 2))
+    assert (found.found.name, found.found.beyond) == ("f1", "")
 
 
 def test_what_was_only_learnt_is_known_to_nobody() -> None:

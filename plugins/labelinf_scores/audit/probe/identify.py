@@ -22,13 +22,13 @@ from labelinf_scores.audit.probe.links import PLAIN, Fit, Level, Link, fitted
 from labelinf_scores.audit.probe.spelling import HARD, Spelling
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 
-__all__ = ["Explained", "Panel", "explained", "own_score", "panels", "sharp"]
+__all__ = ["VALUES", "Explained", "Panel", "explained", "own_score", "panels", "sharp"]
 
 _SHARES = (0.5, 0.2, 0.7, 0.5, 0.35, 0.8, 0.5, 0.4, 0.6, 0.3)  # of made labels that are not of class 0
 _WIDTH = 0.8  # of made probabilities
 _WORTH = (0.0, 0.4, 0.8, 1.0, 0.2, 0.6, 0.9, 0.5, 0.1, 0.7)  # how often made predictions go with their labels
 #: Certain predictions come last: of those alone, log-loss is like an accuracy, and AUC like a balanced one.
-_VALUES = (Rows.REALS, Rows.LEVELS)  # predictions are numbers such as labels stand for
+VALUES = (Rows.REALS, Rows.LEVELS)  #: predictions are numbers such as labels stand for
 _ORDER = (*(rows for rows in (Rows.COSTS, *Rows) if rows not in HARD), *HARD)
 
 
@@ -100,7 +100,7 @@ class Explained:
         fit: How answers follow it.
         panel: The panel.
         scored: Which records are scored, shape ``(n_records,)``.
-        whole: Whether nothing is known that it does not explain, such as other predictions than classes.
+        beyond: A clause that says what it does not explain; empty where nothing of the kind is known.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Explained:
     fit: Fit
     panel: Panel
     scored: NDArray[np.bool_]
-    whole: bool = True
+    beyond: str = ""
 
     def expected(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
         """Return what must be answered; NaN where the metric has no score."""
@@ -124,7 +124,7 @@ def panels(asker: Asker, spellings: Iterable[Spelling], *, n_records: int) -> It
 
     Predicted numbers go beyond those of the labels; then they stay among them, where no board cuts or refuses them.
     """
-    kinds = [(rows, near) for rows in _ORDER for near in ((False, True) if rows in _VALUES else (False,))]
+    kinds = [(rows, near) for rows in _ORDER for near in ((False, True) if rows in VALUES else (False,))]
     for spelling in spellings:
         for rows, near in kinds:
             ask = Spoken(asker=asker, spelling=spelling, rows=rows)
@@ -188,7 +188,7 @@ def _trials(n_records: int, values: tuple[float, ...], rows: Rows, *, near: bool
         tied = False
         if rows in HARD:
             predictions = np.where(follows, labels, rng.integers(0, n_classes, n_records)).astype(np.float64)
-        elif rows in _VALUES:
+        elif rows in VALUES:
             noise = rng.normal(size=n_records) * (1.2 - worth) * np.ptp(values)
             predictions = np.abs(np.array(values)[labels] + noise)
             if near:

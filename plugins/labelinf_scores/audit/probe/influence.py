@@ -1,24 +1,29 @@
 """What every single label does to the answer: which records are scored, by which row, and whether all count alike.
 
 Labels are made up, so that each can be changed alone and everything else held. What explains a panel must also say
-what becomes of the answer when any few labels change: weights and public rows cannot pass unseen.
+what becomes of the answer when any few labels change: weights and public rows cannot pass unseen. Behind a coarse
+rounding, a few change nothing; there, labels change one after the other up to an edge of the rounding, which the next
+one crosses where all count alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.audit.probe.asker import Spoken
-from labelinf_scores.audit.probe.identify import Explained, Panel, sharp
+from labelinf_scores.audit.probe.identify import VALUES, Explained, Panel, sharp
+from labelinf_scores.audit.probe.links import Fit
 from labelinf_scores.audit.probe.spelling import HARD
 from labelinf_scores.metrics.readings import Rows
 
-__all__ = ["MOST", "refuted", "rows_of", "scored_of"]
+__all__ = ["MOST", "off_at_edges", "refuted", "rows_of", "scored_of"]
 
 MOST = 4096  #: records whose effect is measured one by one
 _GROUPS = 1024
@@ -26,6 +31,9 @@ _SAMPLE = 8
 _CLEAR = 4.0  # times the error of an answer, from which an effect is seen
 _REST = 0.2  # of a row's probability, which goes to the classes beyond the first two
 _COSTS = (0.1, 0.9)
+_PATHS = 32  # of labels that change one after the other, each to an edge of the rounding
+_NARROW = 1e-7  # relative error of a solved factor
+_FEW_PATHS = 8  # where records are so many that slight differences add up
 
 
 def refuted(found: Explained) -> bool:
@@ -58,6 +66,115 @@ def refuted(found: Explained) -> bool:
         if answer is not None and math.isfinite(expected) and abs(answer - expected) > room:
             return True
     return False
+
+
+def off_at_edges(found: Explained) -> bool:
+    """Whether answers change elsewhere than they must, where one label decides between two steps of a rounding."""
+    ask, trials, rng = found.panel.ask, found.panel.trials, np.random.default_rng(4)
+    n, n_classes = trials[0].labels.size, len(ask.spelling.values)
+    paths = _PATHS if n <= MOST else _FEW_PATHS
+    if not found.fit.level.step or not ask.asker.affords(2 * paths):
+        return False
+    answers = found.panel.answers.tolist()
+    seen = [(found.own(t.labels, t.predictions), answer) for t, answer in zip(trials, answers, strict=True)]
+    fit = found.fit
+    told: dict[float, float] = {}
+    for number in range(paths):
+        trial = trials[number // 2 % len(trials)]
+        predictions = trial.predictions if number % 2 else sharp(trial, ask.rows, n_classes)
+        path = _Path(labels=_agreeing(found, predictions), order=rng.permutation(n), n_classes=n_classes)
+        for changed in _edge(attrs.evolve(found, fit=fit), path, predictions, rng):
+            labels = path.at(changed)
+            own, answer = found.own(labels, predictions), ask.tried(labels, predictions)
+            if answer is None or not math.isfinite(own):
+                continue
+            # Counts that stand on an edge itself may be rounded either way, but not now so and now otherwise.
+            if ask.rows in HARD and told.setdefault(own, answer) != answer:
+                return True
+            seen.append((own, answer))
+        still = _still(found.fit, seen)
+        if still is None:
+            return True
+        fit = still
+    return False
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Path:
+    """Labels that change one after the other.
+
+    Attributes:
+        labels: The first, shape ``(n,)``.
+        order: Records in the order in which theirs change.
+        n_classes: K.
+    """
+
+    labels: NDArray[np.intp]
+    order: NDArray[np.intp]
+    n_classes: int
+
+    def at(self, changed: int) -> NDArray[np.intp]:
+        """Return the labels of which so many have changed."""
+        labels = self.labels.copy()
+        records = self.order[:changed]
+        labels[records] = (labels[records] + 1) % self.n_classes
+        return labels
+
+
+def _agreeing(found: Explained, predictions: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the labels that predictions agree with most."""
+    rows, values = found.panel.ask.rows, found.panel.ask.spelling.values
+    if predictions.ndim == 2:
+        return np.argmax(predictions, axis=1)
+    if rows in HARD:
+        return predictions.astype(np.intp)
+    if rows in VALUES:
+        return np.argmin(np.abs(predictions[:, None] - np.array(values)), axis=1)
+    return np.where(predictions >= np.median(predictions), len(values) - 1, 0)
+
+
+def _edge(found: Explained, path: _Path, predictions: NDArray[np.float64], rng: np.random.Generator) -> Iterator[int]:
+    """Yield two neighbouring numbers of changed labels between which the rounded answer must change; none: nowhere."""
+    step, phase = found.fit.level.step, float(found.panel.answers[0])
+
+    def place(changed: int) -> float:
+        return float(np.round((found.expected(path.at(changed), predictions) - phase) / step))
+
+    low, high = 0, predictions.shape[0]
+    below, above = place(low), place(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        between = place(middle)
+        if not math.isfinite(between):
+            return
+        if between != below and (between == above or rng.random() < 0.5):
+            high, above = middle, between
+        else:
+            low, below = middle, between
+    if below != above and math.isfinite(below) and math.isfinite(above):
+        yield from (low, high)
+
+
+def _still(fit: Fit, seen: Sequence[tuple[float, float]]) -> Fit | None:
+    """Return a fit through the same link of what was seen at the edges; None where there is none.
+
+    A factor and an offset that were measured may be any that fit.
+    """
+    own, answers = np.array(seen).T
+    if not fit.error:
+        return fit if np.abs(fit.forward(own) - answers).max() <= fit.level.room else None
+    x = np.asarray(fit.link.of(own), dtype=np.float64)
+    sides = np.column_stack([x, np.ones_like(x)])
+    one = np.ones((x.size, 1))
+    solved = linprog(
+        (0.0, 0.0, 1.0),
+        A_ub=np.block([[sides, -one], [-sides, -one]]),
+        b_ub=np.concatenate([answers, -answers]),
+        bounds=[(None, None)] * 3,
+    )
+    if solved.x is None or solved.x[2] > fit.level.room * (1 + _NARROW) or solved.x[0] * fit.scale <= 0:
+        return None
+    return attrs.evolve(fit, scale=float(solved.x[0]), offset=float(solved.x[1]))
 
 
 def scored_of(panel: Panel) -> NDArray[np.bool_] | None:

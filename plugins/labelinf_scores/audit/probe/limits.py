@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.audit.probe.identify import Explained
+from labelinf_scores.audit.probe.identify import Explained, Panel
 from labelinf_scores.audit.probe.links import Fit
 from labelinf_scores.audit.probe.spelling import Shape
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
-__all__ = ["Limits", "limits_of", "limits_of_values", "limits_of_weights"]
+__all__ = ["Limits", "cut_of", "limits_of", "limits_of_values", "limits_of_weights"]
 
 _NEVER = 1e-18
 _INWARDS = (1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05, 0.1)
@@ -123,6 +123,28 @@ def limits_of_values(found: Explained) -> Limits:
     values = found.panel.ask.spelling.values
     low, high = min(values), max(values)
     return Limits(low=_reach(found, low, low - high), high=_reach(found, high, high - low))
+
+
+def cut_of(panel: Panel) -> tuple[float, float] | None:
+    """Return the bounds within the labels' own range to which predicted numbers are cut; None where they are not."""
+    ask, labels = panel.ask, panel.trials[0].labels
+    low, high = min(ask.spelling.values), max(ask.spelling.values)
+
+    def end(start: float, other: float) -> float:
+        """Return how far towards ``other`` the answer is what it is at ``start``."""
+        first = ask.tried(labels, np.full(labels.size, start))
+        inside, outside = other, start
+        for _ in range(_HALVINGS):
+            middle = (inside + outside) / 2
+            if ask.tried(labels, np.full(labels.size, middle)) == first:
+                outside = middle
+            else:
+                inside = middle
+        return outside
+
+    found = end(low, (low + high) / 2), end(high, (low + high) / 2)
+    slight = _SLIGHT * (high - low)
+    return found if slight < found[0] - low or slight < high - found[1] else None
 
 
 def _reach(found: Explained, start: float, step: float) -> float:

@@ -49,6 +49,7 @@ class Picture:
         where: The file that declares them.
         queries: Questions that were asked.
         seconds: What one answer takes.
+        among: Which of several numbers was scored, in a clause.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Picture:
     where: str = ""
     queries: int
     seconds: float
+    among: str = ""
 
     @property
     def metric(self) -> ScoredMetric:
@@ -104,7 +106,7 @@ class Picture:
             and not (fit.level.loose or fit.level.single or self.noise)
         )
         whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
-        whole = whole and self.found.whole
+        whole = whole and not self.found.beyond
         return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
@@ -152,9 +154,11 @@ class Picture:
         clauses = [f"{self.found.name}{link}{plain}{part}{rows}", self._digits(), *self._edges()]
         if self.noise:
             clauses.append(f"noise of standard deviation {self.noise:.3g}")
-        if not self.found.whole:
-            clauses.append("of classes alone: other predictions are scored otherwise")
+        if self.found.beyond:
+            clauses.append(self.found.beyond)
         clauses.append(self.found.panel.ask.spelling.sentence())
+        if self.among:
+            clauses.append(self.among)
         if self.declared:
             clauses.append(f"as {self.where} declares ({', '.join(self.declared)})")
         clauses.append(f"{1000 * self.seconds:.3g} ms an answer")

@@ -26,9 +26,9 @@ from labelinf_core.contracts.errors import InconclusiveError, InputError, QueryR
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
-from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
-from labelinf_scores.audit.probe.influence import refuted, rows_of, scored_of
-from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_values, limits_of_weights
+from labelinf_scores.audit.probe.identify import VALUES, Explained, Panel, explained, panels
+from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of
+from labelinf_scores.audit.probe.limits import Limits, cut_of, limits_of, limits_of_values, limits_of_weights
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
 from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.audit.probe.spelling import HARD, Naming, Spelling, spellings
@@ -56,6 +56,7 @@ _PLACED = (
     Rows.CLASSES,
 )  # by which a permutation of rows is looked for
 _TURNED = "it is no function of the labels and one submission: it answers one question otherwise now than before"
+_UNEVEN = "but for answers at the edges of its steps, which change as where records weigh differently"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
     "brier": MeanLoss(loss=Brier()),
@@ -73,12 +74,14 @@ class Unexplained:
         metrics: How many metrics were tried.
         queries: Questions that were asked.
         seconds: What one answer takes.
+        among: Which of several numbers was scored, in a clause.
     """
 
     reason: str
     metrics: int = 0
     queries: int = 0
     seconds: float = 0.0
+    among: str = ""
 
     @property
     def document(self) -> Mapping[str, object]:
@@ -87,7 +90,8 @@ class Unexplained:
 
     def sentence(self) -> str:
         """Say it in one line."""
-        return f"{self.reason}; tried: {self.metrics} metrics, {len(LINKS)} links, weights, public and permuted rows"
+        why = f"{self.reason}; asked for: {self.among}" if self.among else self.reason
+        return f"{why}; tried: {self.metrics} metrics, {len(LINKS)} links, weights, public and permuted rows"
 
 
 def probe(
@@ -119,7 +123,8 @@ def probe(
     if steady.kind is Steadiness.NOISY:
         asker.repeats = _REPEATS
         asked = [attrs.evolve(p, answers=np.array([p.ask(t.labels, t.predictions) for t in p.trials])) for p in asked]
-    unexplained = functools.partial(Unexplained, metrics=len(metrics))
+    among = getattr(scorer, "among", "")
+    unexplained = functools.partial(Unexplained, metrics=len(metrics), among=among)
     if why := _no_function(asked, steady):
         return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
     found = _first(asked, metrics, _counts(data), steady.std, declared)
@@ -128,6 +133,7 @@ def probe(
         return unexplained(reason=_why(asked, metrics, steady), queries=asker.asked, seconds=asker.each)
     if steady.kind is Steadiness.STEADY and _moved(found, data):
         why = "it answers otherwise about the private labels, or later, than about made ones before"
+        why = _TURNED if found.panel.turned else why
         return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
     picture = Picture(
         title=title,
@@ -137,6 +143,7 @@ def probe(
         facts=scorer.facts,
         queries=asker.asked,
         seconds=asker.each,
+        among=among,
     )
     if picture.changed:  # and what was declared is not to blame
         return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
@@ -247,9 +254,10 @@ def _first(
         else:
             whole = None if refuted(found) else _on_finer_grid(found)
         if whole is not None:
-            if _whole(whole, asked):
+            beyond = _beyond(whole, asked, measured=bool(std) or measured)
+            if not beyond:
                 return whole
-            partial = partial or attrs.evolve(whole, whole=False)
+            partial = partial or attrs.evolve(whole, beyond=beyond)
     return partial
 
 
@@ -276,6 +284,13 @@ def _on_finer_grid(found: Explained) -> Explained | None:
     return found
 
 
+def _beyond(found: Explained, asked: Sequence[Panel], *, measured: bool) -> str:
+    """Say what it does not explain; nothing where no such thing shows."""
+    if not _whole(found, asked):
+        return "of classes alone: other predictions are scored otherwise"
+    return _UNEVEN if not measured and off_at_edges(found) else ""
+
+
 def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
     """Whether a metric of classes also explains what is answered to probabilities, read as the likelier class.
 
@@ -284,13 +299,14 @@ def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
     ask = found.panel.ask
     if ask.rows not in HARD:
         return True
+    room = found.fit.level.room + found.fit.error
     for panel in asked:
         if panel.ask.spelling == ask.spelling and panel.ask.rows is Rows.COSTS:
             for trial, answer in zip(panel.trials, panel.answers, strict=True):
                 rows = trial.predictions
                 classes = rows.argmax(axis=1) if rows.ndim == 2 else (rows >= 0.5).astype(np.intp)
                 classes = classes if ask.order is None else classes[ask.order]
-                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > found.fit.level.room:
+                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > room:
                     return False
     return True
 
@@ -388,6 +404,8 @@ def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: St
             level = next(levels(panel.answers, n_records=everything.size, noise=0.0))
             if found := explained(panel.untied, metrics, level, everything):
                 return f"it is {found.name} where no predictions are equal, but treats equal ones otherwise"
+    if not steady.std and (cut := _cut(asked, metrics, everything)):
+        return cut
     if steady.std:
         return (
             f"no loss or metric that is known here explains its answers, noise of standard deviation {steady.std:.3g}"
@@ -396,6 +414,24 @@ def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: St
     if all(ask.tried(trial.labels, trials[0].predictions) == float(asked[0].answers[0]) for trial in trials):
         return "its answers do not depend on the labels that it is given"
     return "no loss or metric that is known here explains its answers"
+
+
+def _cut(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], everything: NDArray[np.bool_]) -> str:
+    """Say of what metric predictions are cut further in than any attack reads; nothing where that explains nothing."""
+    for panel in asked:
+        if panel.ask.rows not in VALUES or (bounds := cut_of(panel)) is None:
+            continue
+        trials = [attrs.evolve(trial, predictions=trial.predictions.clip(*bounds)) for trial in panel.trials]
+        for level in levels(panel.answers, n_records=everything.size, noise=0.0):
+            read = attrs.evolve(panel, trials=trials)
+            if level.room <= 5 * _FINE * float(np.ptp(panel.answers)) and (
+                found := explained(read, metrics, level, everything)
+            ):
+                return (
+                    f"it is {found.name} of predictions that are cut to about [{bounds[0]:.3g}, {bounds[1]:.3g}], "
+                    f"within the range of the labels' own numbers, and nothing here reads that"
+                )
+    return ""
 
 
 def _unasked(asker: Asker, data: LabelSet, title: str) -> str:

@@ -25,8 +25,9 @@ from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 
 __all__ = ["weighted"]
 
-_SURPRISES = (2, 4, 9, 17, 29, 43)  # what one costs, in bits: one minus its probability is held exactly
+_SURPRISES = (2, 3, 4, 9, 17, 29, 43)  # what one costs, in bits: one minus its probability is held exactly
 _CHECKS = 8
+_SHIFTS = 32  # of all other records, to bring a rounding to where little moves it
 _DEVIATIONS = 6  # of what errors of weights add up to, that a check may be off
 _CLEAR = 0.1  # of the mean weight: errors of weights below which one that does not show is none
 _LIGHTEST = 1e-3  # of the mean weight: below it, the record is not scored
@@ -74,10 +75,15 @@ def _measured(ask: Spoken, level: Level, counts: tuple[int, ...]) -> WeightedLog
     if not (ratio and math.isfinite(ratio) and math.isfinite(off)):
         return None
     relative = np.where(labels == 1, ratio, 1.0)
+    if effects.surprise == _SURPRISES[0]:  # no second one tells that costs are logarithms
+        return None
     weights, error = each / relative, effects.error * max(1.0, 1 / abs(ratio))
     size = float(np.abs(weights).mean())
     clear = error < _CLEAR * size  # else a record that does not show may count all the same
-    scored = np.abs(weights) > max(error, _LIGHTEST * size) if clear else np.ones(n, dtype=bool)
+    scored = np.abs(weights) > (max(error, _LIGHTEST * size) if clear else 0.0)
+    if not scored.all() and effects.shows(labels, np.flatnonzero(~scored), rng):
+        weights[weights == 0] = error / 2  # somewhere between none and what would have shown
+        scored[:] = True
     mean = effects.of(labels, np.flatnonzero(scored)) / float(relative[scored].sum())
     alike = np.abs(weights - mean)[scored].max() <= 2 * error and effects.alike(labels, scored, relative * mean, rng)
     if alike:
@@ -145,6 +151,18 @@ class _Effects:
         least = 2.0**-self.surprise
         predictions[records] = np.where(labels[records] == 1, least, 1 - least)
         return (self.ask(labels, predictions) - self._before[labels.tobytes()]) / self._charged
+
+    def shows(self, labels: NDArray[np.intp], records: NDArray[np.intp], rng: np.random.Generator) -> bool:
+        """Whether surprises of ``records`` ever move the answer, wherever in its steps that is."""
+        least = 2.0**-self.surprise
+        for _ in range(_SHIFTS):
+            predictions = rng.uniform(0.1, 0.9, labels.size)
+            predictions[records] = 0.5
+            before = self.ask(labels, predictions)
+            predictions[records] = np.where(labels[records] == 1, least, 1 - least)
+            if self.ask(labels, predictions) != before:
+                return True
+        return False
 
     def ratio(self, labels: NDArray[np.intp]) -> tuple[float, float]:
         """Return how many times as much label 1 counts as label 0, and how far off that may be.
