@@ -31,6 +31,7 @@ _SAMPLE = 8
 _CLEAR = 4.0  # times the error of an answer, from which an effect is seen
 _REST = 0.2  # of a row's probability, which goes to the classes beyond the first two
 _COSTS = (0.1, 0.9)
+_FAR = 64.0  # times the error of an answer, from which weights are seen to a percent or so
 _PATHS = 32  # of labels that change one after the other, each to an edge of the rounding
 _NARROW = 1e-7  # relative error of a solved factor
 _FEW_PATHS = 8  # where records are so many that slight differences add up
@@ -73,7 +74,7 @@ def off_at_edges(found: Explained) -> bool:
     ask, trials, rng = found.panel.ask, found.panel.trials, np.random.default_rng(4)
     n, n_classes = trials[0].labels.size, len(ask.spelling.values)
     paths = _PATHS if n <= MOST else _FEW_PATHS
-    if not found.fit.level.step or not ask.asker.affords(2 * paths):
+    if not found.fit.level.step or not ask.asker.affords(2 * paths) or _shows_each(found):
         return False
     answers = found.panel.answers.tolist()
     seen = [(found.own(t.labels, t.predictions), answer) for t, answer in zip(trials, answers, strict=True)]
@@ -97,6 +98,17 @@ def off_at_edges(found: Explained) -> bool:
             return True
         fit = still
     return False
+
+
+def _shows_each(found: Explained) -> bool:
+    """Whether one label moves the answer so far beyond its rounding that :func:`refuted` sees what it weighs."""
+    ask, trial = found.panel.ask, found.panel.trials[1]
+    n_classes = len(ask.spelling.values)
+    predictions = sharp(trial, ask.rows, n_classes)
+    start = found.expected(trial.labels, predictions)
+    paths = (_Path(labels=trial.labels, order=np.array([record]), n_classes=n_classes) for record in range(_SAMPLE))
+    moves = [found.expected(path.at(1), predictions) - start for path in paths]
+    return bool(np.nanmedian(np.abs(moves)) > _FAR * (found.fit.level.room + found.fit.error))
 
 
 @attrs.frozen(kw_only=True, eq=False)
