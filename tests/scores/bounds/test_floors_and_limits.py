@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.guarantees import Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds import constructions as floors
 from labelinf_scores.bounds.hadamard import HadamardNoise, hadamard_std
+from labelinf_scores.bounds.metric_noise import MetricNoise, exchanged_accuracy
 from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.unseen import Unseen, unseen_accuracy
 from labelinf_scores.bounds.worst_case import WorstCaseNoise, hideable, hiding_noise
@@ -21,8 +24,10 @@ from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise as Hiding
+from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.counts import Accuracy
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 Threat = Callable[..., ScoreThreat]
@@ -159,3 +164,22 @@ def _splits(counts: tuple[int, ...], drawn: int) -> list[tuple[tuple[int, ...], 
 
 def test_the_log_loss_span_is_the_documented_one() -> None:
     assert LogLoss().span(2.220446049250313e-16) == pytest.approx(FULL)
+
+
+def test_no_noise_is_said_to_be_read_through_where_the_attack_cannot_be_played(make_threat: Threat) -> None:
+    """The order of the records is secret, a design has fewer queries than records, primes do not fit into the clip."""
+    secret = make_threat(query_budget=2000, defences=(PermuteLabels(),))
+    assert HadamardNoise().evaluate(secret) == floors.ConstructionNoise().evaluate(secret) == ()
+    assert HadamardNoise().evaluate(make_threat(query_budget=2000))
+    assert HadamardNoise().evaluate(make_threat(n_records=9, query_budget=8)) == ()
+    for clip, fits in ((0.4, False), (0.01, True)):
+        lines = floors.ConstructionNoise().evaluate(make_threat(clip=clip))
+        assert any("ln(1 + 1/(2 P_m))" in line.formula for line in lines) is fits
+
+
+def test_normal_noise_that_is_enough_for_a_metric_holds_its_balanced_accuracy() -> None:
+    labels = (np.arange(40) < 12).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made")
+    threat = ScoreChannel(metric=Accuracy(), queries=7).threat(Setting(data=data))
+    (line,) = [item for item in MetricNoise().evaluate(threat) if item.title.startswith("Gaussian")]
+    assert exchanged_accuracy(Accuracy(), threat.totals, line.value, 7) == pytest.approx(0.6)
