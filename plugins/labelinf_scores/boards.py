@@ -58,7 +58,9 @@ class Row:
         return f"below {self.survives:.2g}; never from {self.enough:.2g}"
 
 
-@click.command(epilog="Labels a query are those of a plan or of its estimate; rounding by itself stops none.")
+@click.command(
+    epilog="Labels a query are a plan's, or an estimate up to a tenth too high; rounding by itself stops none."
+)
 @click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
 @click.option("--decimals", type=click.IntRange(0, 15), multiple=True, help="May be repeated  [default: full, 4, 3]")

@@ -66,10 +66,13 @@ class RankedBlock(MetricAttack):
         )
 
     def rate(self, threat: ScoreThreat) -> float:
-        """Return the labels of the first block, less the query that everybody is tied in."""
+        """Return the labels a query if every block is as long as the first and all of it decided: an upper estimate.
+
+        The query in which everybody is tied counts, and so does a last block that is not full.
+        """
         blocks = _blocks(Board.unasked(threat))
         blocks.expect()
-        return float(_size(blocks.board, blocks, blocks.most))
+        return threat.n_records / (1 + math.ceil(threat.n_records / _size(blocks.board, blocks, blocks.most)))
 
     def play(self, board: Board) -> None:
         """Ask block after block, until no record is left or one alone is not decided.

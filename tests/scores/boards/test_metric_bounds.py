@@ -17,7 +17,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.attacks.ranked_list import expected_rate
-from labelinf_scores.boards import metrics
+from labelinf_scores.boards import metrics, rows
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.probed import probed
@@ -123,6 +123,12 @@ def test_what_a_list_of_ranks_reads_is_estimated_as_it_was_measured() -> None:
     for decimals, queries in ((2, 316), (3, 113), (4, 69), (5, 50)):
         width = int(2 * 357 * 212 / 10**decimals)
         assert 569 / queries == pytest.approx(expected_rate(totals, width), rel=0.06)
+
+
+@pytest.mark.parametrize(("name", "queries"), [("average-precision", 18), ("ndcg", 17)])
+def test_the_estimate_of_a_ranked_block_is_at_most_a_tenth_above_what_was_reached(name: str, queries: int) -> None:
+    found = list(rows(Host.load(), (569,), 357 / 569, [None], (name,)))
+    assert 569 / queries <= found[0].labels_per_query <= 1.1 * 569 / queries
 
 
 @pytest.mark.parametrize("name", ["accuracy", "precision", "cohen-kappa"])
