@@ -8,6 +8,7 @@ which of them decided the cell, and raises an alarm when the observation contrad
 
 from __future__ import annotations
 
+import decimal
 import enum
 import math
 from collections.abc import Iterable
@@ -28,10 +29,23 @@ __all__ = [
     "Verdict",
     "judge",
     "left_to_gain",
+    "towards",
 ]
 
 LITTLE = 0.25  #: a ceiling that leaves at most this share of what there is to gain over a blind guess is safety
 MUCH = 0.5  #: one that leaves more than this is none worth the name
+
+
+def towards(value: float, digits: int, *, up: bool) -> float:
+    """Return ``value`` with so many significant digits, rounded up or down; an infinity stays.
+
+    >>> towards(0.2253, 2, up=False), towards(0.2253, 2, up=True), towards(0.1, 2, up=True)
+    (0.22, 0.23, 0.1)
+    """
+    if not math.isfinite(value):
+        return value
+    side = decimal.ROUND_CEILING if up else decimal.ROUND_FLOOR
+    return float(decimal.Context(prec=digits, rounding=side).plus(decimal.Decimal(repr(float(value)))))
 
 
 _SHARE, _SIZE = between(0, 1), between(0, math.inf)
@@ -173,6 +187,15 @@ class BoundValue:
     def _is_a_number(self, attribute: attrs.Attribute[float], value: float) -> None:
         if not is_number(value):
             raise ValueError(f"the bound {self.title!r} is not a number")
+
+    @property
+    def rises(self) -> bool:
+        """Whether a larger value says less: of a ceiling, but for queries, without which something cannot be."""
+        return (self.direction is Direction.CEILING) != (self.quantity == "queries")
+
+    def weaker(self, digits: int) -> float:
+        """Return the value with so many significant digits, rounded to where it says less."""
+        return towards(self.value, digits, up=self.rises)
 
 
 class Verdict(enum.Enum):

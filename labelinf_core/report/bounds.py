@@ -58,8 +58,11 @@ def value_headers(lines: list[BoundValue]) -> tuple[str, str]:
 
 
 def value_columns(bound: BoundValue) -> tuple[str, str]:
-    """Return the value of a bound in the column of its direction."""
-    value = words.percent(bound.value) + " %" if bound.quantity in _PROPORTIONS else words.number(bound.value)
+    """Return the value of a bound in the column of its direction, rounded to where it says less."""
+    if bound.quantity in _PROPORTIONS:
+        value = words.percent(bound.weaker(3 if bound.value >= 0.1 else 2 if bound.value >= 0.01 else 1)) + " %"
+    else:
+        value = words.number(bound.weaker(max(3, len(f"{abs(bound.value):.0f}"))))
     return (value, "") if bound.direction is Direction.FLOOR else ("", value)
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import attrs
 
-from labelinf_core.contracts.guarantees import Interval, Promise, Verdict
+from labelinf_core.contracts.guarantees import BoundValue, Interval, Promise, Verdict, towards
 from labelinf_core.evaluator.cells import LabelFacts, Plan
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.results import CellResult, Results
@@ -39,6 +39,7 @@ from labelinf_core.specs import parse
 __all__ = ["STEP", "Leak", "count_bits", "leaks", "published"]
 
 STEP = 0.01  #: grid of every published share of private labels
+_DIGITS = 2  # of other numbers
 _GRID = round(1 / STEP) + 1
 _SHARE = math.log2(_GRID)
 _INTERVAL = math.log2(math.comb(_GRID + 2, 3))  # low <= value <= high on the grid
@@ -189,14 +190,22 @@ def _theory(implied: Implied, known: frozenset[str]) -> Implied:
         texts = known | _YEARS if field == "statement" else known
         return _rounded(item, texts) if isinstance(item, float | int | str) else item
 
-    promise: Promise | None = coarse(implied.promise) if implied.promise else None
+    def bound(exact: BoundValue) -> BoundValue:
+        told: BoundValue = coarse(exact)
+        return attrs.evolve(told, value=exact.weaker(_DIGITS))
+
+    promise: Promise | None = None
+    if implied.promise is not None:
+        survives = towards(implied.promise.survives, _DIGITS, up=False)
+        present = towards(implied.promise.present, _DIGITS, up=True)
+        promise = attrs.evolve(coarse(implied.promise), survives=survives, present=present)
     if promise is not None and implied.promise is not None and promise.certified != implied.promise.certified:
         promise = None  # two digits would tell otherwise
     return attrs.evolve(
         implied,
         promise=promise,
         ceilings=tuple(map(coarse, implied.ceilings)),
-        bounds=tuple(map(coarse, implied.bounds)),
+        bounds=tuple(map(bound, implied.bounds)),
         threat={key: _rounded(value, known) for key, value in implied.threat.items()},
     )
 

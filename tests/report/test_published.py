@@ -222,7 +222,13 @@ def test_intervals_only_widen_and_bounds_on_the_adversary_only_rise(new: Results
         for proved, said in zip(exact.implied.ceilings, told.implied.ceilings, strict=True):
             assert proved.accuracy <= said.accuracy
             assert proved.exact <= said.exact
+        for known, bound in zip(exact.implied.bounds, told.implied.bounds, strict=True):
+            weaker = known.weaker(2)
+            assert bound.value == weaker
+            assert (known.value <= weaker) == (known.rises or known.value == weaker)
         if told.implied.promise is not None and exact.implied.promise is not None:
+            assert told.implied.promise.survives <= exact.implied.promise.survives
+            assert told.implied.promise.present >= exact.implied.promise.present
             assert told.implied.promise.certified == exact.implied.promise.certified
 
 
