@@ -59,7 +59,7 @@ class Row:
 
 
 @click.command(
-    epilog="Labels a query are a plan's, or an estimate up to a tenth too high; rounding by itself stops none."
+    epilog="Labels a query are a plan's, or an estimate, which may be too high; rounding by itself stops none."
 )
 @click.option("--records", type=click.IntRange(min=4), multiple=True, help="N; may be repeated  [default: 569, 5000]")
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.5, show_default=True)
