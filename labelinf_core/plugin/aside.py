@@ -1,9 +1,9 @@
 """A user's own function, asked in a copy of this process that stands ready between calls.
 
 Her scorer may hang, exit or take its process with it. A command is watched by its parent and a worker by the run, and
-there it is called as it stands. Under the Python API nobody watches: the process is her notebook. So the function is
-called in a copy of it, made at the first call, which keeps what the function keeps between calls. One that does not
-answer in time, or ends its copy, is lost under its name; nothing else is.
+there it is called as it stands, what it prints thrown away. Under the Python API nobody watches: the process is her
+notebook. So the function is called in a copy of it, made at the first call, which keeps what the function keeps between
+calls. One that does not answer in time, or ends its copy, is lost under its name; nothing else is.
 
 Example:
     >>> import os
@@ -16,6 +16,7 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
 import queue
@@ -25,8 +26,8 @@ import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Callable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn, TextIO
 
 import attrs
 
@@ -59,7 +60,7 @@ class Aside:
             ComponentError: It raised something else, did not answer in time, or ended its process; now or before.
         """
         if watch.watched or not hasattr(os, "fork"):
-            with watch.over(self.name):
+            with watch.over(self.name), _unheard():
                 return self.function(*given)
         if self._lost:
             raise ComponentError(f"{self.name}: {self._lost}")
@@ -78,6 +79,28 @@ class Aside:
         how = death(self._copy.end(0.0 if late else GRACE))
         self._lost = f"no answer within {watch.patience:g} s" if late else f"its process {how}"
         raise ComponentError(f"{self.name}: {self._lost}")
+
+
+@functools.cache
+def _nowhere() -> TextIO:
+    """Return a stream that stays open: what logs in the block for the first time keeps it."""
+    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Throw away what the block prints, by whatever means: it is handed private labels."""
+    nowhere = _nowhere()
+    with contextlib.ExitStack() as stack:
+        for stream in (1, 2):
+            with contextlib.suppress(OSError):  # closed
+                kept = os.dup(stream)
+                stack.callback(os.close, kept)
+                stack.callback(os.dup2, kept, stream)
+                os.dup2(nowhere.fileno(), stream)
+        stack.enter_context(contextlib.redirect_stdout(nowhere))
+        stack.enter_context(contextlib.redirect_stderr(nowhere))
+        yield
 
 
 class _Copy:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
 import subprocess
@@ -85,6 +86,30 @@ def test_a_command_names_the_users_module_that_ended_it(tmp_path: Path, line: st
     assert done.returncode == 4
     assert done.stderr.startswith("labelinf: module leaves")
     assert how in done.stderr
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "print(*labels)",
+        "print(*labels, file=sys.stderr)",
+        "os.write(1, bytes(labels) + b'told')",
+        "logging.warning('told %s', labels)",
+        "subprocess.run(['echo', 'told'])",
+    ],
+)
+def test_a_command_prints_nothing_that_a_scorer_says(tmp_path: Path, line: str) -> None:
+    """It stood on the terminal, labels and all, and before the document of ``--json``."""
+    body = f"    {line}\n    return float(((labels - predictions) ** 2).mean())\n"
+    imports = "import logging, os, subprocess, sys\n"
+    (tmp_path / "chatty.py").write_text(f"{imports}def score(labels, predictions):\n{body}")
+    game = ["--labels", "made(n_records=12)", "--scorer", "chatty:score", "--queries", "4"]
+    command = [sys.executable, "-m", "labelinf_core", "bounds", *game, "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == 0
+    assert json.loads(done.stdout)
+    assert all(line.startswith("labelinf: ") for line in done.stderr.splitlines())
 
 
 def test_a_function_of_a_users_that_is_no_scorer_is_asked_apart(
