@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import tomllib
 from collections.abc import Callable
 from importlib.resources import files
@@ -39,9 +40,14 @@ def _anything(threat: ScoreThreat) -> bool:
     return True
 
 
-def _draws_labels_anew(threat: ScoreThreat) -> bool:
-    """Against fresh noise on the score, least squares over many designs gains more than asking again does."""
-    return threat.facts.label_fresh or threat.scored_fresh
+def _labels_anew_or_unknown(threat: ScoreThreat) -> bool:
+    """Against fresh noise on the score, least squares over many designs gains more than asking again does.
+
+    Not where nobody knows how answers are moved: what cuts high scores off, as snapping does, leaves those about one
+    label as they are.
+    """
+    moved = math.isinf(threat.facts.noise_bound) and not threat.noise
+    return threat.facts.label_fresh or threat.scored_fresh or moved
 
 
 def _noisy_or_coarse(threat: ScoreThreat) -> bool:
@@ -55,7 +61,7 @@ def _beyond_laplace(threat: ScoreThreat) -> bool:
 
 
 _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
-    "averaging": _draws_labels_anew,
+    "averaging": _labels_anew_or_unknown,
     "joint-weights": lambda threat: threat.query_budget is not None,  # others take all labels where nothing ends
     "camouflage": lambda threat: threat.refuses,
     "rank-comparisons": lambda threat: threat.facts.ranked,
