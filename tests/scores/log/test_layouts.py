@@ -162,3 +162,21 @@ def test_a_board_of_two_metrics_is_read_at_once(tmp_path: Path, made: tuple[Arra
     assert code == 1
     assert "roc-auc and accuracy" in said
     assert "need a --score-column each" in run(*told)[1]
+
+
+def test_a_score_of_the_other_positive_class_says_which_one_is_taken(
+    tmp_path: Path, made: tuple[Array, Array, list[float]]
+) -> None:
+    """Of "ja" and "nein" the later one is not the one that a board counts."""
+    labels, rows, scores = made
+    names = [f"team{at}" for at in range(Q)]
+    place = wide_csv(tmp_path, rows, names)
+    listed = table(tmp_path / "s.csv", "submission,score", [f"{n},{s!r}" for n, s in zip(names, scores, strict=True)])
+    named = table(tmp_path / "y.csv", "row_id,y", [f"r{at},{('nein', 'ja')[label]}" for at, label in enumerate(labels)])
+    asked = [place, "--scores", listed, "--labels", named, "--column", "y", "--id", "row_id", "--metric", "roc-auc"]
+
+    status, said = run(*asked, "--seconds", "5")
+
+    assert status == 3
+    assert "the other class is positive: --positive names it, 'nein' here" in " ".join(said.split())
+    assert run(*asked, "--seconds", "5", "--positive", "ja")[0] == 1

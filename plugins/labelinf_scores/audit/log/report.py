@@ -51,6 +51,7 @@ class LogReport:
         suspects: Why a submission looks like a question rather than a prediction, by its place.
         sums: Whether every answer is a sum over the records; otherwise little can be proved determined.
         guess: How good a guess from the log is; None where that is not known.
+        positive: Name of the positive class of two, of labels that were looked at.
     """
 
     ids: tuple[str, ...]
@@ -64,6 +65,7 @@ class LogReport:
     suspects: Mapping[int, str] = attrs.field(factory=dict)
     sums: bool = True
     guess: Guess | None = None
+    positive: str = ""
 
 
 def report(
@@ -105,6 +107,7 @@ def report(
         metric=" and ".join(metric_names),
         decimals=(0, 0),
         outsider=truth is None or without_labels,
+        positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
     )
     for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
@@ -200,9 +203,10 @@ def answer(found: LogReport) -> Answer:
 
 def _nothing(found: LogReport) -> str:
     if found.misfit:
+        other = f", or the other class is positive: --positive names it, {found.positive!r} here"
         return (
             f"INCONCLUSIVE: the score of submission {found.misfit!r} is not what {found.metric} of these labels gives: "
-            f"another metric, another rounding, other records or other labels"
+            f"another metric, another rounding, other records or other labels{other if found.positive else ''}"
         )
     if found.answer is None:
         return "INCONCLUSIVE: no labelling that fits the log was found in time"
