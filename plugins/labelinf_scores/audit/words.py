@@ -37,14 +37,16 @@ def _leaks(report: ScorerReport) -> str:
         return f"INCONCLUSIVE: no attack could be played within {budget}; that is not a proof of safety."
     best, share = max(played, key=lambda item: item[0].labels_per_query)
     if report.wrong and not report.leaking(None):
-        why = "the scorer changed meanwhile" if report.changed else "they were played on a wrong picture"
-        return f"INCONCLUSIVE: no attack beat the majority guess, but {why}."
+        why = "they were played on a picture that is a part or a guess" if report.partial else "the probe was wrong"
+        why = "the scorer changed meanwhile" if report.changed else why
+        return f"INCONCLUSIVE: no attack beat the majority guess by more than luck may, but {why}."
     told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}, by {best.attack}."
     if not best.exact:
         told = f"{said(share)} of {_scored(report)} labels in {best.queries} queries (the majority guess has "
         told += f"{best.baseline:.1%}), by {best.attack}."
     if report.leaking(None):
-        return f"your scorer gives up {best.labels_per_query:.1f} labels a query: {told}"
+        each = best.labels_per_query
+        return f"your scorer gives up {each:{'.1f' if each >= 0.1 else '.1g'}} labels a query: {told}"
     tried = words.count(len(played), "attack")
     return f"no leak found, and this much was tried: {tried} within {budget}. The most was {told} No proof of safety."
 

@@ -42,6 +42,11 @@ def asks_twice(labels: np.ndarray, predictions: np.ndarray, rng: Any = np.random
     return float(log_loss(labels, predictions) + rng.normal(0, 1000))
 
 
+def random_halves(labels: np.ndarray, predictions: np.ndarray, rng: Any = np.random.default_rng(4)) -> float:  # noqa: B008
+    part = rng.random(N) < 0.5
+    return float(np.mean(labels[part] == hard(predictions)[part]))
+
+
 def overwrites(labels: np.ndarray, predictions: np.ndarray) -> float:
     score = float(log_loss(labels, predictions))
     labels[:] = 0
@@ -165,6 +170,12 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "prints its own mean": (lambda y, p: float(p.mean()), "do not depend on the labels", 3),
     "has labels of its own": (own_labels, "do not depend on the labels", 3),
     "noise beyond use": (asks_twice, "noise of standard deviation", 3),
+    "accuracy of random halves": (random_halves, ", all digits, noise of standard deviation", 1),
+    "auc of three levels": (
+        column(lambda y, p: round(float(np.clip(metrics.roc_auc_score(y, p), 0.6, 0.8)), 1)),
+        "INCONCLUSIVE: no attack beat the majority guess by more than luck may",
+        3,
+    ),
     "worst record": (lambda y, p: float(np.max(-np.log(np.where(y == 1, p[:, 1], p[:, 0])))), "", 3),
     "overwrites what it is given": (overwrites, "log-loss, ", 1),
     "raises": (raises, "", 2),

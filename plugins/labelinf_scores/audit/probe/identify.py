@@ -22,13 +22,15 @@ from labelinf_scores.audit.probe.links import PLAIN, Fit, Level, Link, fitted
 from labelinf_scores.audit.probe.spelling import HARD, Spelling
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 
-__all__ = ["VALUES", "Explained", "Panel", "explained", "own_score", "panels", "sharp"]
+__all__ = ["CLASSES_ALONE", "GUESSED", "VALUES", "Explained", "Panel", "explained", "own_score", "panels", "sharp"]
 
 _SHARES = (0.5, 0.2, 0.7, 0.5, 0.35, 0.8, 0.5, 0.4, 0.6, 0.3)  # of made labels that are not of class 0
 _WIDTH = 0.8  # of made probabilities
 _WORTH = (0.0, 0.4, 0.8, 1.0, 0.2, 0.6, 0.9, 0.5, 0.1, 0.7)  # how often made predictions go with their labels
 #: Certain predictions come last: of those alone, log-loss is like an accuracy, and AUC like a balanced one.
 VALUES = (Rows.REALS, Rows.LEVELS)  #: predictions are numbers such as labels stand for
+CLASSES_ALONE = "of classes alone: other predictions are scored otherwise"
+GUESSED = "a guess: noise or a coarse rounding hides what else it may be"
 _ORDER = (*(rows for rows in (Rows.COSTS, *Rows) if rows not in HARD), *HARD)
 
 
@@ -54,12 +56,16 @@ class Panel:
     Attributes:
         ask: Who was asked, in one spelling, for one kind of rows.
         trials: What was asked.
-        answers: What was answered.
+        answers: What was answered; the mean where answers are noisy.
+        errors: How far off those means may be; empty without noise.
+        noise: Standard deviation of one answer.
     """
 
     ask: Spoken
     trials: Sequence[Trial]
     answers: NDArray[np.float64]
+    errors: NDArray[np.float64] = attrs.field(factory=lambda: np.zeros(0))
+    noise: float = 0.0
     _own: dict[tuple[str, bytes], NDArray[np.float64]] = attrs.field(factory=dict, init=False, repr=False)
 
     def own(self, name: str, metric: ScoredMetric, scored: NDArray[np.bool_]) -> NDArray[np.float64]:

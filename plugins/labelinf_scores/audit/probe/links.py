@@ -14,10 +14,12 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["LINKS", "PLAIN", "Fit", "Level", "Link", "decimals_of", "fitted", "grid_of", "levels"]
+__all__ = [
+    "LINKS", "OFFSETS", "PLAIN", "Fit", "Level", "Link", "decimals_of", "fitted", "grid_of", "levels", "plain_factors"
+]  # fmt: skip
 
 _MOST_DECIMALS = 12
-_OFFSETS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 100.0)  # that a host may well have meant
+OFFSETS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 100.0)  #: that a host may well have meant
 _UNIT = 2.0**-50
 _SINGLE = 2.0**-22  # relative error of what was computed in single precision and printed
 _SAME = 1e-6  # relative difference of two steps that are one
@@ -145,16 +147,15 @@ def decimals_of(answers: Floats) -> int | None:
     return None
 
 
-def levels(answers: Floats, *, n_records: int, noise: float) -> Iterator[Level]:
+def levels(answers: Floats, *, n_records: int) -> Iterator[Level]:
     """Yield how exactly answers may follow what explains them, the most exact first.
 
     Args:
         answers: All that were given.
         n_records: N, which says how far sums of doubles may be off.
-        noise: What is left of noise in an answer.
     """
     size = max(1.0, float(np.abs(answers).max()))
-    tight = (4 * n_records + 2**12) * 2.0**-53 * size + noise
+    tight = (4 * n_records + 2**12) * 2.0**-53 * size
     yield Level(room=tight)
     decimals = decimals_of(answers)
     if decimals is not None:
@@ -163,9 +164,9 @@ def levels(answers: Floats, *, n_records: int, noise: float) -> Iterator[Level]:
     if step > (0.0 if decimals is None else 10.0**-decimals * (1 + _SAME)):
         yield Level(step=step, room=step / 2 + tight)
     if decimals is None and bool(np.all(np.float32(answers) == answers)):
-        yield Level(room=_SINGLE * size + noise, single=True)
+        yield Level(room=_SINGLE * size, single=True)
     for part in _LOOSE:
-        yield Level(room=part * size + noise, loose=True)
+        yield Level(room=part * size, loose=True)
 
 
 def grid_of(answers: Floats, level: Level) -> Level | None:
@@ -200,6 +201,16 @@ def _grid(answers: Floats) -> float:
     return step if step > 1e-7 * float(np.ptp(values)) else 0.0
 
 
+def plain_factors(n_scored: int) -> list[float]:
+    """Return the factors that a host may well have meant: a sign, percent, a base, a half, and sums for means."""
+    return [
+        sign * factor * size
+        for sign, factor, size in itertools.product(
+            (1.0, -1.0), (1.0, 100.0, 1 / math.log(2), 1 / math.log(10), 0.5, 2.0), (1.0, float(n_scored))
+        )
+    ]
+
+
 def fitted(own: Floats, answers: Floats, level: Level, n_scored: int, link: Link = PLAIN) -> Fit | None:
     """Return a and b with ``answers = a link(own) + b`` at that level, and how far off that may be; None without any.
 
@@ -212,13 +223,8 @@ def fitted(own: Floats, answers: Floats, level: Level, n_scored: int, link: Link
     low, high = int(x.argmin()), int(x.argmax())
     slope = float(np.polyfit(x, answers, 1)[0])
     loose = 2 * level.room / (x[high] - x[low])
-    plain = [
-        sign * factor * size
-        for sign, factor, size in itertools.product(
-            (1.0, -1.0), (1.0, 100.0, 1 / math.log(2), 1 / math.log(10), 0.5, 2.0), (1.0, float(n_scored))
-        )
-    ]
-    offsets = (*_OFFSETS, -level.step / 2, level.step / 2) if level.step else _OFFSETS  # cut off instead of rounded
+    plain = plain_factors(n_scored)
+    offsets = (*OFFSETS, -level.step / 2, level.step / 2) if level.step else OFFSETS  # cut off instead of rounded
     # A rounding that hides all differences, or an unexplained error of the size of what is explained, fits anything.
     least = (64 if level.loose or link is not PLAIN else 4) * level.room
     for scale in [*(value for value in plain if abs(value - slope) <= loose), slope]:

@@ -26,10 +26,11 @@ from labelinf_core.contracts.errors import InconclusiveError, InputError, QueryR
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
-from labelinf_scores.audit.probe.identify import VALUES, Explained, Panel, explained, panels
+from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, VALUES, Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of
 from labelinf_scores.audit.probe.limits import Limits, cut_of, limits_of, limits_of_values, limits_of_weights
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
+from labelinf_scores.audit.probe.noisy import asked_often, through_noise
 from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.audit.probe.spelling import HARD, Naming, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
@@ -45,9 +46,8 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 __all__ = ["Unexplained", "candidates", "pictured", "probe"]
 
+_LEVELS = 8  # steps of a rounding that answers must range over for a factor to be measured by them
 _FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
-_REPEATS = 16  # of a noisy answer
-_DEVIATIONS = 6
 _PLACED = (
     Rows.COSTS,
     Rows.RANKS,
@@ -121,14 +121,13 @@ def probe(
         raise InputError(_unasked(asker, data, title))
     steady = _steady(asked[0])
     if steady.kind is Steadiness.NOISY:
-        asker.repeats = _REPEATS
-        asked = [attrs.evolve(p, answers=np.array([p.ask(t.labels, t.predictions) for t in p.trials])) for p in asked]
+        asked = [asked_often(panel) for panel in asked]
+        steady = attrs.evolve(steady, std=asked[0].noise)
     among = getattr(scorer, "among", "")
     unexplained = functools.partial(Unexplained, metrics=len(metrics), among=among)
     if why := _no_function(asked, steady):
         return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
-    found = _first(asked, metrics, _counts(data), steady.std, declared)
-    asker.repeats = 1
+    found = _explanation(asked, metrics, data, steady, declared)
     if found is None:
         return unexplained(reason=_why(asked, metrics, steady), queries=asker.asked, seconds=asker.each)
     if steady.kind is Steadiness.STEADY and _moved(found, data):
@@ -139,12 +138,13 @@ def probe(
         title=title,
         found=found,
         limits=_limits(found, _counts(data)),
-        noise=steady.std,
+        noise=found.panel.noise,
         facts=scorer.facts,
         queries=asker.asked,
         seconds=asker.each,
         among=among,
     )
+    asker.repeats = 1
     if picture.changed:  # and what was declared is not to blame
         return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
     return picture if declared is None else declared.checked(picture)
@@ -224,7 +224,7 @@ def _panels(asker: Asker, data: LabelSet, metrics: Mapping[str, ScoredMetric]) -
         last = panel.ask.spelling
         yield panel
         fine = _FINE * max(float(np.ptp(panel.answers)), 1e-300)
-        for level in itertools.islice(levels(panel.answers, n_records=data.n_records, noise=0.0), 2):
+        for level in itertools.islice(levels(panel.answers, n_records=data.n_records), 2):
             if level.step <= fine and not level.loose and explained(panel, metrics, level, everything):
                 return
 
@@ -238,27 +238,42 @@ def _steady(panel: Panel) -> Steady:
     return found
 
 
+def _explanation(
+    asked: Sequence[Panel],
+    metrics: Mapping[str, ScoredMetric],
+    data: LabelSet,
+    steady: Steady,
+    declared: Declared | None,
+) -> Explained | None:
+    if steady.kind is Steadiness.NOISY:
+        return through_noise(asked, metrics, None if declared is None else declared.public, data)
+    return _first(asked, metrics, _counts(data), declared)
+
+
 def _first(
     asked: Sequence[Panel],
     metrics: Mapping[str, ScoredMetric],
     counts: tuple[int, ...],
-    std: float,
     declared: Declared | None,
 ) -> Explained | None:
     """Return the simplest explanation that stands."""
     partial: Explained | None = None
-    for found in _explanations(asked, metrics, counts, _DEVIATIONS * std / math.sqrt(_REPEATS), declared):
-        measured = isinstance(found.metric, WeightedLogLoss)  # by the effect of every record
-        if std or measured:
+    for found in _explanations(asked, metrics, counts, declared):
+        if isinstance(found.metric, WeightedLogLoss):  # measured by the effect of every record
             whole: Explained | None = found
         else:
             whole = None if refuted(found) else _on_finer_grid(found)
         if whole is not None:
-            beyond = _beyond(whole, asked, measured=bool(std) or measured)
+            beyond = _beyond(whole, asked)
             if not beyond:
                 return whole
             partial = partial or attrs.evolve(whole, beyond=beyond)
     return partial
+
+
+def _coarse(found: Explained) -> bool:
+    """Whether answers have so few levels that a measured factor and offset explain what they do not tell."""
+    return bool(found.fit.error) and float(np.ptp(found.panel.answers)) < _LEVELS * found.fit.level.step
 
 
 def _on_finer_grid(found: Explained) -> Explained | None:
@@ -284,11 +299,13 @@ def _on_finer_grid(found: Explained) -> Explained | None:
     return found
 
 
-def _beyond(found: Explained, asked: Sequence[Panel], *, measured: bool) -> str:
+def _beyond(found: Explained, asked: Sequence[Panel]) -> str:
     """Say what it does not explain; nothing where no such thing shows."""
     if not _whole(found, asked):
-        return "of classes alone: other predictions are scored otherwise"
-    return _UNEVEN if not measured and off_at_edges(found) else ""
+        return CLASSES_ALONE
+    if _coarse(found):
+        return GUESSED
+    return _UNEVEN if not isinstance(found.metric, WeightedLogLoss) and off_at_edges(found) else ""
 
 
 def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
@@ -315,19 +332,16 @@ def _explanations(
     asked: Sequence[Panel],
     metrics: Mapping[str, ScoredMetric],
     counts: tuple[int, ...],
-    noise: float,
     declared: Declared | None,
 ) -> Iterator[Explained]:
     n = sum(counts)
-    told = [list(levels(panel.answers, n_records=n, noise=noise)) for panel in asked]
+    told = [list(levels(panel.answers, n_records=n)) for panel in asked]
     strict = [[level for level in each if not level.loose] for each in told]
     everything = [np.ones(n, dtype=bool)] * len(asked)
     if declared is not None and declared.public is not None:
         yield from _over(asked, strict, metrics, [declared.public] * len(asked))
     yield from _over(asked, strict, metrics, everything)
     yield from _over(asked, [[level for level in each if level.loose] for each in told], metrics, everything)
-    if noise:
-        return
     yield from _of_some(asked, strict, metrics, counts)
     for link in LINKS:
         yield from _over(asked, strict, metrics, everything, link)
@@ -350,7 +364,7 @@ def _of_some(
     yield from _over(asked, strict, metrics, [parts[panel.ask.spelling] for panel in asked])
     for panel in asked if "log-loss" in metrics else ():
         # By now many answers tell the grid that they lie on; every weight fits a finer one as well as a coarser one.
-        told = [level for level in levels(panel.ask.answered, n_records=sum(counts), noise=0.0) if not level.loose]
+        told = [level for level in levels(panel.ask.answered, n_records=sum(counts)) if not level.loose]
         if found := weighted(panel, max(told, key=lambda level: level.room), counts):
             yield found
 
@@ -401,7 +415,7 @@ def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: St
     everything = np.ones(asked[0].trials[0].labels.size, dtype=bool)
     for panel in asked:
         if any(trial.tied for trial in panel.trials):
-            level = next(levels(panel.answers, n_records=everything.size, noise=0.0))
+            level = next(levels(panel.answers, n_records=everything.size))
             if found := explained(panel.untied, metrics, level, everything):
                 return f"it is {found.name} where no predictions are equal, but treats equal ones otherwise"
     if not steady.std and (cut := _cut(asked, metrics, everything)):
@@ -422,7 +436,7 @@ def _cut(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], everything
         if panel.ask.rows not in VALUES or (bounds := cut_of(panel)) is None:
             continue
         trials = [attrs.evolve(trial, predictions=trial.predictions.clip(*bounds)) for trial in panel.trials]
-        for level in levels(panel.answers, n_records=everything.size, noise=0.0):
+        for level in levels(panel.answers, n_records=everything.size):
             read = attrs.evolve(panel, trials=trials)
             if level.room <= 5 * _FINE * float(np.ptp(panel.answers)) and (
                 found := explained(read, metrics, level, everything)
