@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -131,20 +131,8 @@ def shield(update: Any, *, norm: float, multiplier: float) -> Any:
         A mapping or a list of arrays of float64; what is done with them afterwards costs nothing of what is proved.
 
     Raises:
-        InputError: There is nothing in it, or norm or multiplier are no positive numbers.
+        InputError: It is nothing that can be clipped, or norm or multiplier are no positive numbers.
     """
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_gradients.audit.change import released
-    from labelinf_gradients.defences.clipping import ClippedGaussian
-    from labelinf_gradients.recovery.tensors import as_array
+    from labelinf_gradients.shielding import shielded
 
-    several = isinstance(update, Mapping | Sequence) and len(update) > 0
-    if not (several and 0 < norm < float("inf") and 0 < multiplier < float("inf")):
-        raise InputError(
-            f"norm={norm!r} and multiplier={multiplier!r} must be positive numbers, and the update, given as "
-            f"{type(update).__name__}, a mapping or sequence of arrays that is not empty."
-        )
-    named = update if isinstance(update, Mapping) else dict(enumerate(update))
-    parts = {str(name): as_array(part) for name, part in named.items()}
-    sent = released(ClippedGaussian(norm=norm, multiplier=multiplier).deployed(), parts)
-    return dict(zip(named, sent.values(), strict=True)) if isinstance(update, Mapping) else list(sent.values())
+    return shielded(update, norm=norm, multiplier=multiplier)

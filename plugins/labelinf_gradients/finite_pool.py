@@ -28,7 +28,8 @@ from scipy.special import gammaln
 __all__ = ["best_overlap", "counts_bits", "shares_moved"]
 
 _WIDE = 12  # standard deviations of counts that are looked at; the others have a chance of e**-72
-_SLACK = 1e-9  # for logarithms of factorials in doubles, and those chances
+_SLACK = 1e-9  # for logarithms of factorials in doubles, and those chances; more, the larger these are
+_LARGE = 1e5  # records
 
 
 @functools.lru_cache(maxsize=256)
@@ -57,7 +58,7 @@ def best_overlap(prior: tuple[float, ...], n_records: int, *, n_left: int, batch
     place = int(np.searchsorted(weight[order].cumsum(), batch))
     level = float(gain[order[min(place, gain.size - 1)]])
     mean = batch * level + weight @ np.maximum(gain - level, 0)
-    return min(1.0, float(mean) / batch + _SLACK)
+    return min(1.0, float(mean) / batch + _slack(n_records))
 
 
 @functools.lru_cache(maxsize=256)
@@ -70,7 +71,7 @@ def shares_moved(prior: tuple[float, ...], n_records: int, *, n_left: int) -> fl
     for share, count in zip(prior, _counts(prior, n_records), strict=True):
         left, chances = _left(count, n_records, n_left)
         apart += float(chances @ np.abs(left / n_left - share)) / 2
-    return apart + _SLACK
+    return apart + _slack(n_records)
 
 
 def counts_bits(prior: tuple[float, ...], n_records: int) -> float:
@@ -79,6 +80,10 @@ def counts_bits(prior: tuple[float, ...], n_records: int) -> float:
     shares = counts[counts > 0] / n_records
     log = gammaln(n_records + 1) - gammaln(counts + 1).sum() + counts[counts > 0] @ np.log(shares)
     return max(0.0, -float(log) / math.log(2))
+
+
+def _slack(n_records: int) -> float:
+    return _SLACK * max(1.0, n_records / _LARGE)
 
 
 def _counts(prior: tuple[float, ...], n_records: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 import math
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -110,3 +111,11 @@ def test_a_batch_is_allowed_for_as_well_and_no_data_set_without_an_end() -> None
     assert ceiling.accuracy == endless.accuracy
     assert blind <= ceiling.reached <= 1.1 * blind
     assert endless.exact <= ceiling.exact <= ceiling.accuracy
+
+
+def test_the_slack_is_more_than_doubles_lose_in_a_large_pool() -> None:
+    """Of one label in two classes, all but two known: exact in whole numbers."""
+    n = 20_000_000
+    exact = Fraction(3, 4) - Fraction(1, 4 * (n - 1))  # both left are alike, or one of each
+
+    assert best_overlap((0.5, 0.5), n, n_left=2, batch=1) >= float(exact)

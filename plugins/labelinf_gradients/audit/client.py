@@ -68,6 +68,8 @@ class Audit:
         change: The smallest certified noise around a client's whole update, as ``labelinf`` writes it; empty without.
         allows: The share of labels that any attack has right behind it at most, of one update about every record.
         tried: What attacks had of the client behind that change; None without one.
+        shield: What every update came out of, where the client has that change already; ``allows`` is of it then.
+        enough: Whether that leaves any attack no more than was asked for.
     """
 
     conduct: Conduct
@@ -82,11 +84,19 @@ class Audit:
     change: str = ""
     allows: float = 1.0
     tried: Tried | None = None
+    shield: ClippedGaussian | None = None
+    enough: bool = False
 
     @property
     def refuted(self) -> bool:
         """Whether more came out behind the change than can: the client's updates are not each of their own records."""
-        return self.tried is not None and self.tried.share.low > self.allows
+        behind = self.share if self.shield is not None else self.tried.share if self.tried is not None else None
+        return behind is not None and behind.low > self.allows
+
+    @property
+    def understood(self) -> bool:
+        """Whether finding nothing is an answer: by what the client does, or by what it is behind."""
+        return self.conduct.recognised or (self.enough and not self.refuted)
 
     @property
     def leaks(self) -> bool:
@@ -160,6 +170,10 @@ def audit_client(
         again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
     multiplier = smallest_multiplier(threat, gain, clients)
+    shield = next(iter(client.shields)) if len(client.shields) == 1 else None
+    if shield is not None:
+        allows = allowed(shield.multiplier, threat, clients)
+        return attrs.evolve(found, shield=shield, allows=allows, enough=allows <= threat.baseline + gain)
     if math.isinf(multiplier):
         return found
     own_updates = _own_updates(game, batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +16,11 @@ from labelinf_core.contracts.answer import Answer
 if TYPE_CHECKING:
     from labelinf_gradients.audit.client import Audit
     from labelinf_gradients.audit.saved import Saved
+    from labelinf_gradients.defences.clipping import ClippedGaussian
 
 __all__ = ["client"]
+
+_VACUOUS = 0.999  # a ceiling that says nothing
 
 
 @click.command(epilog="Without --labels it is tried on scikit-learn's digits.")
@@ -113,7 +117,7 @@ def _status(found: Audit) -> Exit:
         return Exit.FOUND
     if found.failed:
         return Exit.INCOMPLETE
-    return Exit.DONE if found.conduct.recognised else Exit.INCONCLUSIVE
+    return Exit.DONE if found.understood else Exit.INCONCLUSIVE
 
 
 def _shown(answer: Answer, lines: list[str]) -> str:
@@ -131,7 +135,7 @@ def _answer(found: Audit) -> Answer:
     )
     if found.leaks:
         leaks = f"{counted} (observed)"
-    elif found.conduct.recognised:
+    elif found.understood:
         leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
     else:
         leaks = f"INCONCLUSIVE: {counted}, and what the client does is not wholly known."
@@ -140,11 +144,13 @@ def _answer(found: Audit) -> Answer:
 
 def _stopped(found: Audit) -> str:
     """Say what is proved to stop it, and what came out of the client behind that."""
+    if found.shield is not None:
+        return _shielded(found, found.shield)
     if not found.change:
         return "nothing: no certified noise leaves at most --gain beyond the blind guess, or that is everything"
     added = " by every client" if found.clients > 1 else ""
     proved = (
-        f"{found.change} around the whole update{added}: any attack has at most {found.allows:.1%} of the labels, of "
+        f"{found.change} around the whole update{added}: any attack has at most {_up(found.allows)} of the labels, of "
         "one update about each record (proved, for private features and labels drawn from the class shares)"
     )
     if found.tried is None:
@@ -159,7 +165,35 @@ def _stopped(found: Audit) -> str:
     return f"{proved}; tried on your client: {tried}"
 
 
+def _shielded(found: Audit, shield: ClippedGaussian) -> str:
+    """Say what a client's own shield is worth."""
+    what = f"li.shield(norm={shield.norm:g}, multiplier={shield.multiplier:g}), out of which every update came"
+    if found.refuted:
+        return (
+            f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "
+            "alone; is something kept between calls?"
+        )
+    if found.allows > _VACUOUS:
+        return f"nothing: {what}, has too little noise for anything to be proved; take a larger multiplier"
+    more = "" if found.enough else "; that is more than --gain allows: take a larger multiplier"
+    return (
+        f"{what}: any attack has at most {_up(found.allows)} of the labels, of one update about each record (proved, "
+        "for private features and labels drawn from the class shares, if no private record was looked at for its two "
+        f"numbers){more}"
+    )
+
+
+def _up(share: float) -> str:
+    """Write a ceiling, rounded to where it says less."""
+    return f"{math.ceil(share * 1000) / 1000:.1%}"
+
+
 def _costs(found: Audit) -> str:
+    if found.shield is not None and not found.refuted:
+        return (
+            f"noise of {found.shield.multiplier:g} times the norm on every entry; T updates about the same records "
+            "need sqrt(T) times that"
+        )
     if found.tried is None or found.refuted:
         return ""
     return (
@@ -174,7 +208,7 @@ def _lines(found: Audit) -> list[str]:
     batch = found.batch * found.clients
     counted = f", counted by the batch ({found.n_records // batch} of them)" if batch > 1 else ""
     lines = [
-        f"what it is   {found.conduct.sentence}; {records} behind an update{summed}",
+        f"what it is   {_what(found)}; {records} behind an update{summed}",
         f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
         *_control_lines(found),
     ]
@@ -187,7 +221,15 @@ def _lines(found: Audit) -> list[str]:
         lines.append(f"next         {', '.join(others)}")
     lines += [f"failed       {score.attack}: {score.failed}" for score in found.scores if score.failed]
     lines += [f"not played   {score.attack}: {score.unfit}" for score in found.scores if score.unfit]
-    return [*lines, "ceiling      none as it is: what a client's own code draws or rounds has no certificate"]
+    if found.shield is None or found.refuted or found.allows > _VACUOUS:
+        return [*lines, "ceiling      none as it is: what a client's own code draws or rounds has no certificate"]
+    return [*lines, f"ceiling      {_up(found.allows)}, that of its shield"]
+
+
+def _what(found: Audit) -> str:
+    if found.shield is None or found.conduct.recognised:
+        return found.conduct.sentence
+    return "what its shield hides"
 
 
 def _control_lines(found: Audit) -> list[str]:

@@ -19,8 +19,10 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_data.arrays import read_arrays
+from labelinf_gradients.defences.clipping import ClippedGaussian
 from labelinf_gradients.game.networks import Network, Perceptron
-from labelinf_gradients.recovery.tensors import as_array, rounded_to
+from labelinf_gradients.recovery.tensors import FORMATS, as_array, rounded_to
+from labelinf_gradients.shielding import MISTAKES, Passed, watched
 
 __all__ = ["Client", "Update", "as_update", "read_updates"]
 
@@ -36,11 +38,15 @@ class Client:
         function: Called as ``function(module, x, labels)``; with a list of arrays for a network of arrays.
         name: How messages call it.
         network: The module.
+        sends: The parameters that it sent about the first records.
+        shields: What its updates came out of, and None if one did not come out of a shield as it was sent.
     """
 
     function: Callable[..., Any]
     name: str
     network: Network
+    sends: list[str] = attrs.field(factory=list, init=False)
+    shields: set[ClippedGaussian | None] = attrs.field(factory=set, init=False)
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
         """Return what the client sends about some records.
@@ -53,12 +59,40 @@ class Client:
             InputError: The code fails, or what it returns cannot be read.
         """
         given = self._given(x, classes)
+        with watched() as passed:
+            try:
+                sent = self.function(*given)
+            # The user's code may raise anything at all.
+            except Exception as error:
+                if isinstance(error, InputError) and str(error) in MISTAKES:
+                    raise InputError(f"client {self.name!r} fails: {error}") from error
+                raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
+        update = as_update(sent, self.network, self.name)
+        if list(update) != self.sends:
+            if self.sends:
+                raise InputError(
+                    f"client {self.name!r} sends other parameters about some records than about others, and which ones "
+                    "may tell of labels: let it send zeros for what it leaves out."
+                )
+            self.sends.extend(update)
+        self.shields.add(self._shield(update, passed))
+        return update
+
+    def _shield(self, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
+        """Return what an update came out of; None where more was done than rounding it or adding the public module.
+
+        Two shields are two answers about the same records, and a choice among them is more than either tells.
+        """
+        if len(passed) != 1:
+            return None
         try:
-            sent = self.function(*given)
-        # The user's code may raise anything at all.
-        except Exception as error:
-            raise InputError(f"client {self.name!r} fails: {unquoted(error)}.") from error
-        return as_update(sent, self.network, self.name)
+            came = as_update(passed[0].sent, self.network, self.name)
+        except InputError:
+            return None
+        same = all(
+            name in came and _same(own, came[name], self.network.parameters[name]) for name, own in update.items()
+        )
+        return passed[0].defence if same else None
 
     def _given(self, x: NDArray[Any], classes: NDArray[np.intp]) -> tuple[Any, Any, Any]:
         network = self.network
@@ -73,6 +107,13 @@ class Client:
             raise TypeError(f"{type(network).__name__} cannot be given to a client.")
         labels = torch.as_tensor(np.array(classes), dtype=torch.long)
         return copy.deepcopy(network.module), network.inputs(x), labels
+
+
+def _same(sent: NDArray[np.float64], came: NDArray[np.float64], old: NDArray[Any]) -> bool:
+    """Whether what was sent is what came out, in some format of numbers, alone or added to the module's own."""
+    with np.errstate(over="ignore"):
+        moved = (old + came.astype(old.dtype)).astype(np.float64) - old
+        return any(np.array_equal(sent, other) for other in (moved, *(rounded_to(came, name) for name in FORMATS)))
 
 
 def as_update(sent: Any, network: Network, name: str) -> Update:
@@ -104,7 +145,7 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
         raise InputError(f"client {name!r} returned nothing about the last layer, {head!r}.")
     arrays[head] = _head_rows(arrays[head], network)
     _check(arrays, old, name)
-    arrays = {key: np.asarray(value, dtype=np.float64) for key, value in arrays.items()}
+    arrays = {key: np.asarray(arrays[key], dtype=np.float64) for key in old if key in arrays}
     if trained or _in_common(arrays, old) > _IN_COMMON:
         return {key: value - old[key] for key, value in arrays.items()}
     return arrays

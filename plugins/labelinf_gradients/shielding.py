@@ -1,0 +1,99 @@
+"""A user's own update clipped as a whole and put behind noise, and a watch over what came out of that.
+
+Code that audits a client calls it under :func:`watched`: what reaches the wire can then be compared with what came out
+here, which is how a shield is seen behind whose noise nothing else can be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.recovery.tensors import as_array
+
+__all__ = ["MISTAKES", "Passed", "shielded", "watched"]
+
+_LEAST, _MOST = 1e-100, 1e100
+_NUMBERS = f"li.shield: norm and multiplier must be positive numbers, from {_LEAST:g} to {_MOST:g}."
+_ARRAYS = (
+    "li.shield takes an update as a mapping or a list that is not empty, of dense arrays or tensors of real numbers, "
+    "none of them None: of a module, the changes of its parameters."
+)
+MISTAKES = (_NUMBERS, _ARRAYS)  #: all that is ever said of a mistake: nothing of what was given
+
+_WATCH: contextvars.ContextVar[list[Passed] | None] = contextvars.ContextVar("shielded", default=None)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Passed:
+    """An update that came out of a shield.
+
+    Attributes:
+        defence: Its clip and its noise.
+        sent: The update, as it was returned.
+    """
+
+    defence: ClippedGaussian
+    sent: Any
+
+
+@contextlib.contextmanager
+def watched() -> Iterator[list[Passed]]:
+    """Collect what comes out of shields inside."""
+    passed: list[Passed] = []
+    token = _WATCH.set(passed)
+    try:
+        yield passed
+    finally:
+        _WATCH.reset(token)
+
+
+def shielded(update: Any, *, norm: float, multiplier: float) -> Any:
+    """Return an update clipped as a whole, in noise of the system's own randomness.
+
+    Args:
+        update: A mapping from names, or a sequence, of arrays or tensors.
+        norm: To which all of it together is clipped.
+        multiplier: Standard deviation of the noise over ``norm``.
+
+    Returns:
+        A mapping or a list of arrays of float64.
+
+    Raises:
+        InputError: One of :data:`MISTAKES`.
+    """
+    if not all(isinstance(size, Real) and _LEAST <= size <= _MOST for size in (norm, multiplier)):
+        raise InputError(_NUMBERS)
+    if not isinstance(update, Mapping | Sequence) or isinstance(update, str | bytes) or not len(update):
+        raise InputError(_ARRAYS)
+    parts = [_numbers(part) for part in (update.values() if isinstance(update, Mapping) else update)]
+    defence = ClippedGaussian(norm=float(norm), multiplier=float(multiplier))
+    stage = defence.deployed()
+    row = stage.release(stage.examples(np.concatenate([part.ravel() for part in parts])[None], ())[0], ())
+    pieces = np.split(row, np.cumsum([part.size for part in parts])[:-1])
+    arrays = [own.reshape(part.shape) for own, part in zip(pieces, parts, strict=True)]
+    sent = dict(zip(update, arrays, strict=True)) if isinstance(update, Mapping) else arrays
+    watch = _WATCH.get()
+    if watch is not None:
+        watch.append(Passed(defence=defence, sent=copy.deepcopy(sent)))  # whoever gets it may change it in place
+    return sent
+
+
+def _numbers(part: Any) -> NDArray[np.float64]:
+    try:
+        array = as_array(part)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(_ARRAYS) from error
+    if array.dtype.kind not in "biuf":
+        raise InputError(_ARRAYS)
+    return array.astype(np.float64)

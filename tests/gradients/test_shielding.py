@@ -1,0 +1,172 @@
+"""A client behind a shield of labelinf's own is seen to be, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import labelinf as li
+from labelinf_core.cli.exits import Exit
+from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_data.bunches import load_bunch
+from labelinf_gradients.audit.client import Audit, audit_client
+from labelinf_gradients.audit.command import _costs, _lines, _status, _stopped
+from labelinf_gradients.audit.conduct import Conduct
+from labelinf_gradients.audit.updates import Client
+from labelinf_gradients.defences.clipping import ClippedGaussian
+from labelinf_gradients.game.networks import Perceptron
+
+NETWORK = Perceptron.random((4, 5, 3), np.random.default_rng(0), dtype="float32")
+X, CLASSES = np.random.default_rng(1).normal(size=(2, 4)), np.array([1, 2])
+SHIELD = {"norm": 1.0, "multiplier": 2.0}
+
+
+def changes(n: int = 4) -> list[Any]:
+    return [np.ones_like(part) for part in NETWORK.parameters.values()][:n]
+
+
+def seen(update: Callable[[list[Any], Any], Any]) -> set[ClippedGaussian | None]:
+    client = Client(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
+    for row in range(2):
+        client(X[[row]], CLASSES[[row]])
+    return client.shields
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda model, classes: li.shield(changes(), **SHIELD),
+        lambda model, classes: dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True)),
+        lambda model, classes: list(
+            li.shield(dict(zip(NETWORK.parameters, changes(), strict=True)), **SHIELD).values()
+        ),
+        lambda model, classes: [part.astype(np.float32) for part in li.shield(changes(), **SHIELD)],
+        lambda model, classes: [part.astype(np.float16) for part in li.shield(changes(), **SHIELD)],
+    ],
+)
+def test_what_came_out_is_what_was_sent(update: Any) -> None:
+    assert seen(update) == {ClippedGaussian(**SHIELD)}
+
+
+def test_new_parameters_are_the_old_ones_and_what_came_out() -> None:
+    def update(model: list[Any], classes: Any) -> Any:
+        return [
+            old + part.astype(np.float32)
+            for old, part in zip(model, li.shield(changes(), norm=0.01, multiplier=1), strict=True)
+        ]
+
+    assert seen(update) == {ClippedGaussian(norm=0.01, multiplier=1)}
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda model, classes: changes(),
+        lambda model, classes: li.shield(changes(2), **SHIELD) + changes()[2:],
+        lambda model, classes: [part * classes[0] for part in li.shield(changes(), **SHIELD)],
+        lambda model, classes: [part + 1e-9 * classes[0] for part in li.shield(changes(), **SHIELD)],
+        lambda model, classes: [li.shield(changes(), **SHIELD) for _ in range(2)][classes[0] % 2],
+        lambda model, classes: [-part for part in li.shield(changes(), **SHIELD)] if classes[0] == 1 else changes(),
+    ],
+)
+def test_what_had_more_done_to_it_did_not_come_out_of_a_shield(update: Any) -> None:
+    assert None in seen(update)
+
+
+def test_arrays_that_are_changed_in_place_are_no_longer_what_came_out() -> None:
+    def update(model: list[Any], classes: Any) -> Any:
+        sent = li.shield(changes(), **SHIELD)
+        sent[0] += classes[0]
+        return sent
+
+    assert seen(update) == {None}
+
+
+def test_a_norm_that_follows_the_records_is_not_one_shield() -> None:
+    assert len(seen(lambda model, classes: li.shield(changes(), norm=float(classes[0]), multiplier=2))) == 2
+
+
+def test_parameters_that_come_and_go_are_one_sentence() -> None:
+    with pytest.raises(InputError, match="sends other parameters about some records than about others"):
+        seen(
+            lambda model, classes: dict(list(zip(NETWORK.parameters, changes(), strict=True))[2 * (classes[0] == 1) :])
+        )
+
+
+@pytest.mark.parametrize(
+    ("update", "numbers"),
+    [
+        (np.ones(3), {}),
+        ("abc", {}),
+        ([None, np.ones(2)], {}),
+        ([[[1, 2], [1]]], {}),
+        ([("weight", np.ones(2))], {}),
+        ({"a": {"b": np.ones(2)}}, {}),
+        ([np.ones(2) * 1j], {}),
+        ([np.ones(2)], {"norm": "1"}),
+        ([np.ones(2)], {"norm": None}),
+        ([np.ones(2)], {"norm": 1e-320}),
+        ([np.ones(2)], {"norm": 1e200, "multiplier": 1e200}),
+        ([np.ones(2)], {"norm": np.array([1.0, 2.0])}),
+        ([np.ones(2)], {"multiplier": -4.0}),
+        ([np.ones(2)], {"multiplier": np.nan}),
+    ],
+)
+def test_a_mistake_is_one_sentence_in_an_audit_too_and_holds_nothing_that_was_given(update: Any, numbers: Any) -> None:
+    with pytest.raises(InputError, match=r"^li\.shield") as alone:
+        li.shield(update, **{"norm": 1.0, "multiplier": 4.0, **numbers})
+    with pytest.raises(InputError) as audited:
+        seen(lambda model, classes: li.shield(update, **{"norm": 1.0, "multiplier": 4.0, **numbers}))
+
+    assert str(audited.value) == f"client 'mine' fails: {alone.value}"
+    assert "4" not in str(alone.value)
+
+
+def audited() -> Audit:
+    bunch, network = load_bunch("digits"), Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")
+    names = tuple("0123456789")
+    data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
+
+    def update(model: Any, x: Any, classes: Any) -> Any:
+        return li.shield(network.mean_gradient(x, np.eye(10)[classes]), norm=1, multiplier=3)
+
+    client = Client(function=update, name="mine", network=network)
+    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
+    return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
+
+
+def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
+    held = audited()
+    loose = attrs.evolve(held, enough=False)
+
+    assert held.shield == ClippedGaussian(norm=1, multiplier=3)
+    assert not held.leaks
+    assert held.baseline < held.allows < held.baseline + 0.1
+    assert _status(held) is Exit.DONE
+    assert "any attack has at most" in _stopped(held)
+    assert "larger multiplier" not in _stopped(held)
+    assert _lines(held)[-1].startswith("ceiling      1")
+    assert _status(loose) is Exit.INCONCLUSIVE
+    assert "more than --gain allows" in _stopped(loose)
+
+
+def test_what_beats_a_shield_takes_its_proof_back() -> None:
+    share = Interval(low=0.8, value=0.9, high=1.0)
+    some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1, "allows": 0.2}
+    beaten = Audit(
+        conduct=Conduct(known=False), share=share, p_value=1.0, shield=ClippedGaussian(), enough=True, **some
+    )
+
+    assert beaten.refuted
+    assert not beaten.understood
+    assert _stopped(beaten).startswith("nothing known")
+    assert _costs(beaten) == ""
+    assert "none as it is" in _lines(beaten)[-1]
