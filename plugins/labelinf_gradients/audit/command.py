@@ -64,8 +64,8 @@ def client(
     It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
     the parameters. A file holds an array for every parameter, one update of one record along its first axis.
 
-    Exits with status 1 when labels come out, 0 when none do and what the client does was recognised, 3 when it was not,
-    and 4 when an attack failed and none got anything.
+    Exits with status 1 when labels come out, 0 when none do and what the client does, or enough noise of li.shield
+    around it, was recognised, 3 when it was not, and 4 when an attack failed and none got anything.
     """
     import numpy as np
 
