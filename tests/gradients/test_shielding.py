@@ -56,14 +56,15 @@ def test_what_came_out_is_what_was_sent(update: Any) -> None:
     assert seen(update) == {ClippedGaussian(**SHIELD)}
 
 
-def test_new_parameters_are_the_old_ones_and_what_came_out() -> None:
+@pytest.mark.parametrize("norm", [0.01, 100.0])
+def test_new_parameters_are_the_old_ones_and_what_came_out(norm: float) -> None:
     def update(model: list[Any], classes: Any) -> Any:
         return [
             old + part.astype(np.float32)
-            for old, part in zip(model, li.shield(changes(), norm=0.01, multiplier=1), strict=True)
+            for old, part in zip(model, li.shield(changes(), norm=norm, multiplier=1), strict=True)
         ]
 
-    assert seen(update) == {ClippedGaussian(norm=0.01, multiplier=1)}
+    assert seen(update) == {ClippedGaussian(norm=norm, multiplier=1)}
 
 
 @pytest.mark.parametrize(
