@@ -77,8 +77,8 @@ def _print_ceilings(implied: Implied, console: Console) -> None:
     for name in ("conditions", "source"):
         table.add_column(name)
     for item in sorted(implied.ceilings, key=lambda ceiling: ceiling.accuracy):
-        gain = f"{100 * max(0.0, item.accuracy - implied.baseline):.1f}"
-        table.add_row(gain, words.percent(item.accuracy), words.percent(item.exact), item.conditions, item.statement)
+        shown = (words.gain(item, implied.baseline), words.at_most(item.accuracy), words.at_most(item.exact))
+        table.add_row(*shown, item.conditions, item.statement)
     console.print(Padding(table, (0, 0, 0, 2), expand=False))
 
 

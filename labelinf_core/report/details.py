@@ -101,7 +101,7 @@ def _implied(result: CellResult) -> dict[str, str]:
     return {
         "noise\nneeded": f"{'≥' if promise.strict else '>'} {words.number(promise.survives)}" if promise else "",
         "noise\npresent": words.number(promise.present) if promise else "",
-        "ceiling\n%": words.percent(ceiling.accuracy) if ceiling else "",
+        "ceiling\n%": words.at_most(ceiling.accuracy) if ceiling else "",
     }
 
 

@@ -133,9 +133,9 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
         if result.accuracy is None or result.verdict in _SAID["not tested"]:
             yield name
         elif result.ceiling is not None and result.verdict in (*_SAID["stopped by"], *_SAID["partly by"]):
-            points = 100 * max(0.0, result.ceiling.accuracy - result.implied.baseline)
             cost = f", {line.cost}" if line.cost else ""
-            yield f"{name}: on average at most {points:.1f} points above it{cost}"
+            most = words.gain(result.ceiling, result.implied.baseline)
+            yield f"{name}: on average at most {most} points above it{cost}"
         else:
             by = words.attack(result)
             yield f"{name}: {_much(result)}" + ("" if by == last else f" by {by}{_spent(result)}")

@@ -133,7 +133,7 @@ def _implied(result: CellResult) -> Iterator[str]:
     for ceiling in result.implied.ceilings:
         yield (
             f"Ceiling: {words.ceiling(ceiling, result.implied.baseline)}, all of them in at most "
-            f"{words.percent(ceiling.exact)} % of games. {ceiling.statement}: {ceiling.conditions}."
+            f"{words.at_most(ceiling.exact)} % of games. {ceiling.statement}: {ceiling.conditions}."
         )
 
     if more := asides.sentence(result):

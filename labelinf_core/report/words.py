@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,6 +95,17 @@ def percent(proportion: float) -> str:
     return f"{min(max(100 * proportion, 0.1), 99.9):.1f}"
 
 
+def at_most(proportion: float) -> str:
+    """Write what is proved to be a most in percent, rounded up: a tenth less would say more than is proved."""
+    tenths = math.ceil(round(1000 * proportion, 6))  # what a product of floats adds is no tenth
+    return f"{tenths / 10:.0f}" if tenths in (0, 1000) else f"{tenths / 10:.1f}"
+
+
+def gain(item: Ceiling, blind: float) -> str:
+    """Write by how many points a ceiling lies above the best blind guess, rounded up, never below 0."""
+    return f"{math.ceil(round(1000 * max(0.0, item.accuracy - blind), 6)) / 10:.1f}"
+
+
 def share(interval: Interval) -> str:
     """Write a proportion; where its interval is wider than a point to each side, with half its width.
 
@@ -123,7 +135,7 @@ def _proved(result: CellResult) -> str:
     """Write the ceiling where it makes the verdict."""
     if result.ceiling is None or result.verdict not in (Verdict.HELD_CERTIFIED, Verdict.HELD_PARTLY):
         return ""
-    return f"{'≤' if _writes('≤') else '<='}{percent(result.ceiling.accuracy)} "
+    return f"{'≤' if _writes('≤') else '<='}{at_most(result.ceiling.accuracy)} "
 
 
 def sign(verdict: Verdict) -> str:
@@ -149,8 +161,8 @@ def incomplete(results: Results) -> str:
 
 def ceiling(item: Ceiling, blind: float) -> str:
     """Write a ceiling as what it is: points over the best blind guess, on average, under its conditions."""
-    points = 100 * max(0.0, item.accuracy - blind)
-    return f"on average {points:.1f} points over the best blind guess at most ({percent(item.accuracy)} % of labels)"
+    points, most = gain(item, blind), at_most(item.accuracy)
+    return f"on average {points} points over the best blind guess at most ({most} % of labels)"
 
 
 def choice(cells: Iterable[CellResult]) -> Iterator[str]:
@@ -190,7 +202,7 @@ def contradiction(result: CellResult) -> str:
         return ""
     recovered, complete = percent(result.accuracy.value), percent(result.exact.value)
     clauses = [
-        f"{item.statement} allows at most {percent(item.accuracy)} % and {percent(item.exact)} % ({item.conditions})"
+        f"{item.statement} allows at most {at_most(item.accuracy)} % and {at_most(item.exact)} % ({item.conditions})"
         for item in result.implied.ceilings
         if result.accuracy.value > item.accuracy or result.exact.value > item.exact
     ]

@@ -384,7 +384,7 @@ def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     assert "REFUTED: epsilon = 0.3 was claimed" in caught.output
     assert "refutes the claim" in caught.output
     assert "NOT REFUTED: epsilon = 0.3 was claimed" in held.output
-    assert "epsilon = 0.3 allows any attack 57.4% of the planted labels" in held.output
+    assert "epsilon = 0.3 allows any attack 57.5% of the planted labels" in held.output
     assert "600 guesses, all correct, would have proved epsilon >= 5.30." in held.output
     assert "Assumed, as you say: the labels were drawn uniformly" in held.output
 

@@ -9,6 +9,7 @@ import pytest
 
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict
 from labelinf_core.evaluator.results import Results
+from labelinf_core.report import words
 from labelinf_core.report.headline import LINES, headline
 
 Played = Callable[..., Results]
@@ -66,6 +67,17 @@ def test_a_ceiling_is_said_in_points_over_the_blind_guess(played: Played) -> Non
     assert said(attrs.evolve(results, cells=(held,))) == {
         "stopped by": "  stopped by  none: on average at most 5.0 points above it, honest score error 0"
     }
+
+
+def test_what_is_proved_at_most_is_rounded_up_and_a_whole_tenth_stays() -> None:
+    ceiling = Ceiling(accuracy=0.73106, exact=1.0, statement="test", conditions="test")
+
+    assert (words.at_most(0.73106), words.gain(ceiling, 0.5)) == ("73.2", "23.2")
+    assert [words.at_most(value) for value in (0.55, 0.1 + 0.2, 0.9999, 1e-5, 1.0, 0.0)] == [
+        "55.0", "30.0", "100", "0.1", "100", "0"
+    ]  # fmt: skip
+    assert words.gain(attrs.evolve(ceiling, accuracy=0.4), 0.5) == "0.0"
+    assert words.ceiling(ceiling, 0.5).endswith("23.2 points over the best blind guess at most (73.2 % of labels)")
 
 
 def test_boards_are_told_apart_by_what_they_have_and_not_by_what_they_lack(played: Played) -> None:

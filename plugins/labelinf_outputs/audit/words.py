@@ -10,6 +10,7 @@ import attrs
 
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.report.words import at_most
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.findings import Audit, Conclusion, Finding
 
@@ -92,7 +93,7 @@ def conditions(found: Audit) -> Iterator[str]:
         )
     if found.ceiling < 1:
         allows = "allows any attack" if found.claim.exact else "lets any attack expect"
-        yield f"{found.claim} {allows} {found.ceiling:.1%} of the planted labels."
+        yield f"{found.claim} {allows} {at_most(found.ceiling)}% of the planted labels."
     symbol = found.claim.symbol
     yield f"{found.committed.guesses} guesses, all correct, would have proved {symbol} >= {found.provable:.2f}."
     if found.n_models > 1:
