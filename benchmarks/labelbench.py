@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import labelinf
+from labelinf_core.report.words import at_most
 
 ROOT = Path(__file__).parents[1]
 ENTRIES = ROOT / "benchmarks" / "labelbench"
@@ -86,7 +87,7 @@ def _row(cells: list[dict[str, Any]]) -> str:
     ceiling = min((item["accuracy"] for item in best["ceilings"]), default=None)
     beside = "none is published that fits" if standard is None else f"`{_name(standard)}` {_share(standard)}"
     costs = ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in best["costs"].items())
-    proved = "" if ceiling is None else f"{ceiling:.1%}"
+    proved = "" if ceiling is None else f"{at_most(ceiling)}%"
     defence = " + ".join(best["defences"])
     return f"| `{defence}` | `{_name(best)}` | {_share(best)} | {best['verdict']} | {proved} | {beside} | {costs} |\n"
 
