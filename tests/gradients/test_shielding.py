@@ -171,3 +171,33 @@ def test_what_beats_a_shield_takes_its_proof_back() -> None:
     assert _stopped(beaten).startswith("nothing known")
     assert _costs(beaten) == ""
     assert "none as it is" in _lines(beaten)[-1]
+
+
+def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_all_clear_back() -> None:
+    def told(beside: Callable[[Any], Any]) -> bool:
+        def update(model: Any, x: Any, classes: Any) -> Any:
+            return {**dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True)), **beside(classes)}
+
+        client = Client(function=update, name="mine", network=NETWORK)
+        for row in range(2):
+            client(X[[row]], CLASSES[[row]])
+        return client.tells_more
+
+    assert not told(lambda classes: {})
+    assert not told(lambda classes: {"n": len(classes), "mean": np.zeros(2)})
+    for more in (
+        lambda y: {"n": y[0]},
+        lambda y: {"n": [str(y[0])]},
+        lambda y: {f"n{y[0]}": 1},
+        lambda y: {"n": {"a": y[0]}},
+    ):
+        assert told(more)
+    assert not found_with(tells_more=True).understood
+    assert any("beside parameters" in line for line in _lines(found_with(tells_more=True)))
+    assert found_with(tells_more=False).understood
+
+
+def found_with(**more: Any) -> Audit:
+    share = Interval(low=0, value=0, high=1)
+    some: dict[str, Any] = {"batch": 1, "clients": 1, "n_records": 64, "scores": (), "baseline": 0.1}
+    return Audit(conduct=Conduct(), share=share, p_value=1.0, **some, **more)

@@ -70,6 +70,7 @@ class Audit:
         tried: What attacks had of the client behind that change; None without one.
         shield: What every update came out of, where the client has that change already; ``allows`` is of it then.
         enough: Whether that leaves any attack no more than was asked for.
+        tells_more: Whether something that is no parameter was sent as well, and differed; nobody looked at it.
     """
 
     conduct: Conduct
@@ -86,6 +87,7 @@ class Audit:
     tried: Tried | None = None
     shield: ClippedGaussian | None = None
     enough: bool = False
+    tells_more: bool = False
 
     @property
     def refuted(self) -> bool:
@@ -96,7 +98,7 @@ class Audit:
     @property
     def understood(self) -> bool:
         """Whether finding nothing is an answer: by what the client does, or by what it is behind."""
-        return self.conduct.recognised or (self.enough and not self.refuted)
+        return not self.tells_more and (self.conduct.recognised or (self.enough and not self.refuted))
 
     @property
     def leaks(self) -> bool:
@@ -170,7 +172,8 @@ def audit_client(
         again = game.oracle(threat, game.sent(given))
         found = attrs.evolve(found, control=_control(players[ranked[0]], again, given, truth, pool, rng))
     multiplier = smallest_multiplier(threat, gain, clients)
-    shield = next(iter(client.shields)) if len(client.shields) == 1 else None
+    found = attrs.evolve(found, tells_more=client.tells_more)
+    shield = next(iter(client.shields)) if len(client.shields) == 1 and not client.tells_more else None
     if shield is not None:
         allows = allowed(shield.multiplier, threat, clients)
         return attrs.evolve(found, shield=shield, allows=allows, enough=allows <= threat.baseline + gain)

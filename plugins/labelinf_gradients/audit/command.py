@@ -212,6 +212,11 @@ def _lines(found: Audit) -> list[str]:
         f"chance       as many right without looking: p = {found.p_value:.3g}{counted}",
         *_control_lines(found),
     ]
+    if found.tells_more:
+        lines.append(
+            "not seen     what it sends beside parameters (buffers, counts) is not always the same; no attack looks "
+            "at it, and no noise named here hides it"
+        )
     others = [
         f"{score.attack} {score.correct / found.n_records:.1%}"
         for score in found.scores[1:6]

@@ -7,6 +7,7 @@ module itself after training. New parameters are told from changes by what they 
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ class Client:
         network: The module.
         sends: The parameters that it sent about the first records.
         shields: What its updates came out of, and None if one did not come out of a shield as it was sent.
+        beside: Digests of what it sent beside parameters: buffers, counts and whatever else has a name.
     """
 
     function: Callable[..., Any]
@@ -47,6 +49,12 @@ class Client:
     network: Network
     sends: list[str] = attrs.field(factory=list, init=False)
     shields: set[ClippedGaussian | None] = attrs.field(factory=set, init=False)
+    beside: set[bytes] = attrs.field(factory=set, init=False)
+
+    @property
+    def tells_more(self) -> bool:
+        """Whether what is sent beside the parameters, which no attack looks at, follows the records."""
+        return len(self.beside) > 1
 
     def __call__(self, x: NDArray[Any], classes: NDArray[np.intp]) -> Update:
         """Return what the client sends about some records.
@@ -76,6 +84,7 @@ class Client:
                 )
             self.sends.extend(update)
         self.shields.add(self._shield(update, passed))
+        self.beside.add(_digest(_beside(sent, self.network)))
         return update
 
     def _shield(self, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
@@ -150,6 +159,32 @@ def as_update(sent: Any, network: Network, name: str) -> Update:
     if trained or _in_common(arrays, old) > _IN_COMMON:
         return {key: value - old[key] for key, value in arrays.items()}
     return arrays
+
+
+def _beside(sent: Any, network: Network) -> Mapping[str, Any]:
+    """Return what a client sent that is no parameter, by name."""
+    if hasattr(sent, "named_parameters"):
+        return dict(getattr(sent, "named_buffers", dict)())
+    if not isinstance(sent, Mapping):
+        sent = dict(zip(next(names for names in _orders(network) if len(names) == len(sent)), sent, strict=True))
+    own = [_digest({"": value}) for name, value in sent.items() if str(name) in network.parameters]
+    others = {str(name): value for name, value in sent.items() if str(name) not in network.parameters}
+    return {
+        name: value for name, value in others.items() if _digest({"": value}) not in own
+    }  # tied ones have two names
+
+
+def _digest(parts: Mapping[str, Any]) -> bytes:
+    """Return a digest of numbers by name; what is none is known by how it is written."""
+    found = hashlib.sha256()
+    for name, value in sorted(parts.items()):
+        try:
+            array = as_array(value)
+        except (TypeError, ValueError, RuntimeError):
+            array = np.array(value, dtype=object)
+        content = repr(value).encode() if array.dtype.hasobject else array.tobytes()
+        found.update(repr((name, array.shape, str(array.dtype), len(content))).encode() + content)
+    return found.digest()
 
 
 def _orders(network: Network) -> list[list[str]]:
