@@ -37,6 +37,7 @@ def written(name: str, parameters: Mapping[str, float]) -> str:
     return f"{name}({', '.join(said)})" if parameters else name
 
 
+@functools.lru_cache(maxsize=64)  # every look loads all plugins anew, and bounds look for every setting
 def shipped(word: str, classes: int) -> tuple[ScoredMetric, bool]:
     """Return a metric that a board can score, and whether it takes classes instead of probabilities.
 
