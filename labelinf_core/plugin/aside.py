@@ -35,7 +35,7 @@ from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.plugin.apart import GRACE, answer_of, death, end, heard, read
 from labelinf_core.plugin.watch import limit_memory, watch
 
-__all__ = ["Aside"]
+__all__ = ["Aside", "unheard"]
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -60,7 +60,7 @@ class Aside:
             ComponentError: It raised something else, did not answer in time, or ended its process; now or before.
         """
         if watch.watched or not hasattr(os, "fork"):
-            with watch.over(self.name), _unheard():
+            with watch.over(self.name), unheard():
                 return self.function(*given)
         if self._lost:
             raise ComponentError(f"{self.name}: {self._lost}")
@@ -88,7 +88,7 @@ def _nowhere() -> TextIO:
 
 
 @contextlib.contextmanager
-def _unheard() -> Iterator[None]:
+def unheard() -> Iterator[None]:
     """Throw away what the block prints, by whatever means: it is handed private labels."""
     nowhere = _nowhere()
     with contextlib.ExitStack() as stack:

@@ -11,6 +11,7 @@ from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.aside import unheard
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.watch import watch
 
@@ -53,6 +54,8 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
 def watched_function(target: str, what: str) -> Callable[..., Any]:
     """Import ``module:function`` and have every call of it watched over: one that hangs or exits is named.
 
+    What it prints is thrown away, for it may be handed private labels.
+
     Args:
         target: As :func:`own_function` takes it.
         what: What a message calls it.
@@ -65,7 +68,7 @@ def watched_function(target: str, what: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def called(*args: Any, **settings: Any) -> Any:
-        with watch.over(f"{what} {target}"):
+        with watch.over(f"{what} {target}"), unheard():
             return function(*args, **settings)
 
     return called

@@ -19,6 +19,7 @@ import labelinf as li
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.plugin.aside import Aside
 from labelinf_core.plugin.watch import watch
+from labelinf_core.specs.own_code import watched_function
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -207,3 +208,15 @@ def test_a_question_that_was_interrupted_is_not_answered_in_the_next_ones_place(
         signal.signal(signal.SIGALRM, before)
 
     assert aside(2) == 2
+
+
+def test_what_a_client_or_a_network_of_a_users_prints_is_thrown_away_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = "print(labels)\n    sys.stderr.write('label')\n    os.write(2, b'label')\n    return len(labels)\n"
+    (tmp_path / "chatty_client.py").write_text(f"import os, sys\ndef update(labels):\n    {body}")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    assert watched_function("chatty_client:update", "client")([1, 0]) == 2
+
+    assert capfd.readouterr() == ("", "")

@@ -173,7 +173,7 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
     "accuracy of random halves": (random_halves, ", all digits, noise of standard deviation", 1),
     "auc of three levels": (
         column(lambda y, p: round(float(np.clip(metrics.roc_auc_score(y, p), 0.6, 0.8)), 1)),
-        "INCONCLUSIVE: no attack beat the majority guess by more than luck may",
+        "INCONCLUSIVE: no attack beat the majority guess by more than luck",
         3,
     ),
     "worst record": (lambda y, p: float(np.max(-np.log(np.where(y == 1, p[:, 1], p[:, 0])))), "", 3),
