@@ -15,6 +15,7 @@ Example:
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import os
@@ -84,7 +85,9 @@ class Aside:
 @functools.cache
 def _nowhere() -> TextIO:
     """Return a stream that stays open: what logs in the block for the first time keeps it."""
-    return os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    stream = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    atexit.register(stream.close)
+    return stream
 
 
 @contextlib.contextmanager

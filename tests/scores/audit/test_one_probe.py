@@ -181,3 +181,13 @@ def test_a_scorer_that_hangs_or_leaves_is_one_sentence_and_no_pass(folder: Path,
     assert done.returncode == 4
     assert said in done.stderr
     assert f"scorer oneprobe:{scorer}" in done.stderr
+
+
+@pytest.mark.parametrize("n_records", [2, 3, 7])
+def test_a_handful_of_labels_behind_a_rounding_is_probed_too(folder: Path, n_records: int) -> None:
+    """One label of a dozen was tried that were not there."""
+    (folder / "y.csv").write_text("label\n" + "\n".join("01"[record % 2] for record in range(n_records)) + "\n")
+
+    run = labelinf("bounds", "--scorer", "oneprobe:five")
+
+    assert run.exit_code == 0, run.output

@@ -103,10 +103,12 @@ def off_at_edges(found: Explained) -> bool:
 def _shows_each(found: Explained) -> bool:
     """Whether one label moves the answer so far beyond its rounding that :func:`refuted` sees what it weighs."""
     ask, trial = found.panel.ask, found.panel.trials[1]
-    n_classes = len(ask.spelling.values)
+    n, n_classes = trial.labels.size, len(ask.spelling.values)
     predictions = sharp(trial, ask.rows, n_classes)
     start = found.expected(trial.labels, predictions)
-    paths = (_Path(labels=trial.labels, order=np.array([record]), n_classes=n_classes) for record in range(_SAMPLE))
+    paths = (
+        _Path(labels=trial.labels, order=np.array([record]), n_classes=n_classes) for record in range(min(_SAMPLE, n))
+    )
     moves = [found.expected(path.at(1), predictions) - start for path in paths]
     return bool(np.nanmedian(np.abs(moves)) > _FAR * (found.fit.level.room + found.fit.error))
 
