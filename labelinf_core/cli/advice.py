@@ -34,8 +34,15 @@ def answer_of(found: Sequence[Advice], measures: Sequence[Measure], *, played: b
 def _leaks(found: Sequence[Advice]) -> str:
     by = list(dict.fromkeys(item.strongest_attack for item in found if item.strongest_attack))
     alarms = [item.contradiction for item in found if item.contradiction]
-    said = f"more than the target, by {_few(by)} at weak settings" if by else "no attack was seen to exceed the target"
-    return "; ".join([*(f"CONTRADICTION: {alarm}" for alarm in alarms), said])
+    return "; ".join([*(f"CONTRADICTION: {alarm}" for alarm in alarms), _exceeded(found, by)])
+
+
+def _exceeded(found: Sequence[Advice], by: Sequence[str]) -> str:
+    if by:
+        return f"more than the target, by {_few(by)} at weak settings"
+    if any(item.forced is not None for item in found):
+        return "no attack was seen to exceed the target"
+    return "not known: no attack could be played"
 
 
 def _few(texts: Sequence[str]) -> str:
