@@ -18,8 +18,10 @@ extensions = [
 _EXAMPLES = (  # modules whose examples stand in the reference without an import of their own
     "labelinf_core.plugin.descriptors",
     "labelinf_core.specs",
+    "labelinf_core.contracts.guarantees",
     "labelinf_core.contracts.images",
     "labelinf_gradients.certificates",
+    "labelinf_gradients.finite_pool",
     "labelinf_scores.game.models",
     "labelinf_scores.mutnet",
 )
