@@ -27,9 +27,12 @@ def study() -> ModuleType:
     return module
 
 
-def _agrees(found: np.ndarray, said: tuple[float, float]) -> None:
-    """Means of contests beside the plan's, within four standard errors and what normal errors of teams neglect."""
-    error = np.maximum(found.std(axis=0, ddof=1), (0.03, 0.3)) / math.sqrt(len(found))
+def _agrees(found: np.ndarray, said: tuple[float, float], least: tuple[float, float] = (0.03, 0.3)) -> None:
+    """Means of contests beside the plan's, within four standard errors and what normal errors of teams neglect.
+
+    Of few contests the spread is known badly: ``least`` is what it is taken for at least.
+    """
+    error = np.maximum(found.std(axis=0, ddof=1), least) / math.sqrt(len(found))
     assert abs(found[:, 0].mean() - said[0]) <= 4 * error[0] + 0.02
     assert abs(found[:, 1].mean() - said[1]) <= 4 * error[1] + 0.1
 
@@ -39,7 +42,8 @@ def test_honest_teams_lose_what_the_plan_says_on_boards_that_are_played(study: M
     rng = np.random.default_rng(1)
     policy = "[public]\nshare = 0.2\n"
     found = np.array([study.played(600, policy, rng, tmp_path / str(at)) for at in range(2)])
-    _agrees(found, honest(600, 0.2, 0.0, 3))
+    # A board draws its public records itself: ten contests had a spread of .12 and .8, which two do not show.
+    _agrees(found, honest(600, 0.2, 0.0, 3), least=(0.12, 0.8))
 
 
 @pytest.mark.slow
