@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,3 +118,12 @@ def test_three(fixture):
     assert fixture
 """
     assert list(reaches_nothing(source)) == ["test_one"]
+
+
+def test_every_planted_fault_stands_once_in_the_code_it_is_planted_into() -> None:
+    """A line that was rewritten left a fault behind that could not be planted; only the long run said so."""
+    planted = tomllib.loads((TESTS.parent / ".ci" / "mutants.toml").read_text(encoding="utf-8"))["planted"]
+    assert planted
+    assert [
+        item for item in planted if (TESTS.parent / item["file"]).read_text(encoding="utf-8").count(item["before"]) != 1
+    ] == []
