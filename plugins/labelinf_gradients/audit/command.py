@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -185,7 +184,9 @@ def _shielded(found: Audit, shield: ClippedGaussian) -> str:
 
 def _up(share: float) -> str:
     """Write a ceiling, rounded to where it says less."""
-    return f"{math.ceil(share * 1000) / 1000:.1%}"
+    from labelinf_core.report.words import at_most
+
+    return f"{at_most(share)}%"
 
 
 def _costs(found: Audit) -> str:
