@@ -224,9 +224,8 @@ def _normalises(found: Explained) -> bool:
     ask = found.panel.ask
     if ask.spelling.shape is Shape.COLUMN:
         return True
-    for trial in found.panel.trials[
-        :2
-    ]:  # where classes are balanced, a half of one column may cost what a whole one does
+    # Two: where classes are balanced, a half of one column may cost what a whole one does.
+    for trial in found.panel.trials[:2]:
         rows = trial.predictions
         rows = rows if rows.ndim == 2 else np.stack([1 - rows, rows], axis=1)
         halved, plain = ask.tried(trial.labels, rows / 2), ask.tried(trial.labels, rows)
