@@ -30,7 +30,7 @@ from labelinf_privacy.words import Words
 __all__ = ["begin", "drawn", "rules_of"]
 
 
-def begin(path: Path, policy: Policy, clock: Clock, source: Words) -> Metric:
+def begin(path: Path, policy: Policy, clock: Clock, source: Words, metric: Metric | None = None) -> Metric:
     """Check what a board proves, draw its key and its split, and begin its ledger.
 
     Args:
@@ -38,6 +38,7 @@ def begin(path: Path, policy: Policy, clock: Clock, source: Words) -> Metric:
         policy: What it says.
         clock: Of the ledger.
         source: Of the split.
+        metric: Computes what the policy says; None: as a deployed board does.
 
     Returns:
         The board's metric.
@@ -47,7 +48,7 @@ def begin(path: Path, policy: Policy, clock: Clock, source: Words) -> Metric:
     """
     state, labels = State.of(path), read_labels(path, policy.board)
     public = draw_split(labels.groups, policy.public.share, source)
-    metric, sizes = metric_of(policy, path.parent), sizes_of(labels, public)
+    metric, sizes = metric or metric_of(policy, path.parent), sizes_of(labels, public)
     certificate_of(policy, metric, sizes)
     rules = rules_of(policy, metric, sizes)
     if isinstance(metric, Own):

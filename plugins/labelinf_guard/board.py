@@ -119,9 +119,17 @@ class Board:
         return cls.resume(path, read_policy(path), clock=clock, words=words)
 
     @classmethod
-    def begin(cls, path: Path, policy: Policy, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+    def begin(
+        cls,
+        path: Path,
+        policy: Policy,
+        *,
+        clock: Clock | None = None,
+        words: Words | None = None,
+        metric: Metric | None = None,
+    ) -> Board:
         """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
-        metric = begin(path, policy, clock or SystemClock(), words or SystemWords())
+        metric = begin(path, policy, clock or SystemClock(), words or SystemWords(), metric)
         return cls.resume(path, policy, clock=clock, words=words, metric=metric)
 
     @classmethod

@@ -1,9 +1,10 @@
 """The deployed board as a defence of the score channel: every attack on scores plays the very code that a host runs.
 
-Each game begins a board of its own, in a directory of its own, on a clock that stands still. A query becomes a file;
-the file is parsed, numbered, scored, settled and answered by :class:`labelinf_guard.board.Board`, through the same
-method that a service calls; a refusal is a refused query. What the certificate of that board prints is the ceiling of
-the cell, so that an attack above it is a contradiction.
+Only a metric that a deployed board runs in a child is computed here in the process of the game. Each game begins a
+board of its own, in a directory of its own, on a clock that stands still. A query becomes a file; the file is parsed,
+numbered, scored, settled and answered by :class:`labelinf_guard.board.Board`, through the same method that a service
+calls; a refusal is a refused query. What the certificate of that board prints is the ceiling of the cell, so that an
+attack above it is a contradiction.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import fcntl
 import math
 import shutil
 import tempfile
+import warnings
 import weakref
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import attrs
 import numpy as np
@@ -25,13 +27,15 @@ from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_guard import shipped
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.response import response_epsilon
 from labelinf_guard.certificate.statement import Certificate, certify
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
-from labelinf_guard.metrics import Metric
+from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.policy import BudgetPart, LimitsPart, Policy, PublicPart, ReleasePart, TargetPart, exact
+from labelinf_guard.scoring import Own
 from labelinf_guard.task import Task, task_of
 from labelinf_guard.terms import Sizes, metric_of, noise_of, scale_of, terms_of
 from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian
@@ -202,10 +206,38 @@ class _Playing(ActiveDefence):
         held = (folder / _HELD).open("w")
         fcntl.flock(held, fcntl.LOCK_EX)
         (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
-        board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=SeededWords(self._rng))
+        words, metric = SeededWords(self._rng), metric_of(self._policy, folder)
+        metric = _Here.of(metric) if isinstance(metric, Own) else metric
+        board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=words, metric=metric)
         weakref.finalize(self, _end, board, folder, held)
         (folder / "labels.csv").unlink()  # killed at any moment, no game leaves its labels behind
         return board
+
+
+@attrs.frozen(kw_only=True)
+class _Here(Own):
+    """A metric that ships, without a child: a game has thousands of queries, and a child takes a second of each."""
+
+    @classmethod
+    def of(cls, metric: Own) -> _Here:
+        """Return the same metric."""
+        return cls(**{field.name: getattr(metric, field.name) for field in attrs.fields(Own) if field.init})
+
+    def ready(self) -> None:
+        """Nothing has to be started."""
+
+    def returned(self, labels: NDArray[Any], rows: NDArray[Any]) -> float:
+        """Compute it; what a library warns of is heard by nobody, as in a child.
+
+        Raises:
+            UnscorableError: It raised.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return float(getattr(shipped, self.function.partition(":")[2])(labels, rows))
+        except Exception:
+            raise UnscorableError from None
 
 
 def _end(board: Board, folder: Path, held: TextIO) -> None:

@@ -99,9 +99,20 @@ class Own:
         Raises:
             UnscorableError: It raised, took too long, or returned no finite number.
         """
-        given = io.BytesIO()
         known = np.array([float(value) for value in self.values])[labels] if self.values else labels
-        np.savez(given, labels=known, rows=rows)
+        value = self.returned(known, rows)
+        if not math.isfinite(value):
+            raise UnscorableError
+        return min(self.high, max(self.low, Fraction(value)))
+
+    def returned(self, labels: NDArray[Any], rows: NDArray[Any]) -> float:
+        """Return what the function returns for labels, or the values they stand for.
+
+        Raises:
+            UnscorableError: It raised, took too long, or returned no number.
+        """
+        given = io.BytesIO()
+        np.savez(given, labels=labels, rows=rows)
         try:
             child = self._taken() or self._started()
             try:
@@ -111,9 +122,9 @@ class Own:
             value = float.fromhex(answer[: self._most].decode("ascii"))
         except (InputError, subprocess.TimeoutExpired, OSError, ValueError, OverflowError):
             raise UnscorableError from None
-        if child.returncode or not math.isfinite(value):
+        if child.returncode:
             raise UnscorableError
-        return min(self.high, max(self.low, Fraction(value)))
+        return value
 
     def ready(self) -> None:
         """Start the child that runs the next score of this thread: what it imports takes none of the score's time.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +13,10 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, parse
-from labelinf_guard.played import GuardedBoard
-from labelinf_guard.task import task_of
+from labelinf_guard import scoring
+from labelinf_guard.metrics import UnscorableError
+from labelinf_guard.played import GuardedBoard, _Here
+from labelinf_guard.terms import metric_of
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.utility import honest_panel, utility
 from labelinf_scores.metrics.readings import metric
@@ -112,8 +115,7 @@ def test_no_attack_on_a_metric_is_above_the_certificate(
 def test_no_attack_on_a_metric_of_many_games_is_above_the_certificate(
     word: str, attack: str, policy: GuardedBoard, classes: int
 ) -> None:
-    child = task_of(ScoreChannel(metric=metric(word)).threat(Setting(data=made(20, classes))), clip=0.01).child
-    held(word, attack, policy, made(120, classes), 2 if child else 30)
+    held(word, attack, policy, made(120, classes), 30)
 
 
 @pytest.mark.slow
@@ -159,3 +161,30 @@ def test_a_metric_without_a_range_must_be_given_one_and_what_is_cut_promises_not
 def test_noise_on_what_one_label_moves_by_nobody_knows_how_far_is_refused() -> None:
     with pytest.raises(InputError, match="noise proves nothing for this metric"):
         ScoreChannel(metric=metric("f1")).threat(Setting(data=made(24), defences=(GuardedBoard(noise=0.1),)))
+
+
+def test_a_game_starts_no_child_for_a_query(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What honest teams lose, and games of thousands of queries, took minutes at a second for each."""
+    monkeypatch.setattr(scoring.subprocess, "Popen", None)
+    for word in ("mcc", "average-precision"):
+        found = utility(
+            ScoreChannel(metric=metric(word)),
+            (GuardedBoard(decimals=5),),
+            honest_panel("breast-cancer").resized(40),
+            np.random.default_rng(0),
+            repeats=1,
+        )
+        assert found.refused == 0
+        assert found.mean_error < 1e-5
+
+
+def test_a_metric_is_in_a_game_what_it_is_in_a_child(tmp_path: Path) -> None:
+    policy = GuardedBoard()
+    threat = ScoreChannel(metric=metric("average-precision")).threat(Setting(data=made(24)))
+    child = metric_of(policy._policy(threat), tmp_path)
+    assert isinstance(child, scoring.Own)
+    labels, rows = np.arange(24) % 2, np.random.default_rng(0).random((24, 2))
+    assert _Here.of(child).score(labels, rows, 2) == child.score(labels, rows, 2)
+    for game in (child, _Here.of(child)):
+        with pytest.raises(UnscorableError):
+            game.score(labels, np.full((24, 2), np.nan), 2)
