@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import Attack, Channel, Defence, LabelSet, Setting
+from labelinf_core.contracts.components import Attack, Channel, Defence, LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.gate import said, unquoted
 from labelinf_core.evaluator.choice import installed, place
@@ -142,7 +142,7 @@ class Siege:
         attack: Attack = self.asked.builder.build(Kind.ATTACK, spec, "advise")
         defences = (*self.asked.base, self.asked.builder.build(Kind.DEFENCE, defence, "advise"))
         setting = Setting(data=self.asked.data, attack=attack, defences=defences)
-        return [self._play(setting, _OVER + trial)[0] for trial in range(_GAMES)]
+        return [_won(self._play(setting, _OVER + trial))[0] for trial in range(_GAMES)]
 
     def _attackers(self, defences: tuple[Defence, ...]) -> list[str]:
         """Return the attacks to play: those that are named, and those that may be the strongest there."""
@@ -174,28 +174,35 @@ class Siege:
             setting = Setting(data=self.asked.data, attack=attack, defences=defences)
             if (attack.blind and self.asked.strongest) or attack.refusal(self.asked.channel.threat(setting)):
                 return [], ""
-            spent = 0
+            spent, doubt = 0, ""
             while len(games) < self.asked.trials and not self._is_settled(games):
                 if (spent >= _QUERIES and len(games) >= _FEWEST) or (games and self.late):
                     break
-                *game, queries = self._play(setting, len(games))
-                games.append((game[0], game[1]))
-                spent += queries
+                outcome = self._play(setting, len(games))
+                games.append(_won(outcome))
+                spent += outcome.queries
+                doubt = doubt or outcome.doubt
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
             failure = said(error) if self.asked.data.public is True else unquoted(error)
-            return (games if games and not self.asked.target.withstood(*_mean(games)) else []), failure
-        return games, ""
+            return self._lost(games), failure
+        return (self._lost(games), f"it shows nothing, as {doubt}") if doubt else (games, "")
+
+    def _lost(self, games: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return games that the target did not withstand; none where it did, or nothing is known of the others."""
+        return games if games and not self.asked.target.withstood(*_mean(games)) else []
 
     def _is_settled(self, games: Sequence[tuple[float, float]]) -> bool:
         labels = len(games) * self.asked.data.n_records
         return bool(games) and self.asked.target.is_settled(*_mean(games), labels=labels, games=len(games))
 
-    def _play(self, setting: Setting, trial: int) -> tuple[float, float, int]:
-        """Return accuracy, exact recovery and the queries that were spent."""
+    def _play(self, setting: Setting, trial: int) -> Outcome:
         curator, attack = np.random.default_rng([self.asked.seed, trial]).spawn(2)
-        outcome = self.asked.channel.play(setting, curator_rng=curator, attack_rng=attack)
-        share = outcome.n_correct / outcome.n_records
-        return share, float(outcome.n_correct == outcome.n_records), outcome.queries
+        return self.asked.channel.play(setting, curator_rng=curator, attack_rng=attack)
+
+
+def _won(outcome: Outcome) -> tuple[float, float]:
+    """Return accuracy and exact recovery."""
+    return outcome.n_correct / outcome.n_records, float(outcome.n_correct == outcome.n_records)
 
 
 def _mean(games: Sequence[tuple[float, float]]) -> tuple[float, float]:

@@ -210,6 +210,8 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
     for item in result.implied.ceilings:
         yield f"ceiling    {words.ceiling(item, result.implied.baseline)}, {item.statement}: {item.conditions}"
     yield f"verdict    {words.verdict(result)}"
+    if doubt := result.trials[0].doubt:
+        yield f"doubt      {doubt}"
     for key, value in result.trials[0].evidence.items():
         yield f"evidence   {key}: {words.number(value) if isinstance(value, float) else value}"
 

@@ -274,6 +274,9 @@ def _status(results: Results, gate: str | None) -> Exit:
         told = f"{words.count(lost, 'cell')} could not be played to the end, so nothing is known of what holds there"
         click.echo(f"labelinf: {told}; the same command with --retry failed plays them again", err=True)
         return Exit.INCOMPLETE
+    if gate is not None and (doubt := next(filter(None, (result.doubt for result in results.cells)), "")):
+        click.echo(f"labelinf: {doubt}; so nothing is known of what holds there", err=True)
+        return Exit.INCONCLUSIVE
     silent = [cell for board in boards(results) for cell in unmet(board)]
     if silent and (gate == "broken" or all(result.accuracy is None for result in results.cells)):
         names = ", ".join(dict.fromkeys(map(words.pipeline, silent)))

@@ -120,6 +120,8 @@ class Outcome:
         n_records: Labels there were to guess.
         queries: Queries spent, or releases observed.
         evidence: What the attack said for itself.
+        doubt: Why it shows nothing, as a clause, unless the attack succeeded: the game was played on what was learnt
+            of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
@@ -131,6 +133,7 @@ class Outcome:
     n_records: int
     queries: int
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
+    doubt: str = ""
     guess: NDArray[np.intp] | None = None
     truth: NDArray[np.intp] | None = None
     placebo: Placebo | None = None

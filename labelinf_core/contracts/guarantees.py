@@ -217,7 +217,7 @@ class Verdict(enum.Enum):
     """This attack gained nothing; nothing is proved about others."""
 
     UNTESTED = "untested"
-    """The attack was a blind guess: nothing was tried, and nothing is proved."""
+    """Nothing was tried, and nothing is proved: a blind guess, or an attack on what is not known to be there."""
 
     CONTRADICTION = "contradiction"
     """The observation is above a ceiling or below a certified floor: a bug or an erratum."""
@@ -303,7 +303,7 @@ def judge(
         contradicted: Whether the observation contradicts a ceiling, the number of cells and all; when omitted, whether
             the intervals lie above one.
         at_least: A lower limit of the accuracy that holds when nothing leaks; ``accuracy.low`` when omitted.
-        blind: Whether the attack guesses without looking.
+        blind: Whether the attack guesses without looking, or at something else than it was made for.
 
     Returns:
         The verdict. A contradiction takes precedence over everything else. Nothing is called certified that the

@@ -123,7 +123,8 @@ class Bench:
         except UnfitError as error:
             return Implied(status=Status.REFUSED, message=str(error) if cell.public else gate.unquoted(error))
         except InputError as error:
-            return Implied(status=Status.INVALID, message=str(error) if cell.public else gate.unquoted(error))
+            status = Status.UNCLEAR if isinstance(error, InconclusiveError) else Status.INVALID
+            return Implied(status=status, message=str(error) if cell.public else gate.unquoted(error))
         except (Exception, SystemExit) as error:
             return Implied(status=Status.ERROR, message=told(error, cell))
         try:
@@ -177,6 +178,7 @@ class Bench:
             queries=outcome.queries,
             seconds=seconds,
             evidence=outcome.evidence,
+            doubt=outcome.doubt,
             placebo=outcome.placebo,
             audited=outcome.audited,
             ceilings=self._after(cell, outcome.queries, proved),
@@ -328,7 +330,7 @@ def _passed(outcome: object) -> Outcome:
         whole = all(type(value) is int for value in (correct, records, queries))
         if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):
             raise ComponentError(f"its trial counts {correct} of {records} labels in {queries} queries")
-    return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence))
+    return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence), doubt=gate.clean(outcome.doubt))
 
 
 def told(error: BaseException, cell: Cell) -> str:

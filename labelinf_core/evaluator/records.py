@@ -33,6 +33,8 @@ class Status(enum.Enum):
     """The attack cannot be played under this threat model."""
     INVALID = "bad input"
     """The settings do not fit together: a mistake of the user's, found before anything is played."""
+    UNCLEAR = "inconclusive"
+    """Nothing is understood of what the user gave, so that nothing played on it would tell anything."""
     ERROR = "error"
     TIMEOUT = "timeout"
     CRASHED = "crashed"
@@ -93,6 +95,7 @@ class Trial:
         queries: Queries spent.
         seconds: Wall time; never part of the results, which must not depend on the machine.
         evidence: What the attack said for itself.
+        doubt: Why it shows nothing, unless the attack succeeded; empty: it does.
         placebo: How the attack fared on labels redrawn afterwards, in channels that try it.
         audited: What it says about a certificate of label-DP, in channels that can prove an epsilon.
         ceilings: What no attack exceeds that spends no more queries than this one did, where that is less than what
@@ -107,6 +110,7 @@ class Trial:
     queries: int = 0
     seconds: float = 0.0
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
+    doubt: str = ""
     placebo: Placebo | None = None
     audited: Audited | None = None
     ceilings: tuple[Ceiling, ...] = ()

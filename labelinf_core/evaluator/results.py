@@ -55,6 +55,11 @@ class CellResult:
         return self.tally.failure
 
     @property
+    def doubt(self) -> str:
+        """Why what was played shows nothing, as a clause; empty: it does, or something came out all the same."""
+        return self.tally.doubt if self.verdict is Verdict.UNTESTED else ""
+
+    @property
     def ceiling(self) -> Ceiling | None:
         """The lowest ceiling, its allowance included; None without any."""
         return min(self.implied.ceilings, key=lambda item: item.reached, default=None)
@@ -189,7 +194,7 @@ def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
         ceilings=implied.ceilings,
         contradicted=alarms.contradicted(played, implied, n_cells),
         at_least=statistics.leak_floor(shares, n_records, family_wise),
-        blind=implied.blind,
+        blind=implied.blind or bool(result.tally.doubt),
     )
     if alarms.reads_elsewhere(played, implied.baseline, n_cells):
         verdict = Verdict.LEAKY

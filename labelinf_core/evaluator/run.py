@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import attrs
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InconclusiveError, InputError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Plan
 from labelinf_core.evaluator.choice import choose, in_turn, settled
@@ -23,6 +23,8 @@ from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Imply, Play
 
 __all__ = ["is_complete", "run", "size"]
+
+_NOTHING = (Status.INVALID, Status.UNCLEAR)  # nothing is played where one cell is that
 
 
 def run(plan: Plan, store: Store, executor: Executor, progress: Callable[[int], None] = lambda done: None) -> None:
@@ -61,8 +63,9 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
 
     Raises:
         InputError: Settings of the plan do not fit together.
+        InconclusiveError: A channel understands nothing of what a user gave.
     """
-    mistakes: dict[str, None] = {}  # in order, each once
+    mistakes: dict[str, Status] = {}  # in order, each once
     culprits: dict[str, str] = {}
     parts: dict[str, dict[str, Implied]] = {}
     known = sum(store.knows(cell.id) for cell in plan.cells)
@@ -70,19 +73,20 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     for task, result in _asked(plan, store, executor):
         if result.culprit:
             culprits[result.culprit] = result.message
-        elif result.status is Status.INVALID:
-            mistakes[result.message] = None
+        elif result.status in _NOTHING:
+            mistakes[result.message] = result.status
         found = parts.setdefault(task.cell.id, {})
         found[task.asking] = result
         if len(found) == 1 + len(_bystanders(plan, task.cell)):
             known += 1
             progress(known)
-            if not culprits and found[""].status is not Status.INVALID:
+            if not culprits and found[""].status not in _NOTHING:
                 store.keep_implied(task.cell.id, _merged(parts.pop(task.cell.id)))
         if culprits:
             break
     if mistakes and not culprits:
-        raise InputError("\n".join(mistakes))
+        unclear = all(status is Status.UNCLEAR for status in mistakes.values())
+        raise (InconclusiveError if unclear else InputError)("\n".join(mistakes))
     return culprits
 
 

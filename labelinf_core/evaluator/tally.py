@@ -59,6 +59,7 @@ class Tally:
         told: What the channel measures in trials, by its key: the mean of a share, the median of another number, the
             first of texts.
         placebo: How the attack fared on redrawn labels, all trials together.
+        doubt: Why a trial shows nothing, of the first that does not; empty: all do.
     """
 
     ends: Mapping[Status, int] = attrs.field(factory=dict)
@@ -67,6 +68,7 @@ class Tally:
     seconds: float | None = None
     told: Mapping[str, float | str] = attrs.field(factory=dict)
     placebo: Placebo | None = None
+    doubt: str = ""
 
     @property
     def trials(self) -> int:
@@ -117,6 +119,7 @@ class _Count:
     values: dict[str, array[float]] = attrs.field(factory=dict)
     texts: dict[str, str] = attrs.field(factory=dict)
     placebo: Placebo | None = None
+    doubt: str = ""
 
     def add(self, trial: Trial) -> None:
         self.ends[trial.status] += 1
@@ -127,6 +130,7 @@ class _Count:
         self.records.append(trial.n_records)
         self.queries.append(trial.queries)
         self.seconds += trial.seconds
+        self.doubt = self.doubt or trial.doubt
         if trial.queries > self.most:
             self.most, self.ceilings = trial.queries, trial.ceilings
         if trial.audited is not None:
@@ -163,6 +167,7 @@ class _Count:
             seconds=self.seconds / n if n else None,
             told={**middles, **self.texts},
             placebo=self.placebo,
+            doubt=self.doubt,
         )
 
     @property

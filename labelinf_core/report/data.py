@@ -135,6 +135,7 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "verdict": result.verdict.value,
         "strongest_of": attrs.asdict(result.field) if result.field else None,
         "outcomes": None if cell.digest in told else _outcomes(result),
+        **({"doubt": result.doubt} if result.doubt else {}),
     }
 
 
@@ -150,6 +151,7 @@ def _outcome(number: int, trial: Trial) -> dict[str, Any]:
         "n_correct": trial.n_correct,
         "queries": trial.queries,
         "evidence": trial.evidence,
+        **({"doubt": trial.doubt} if trial.doubt else {}),
     }
 
 

@@ -131,7 +131,7 @@ def _told(lines: Iterable[_Line]) -> Iterator[str]:
     for line in lines:
         result, name = line.worst, words.pipeline(line.worst)
         if result.accuracy is None or result.verdict in _SAID["not tested"]:
-            yield name
+            yield f"{name}: {result.doubt}" if result.doubt else name
         elif result.ceiling is not None and result.verdict in (*_SAID["stopped by"], *_SAID["partly by"]):
             cost = f", {line.cost}" if line.cost else ""
             most = words.gain(result.ceiling, result.implied.baseline)

@@ -1,8 +1,8 @@
 """Results as JUnit XML, so that a continuous-integration server shows a leak as it shows a failed test.
 
 A test case is an attack on a pipeline of defences. It *fails* when the labels come out, is an *error* when observation
-and proof contradict each other, when the result is void or when it could not be played to the end, and is *skipped*
-when the attack does not apply.
+and proof contradict each other, when the result is void or shows nothing, or when it could not be played to the end,
+and is *skipped* when the attack does not apply.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _case(result: CellResult) -> ET.Element:
     case = ET.Element("testcase", classname=result.cell.shown.pipeline, name=result.cell.shown.attack)
     if result.failure and result.failure[0] in (Status.REFUSED, Status.PENDING):
         ET.SubElement(case, "skipped", message=result.failure[1] or result.failure[0].value)
-    elif result.failure or result.verdict in _WRONG:
-        told = words.trouble(result) or words.contradiction(result)
+    elif result.failure or result.doubt or result.verdict in _WRONG:
+        told = words.trouble(result) or result.doubt or words.contradiction(result)
         ET.SubElement(case, "error", type=result.verdict.value, message=told or result.verdict.value)
     elif result.verdict in _BROKEN and result.accuracy:
         told = f"{words.share(result.accuracy)} % of the labels recovered ({result.verdict.value})"

@@ -38,6 +38,7 @@ from labelinf_core.specs import parse
 
 __all__ = ["STEP", "Leak", "count_bits", "leaks", "published"]
 
+_DOUBTED = "what it was played on is not known to be there"
 STEP = 0.01  #: grid of every published share of private labels
 _DIGITS = 2  # of other numbers
 _GRID = round(1 / STEP) + 1
@@ -218,6 +219,7 @@ def _tally(exact: Tally) -> Tally:
         failure=first and (first, _SAID.get(first, "")),
         queries=None if exact.queries is None else float(int(_rounded(exact.queries))),
         told={key: _rounded(value) for key, value in exact.told.items() if not isinstance(value, str)},
+        doubt=exact.doubt and _DOUBTED,  # no more than the verdict says
     )
 
 

@@ -66,7 +66,7 @@ def test_the_schema_knows_every_verdict_and_status() -> None:
     definitions = json.loads(SCHEMA.read_text())["$defs"]
 
     assert set(definitions["cell"]["properties"]["verdict"]["enum"]) == {verdict.value for verdict in Verdict}
-    assert {*definitions["status"]["enum"], "bad input"} == {status.value for status in Status}
+    assert {*definitions["status"]["enum"], "bad input", "inconclusive"} == {status.value for status in Status}
 
 
 def test_json_is_strict(results: Results) -> None:

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import UnfitError
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
@@ -21,16 +21,16 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     """Return how far one label moves the score as computed; behind unknown stages, how far it would without them.
 
     Raises:
-        InputError: Without limit: the loss is not clipped, or answers depend on earlier ones.
+        UnfitError: Without limit: the loss is not clipped, or answers depend on earlier ones.
     """
     facts = threat.supposed.facts
     if math.isinf(facts.jump):
-        raise InputError(
+        raise UnfitError(
             f"{noise} noise is not private behind a stage by which one label can move an answer without limit "
-            f"(ladder, thresholdout, snapping); put it nearer to the scorer than that."
+            f"(ladder, thresholdout, snapping, or noise of your scorer's own); put it nearer to the scorer than that."
         )
     if math.isinf(facts.sensitivity):
-        raise InputError(
+        raise UnfitError(
             f"no finite {noise} scale gives label-DP while the loss is unclipped; "
             f"put clip(epsilon=...) nearer to the scorer."
         )
@@ -51,7 +51,7 @@ class CalibratedNoise(ScoreDefence):
         """Return the noise, calibrated to the span of the stages nearer to the scorer.
 
         Raises:
-            InputError: The loss is not clipped, so that no finite scale will do.
+            UnfitError: The loss is not clipped, so that no finite scale will do.
         """
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:

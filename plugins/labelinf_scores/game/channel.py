@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
@@ -321,8 +321,6 @@ class ScoreChannel(Channel):
             evidence = gate.evidence(guess.evidence)
         if self.besides:
             evidence = {**evidence, "metric": type(told.metric or told.loss).__name__}
-        if picture is not None and picture.changed:
-            evidence = {**evidence, "scorer": "it changed while it was attacked: what was learnt or declared is void"}
         restored = np.full(setting.data.n_records, ABSTAIN, dtype=np.intp)  # where nothing is scored
         restored[order] = guessed
         return Outcome(
@@ -330,9 +328,21 @@ class ScoreChannel(Channel):
             n_records=labels.size,
             queries=next(asked),
             evidence=evidence,
+            doubt=_doubt(picture, evidence),
             guess=restored,
             truth=setting.data.labels,
         )
+
+
+def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:
+    """Say why a game shows nothing that an attack did not win; nothing where it does."""
+    if picture is not None and picture.changed:
+        return f"{picture.title} changed while it was attacked: what was learnt or declared of it is void"
+    if picture is not None and picture.found.beyond:
+        return f"what was learnt of {picture.title} is not all that it does ({picture.found.beyond})"
+    if "contradiction" in evidence:
+        return "an answer fitted no labels, so that what is assumed of the scorer is wrong"
+    return ""
 
 
 def _worst(found: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
