@@ -140,9 +140,11 @@ class Advisor(Asked):
             return siege.withstands(knob.spec(strength))
 
         def undecided() -> bool:
-            return siege.late or sum(stand.open for stand in siege.stood.values()) >= _OPEN
+            between = (stand for spec, stand in siege.stood.items() if tried[spec] != certified)
+            return siege.late or sum(stand.open for stand in between) >= _OPEN
 
-        forced = smallest(knob, withstands, steps=10, enough=undecided) if played else None
+        open_still = knob if certified is None else attrs.evolve(knob, strongest=certified)
+        forced = smallest(open_still, withstands, steps=10, enough=undecided) if played else None
         cut = siege.cut or (played and siege.late)
         if cut:
             notes["time"] = (
@@ -154,7 +156,7 @@ class Advisor(Asked):
         low, high = _interval(knob, stands)
         if certified is not None and played and not contradiction:
             high = _weaker(knob, high, certified)
-            forced = None if forced is None else _weaker(knob, forced, certified)
+            forced = certified if forced is None and siege.culprit else forced
         costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
         return Advice(
             knob=knob,
@@ -285,7 +287,7 @@ def smallest(
     """
     if not reaches(knob.strongest):
         return None
-    if reaches(knob.weakest):
+    if knob.weakest == knob.strongest or reaches(knob.weakest):
         return knob.weakest
     weak, strong = knob.weakest, knob.strongest
     for _ in range(steps):

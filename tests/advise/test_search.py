@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labelinf_core.advise.search import Advice, Advisor, smallest
+from labelinf_core.advise.siege import Siege
 from labelinf_core.advise.target import Target
 from labelinf_core.cli import main
 from labelinf_core.cli.advise import attack_list
@@ -382,3 +383,28 @@ def test_what_is_proved_is_the_setting_that_is_named() -> None:
     (named,) = re.findall(r"randomised-response\(epsilon=([\d.]+)\)", shown.stdout)
     (proved,) = re.findall(r"proved     <= ([\d.]+)", shown.stdout)
     assert float(proved) == float(named)
+
+
+def test_the_setting_that_is_proved_enough_is_played_itself() -> None:
+    """Beyond it nothing is left to find out, and a subset of one record has no score that an attack could be played on."""
+    asked = attrs.evolve(
+        advisor(24, 24, "80%", ("random-halves",), trials=2),
+        channel=BUILDER.build(Kind.CHANNEL, "score(metric=ndcg, queries=24)", "test"),
+        base=(),
+    )
+    advice = asked.advise(Knob(title="t", template="subset(share={})", weakest=1.0, strongest=1 / 24))
+
+    assert advice.certified is not None
+    assert advice.forced is not None
+    assert advice.forced >= advice.certified
+    assert advice.notes == ()
+
+
+def test_a_setting_that_is_proved_enough_is_enough_though_few_games_went_beyond() -> None:
+    flood = Knob(title="s", template=GAUSSIAN.template, weakest=1e-3, strongest=1e3)
+    lucky = advisor(32, 32, "70%", ("hadamard",), trials=1)
+    proved = lucky.advise(flood).certified
+
+    assert proved is not None
+    assert not Siege(lucky).withstands(flood.spec(proved))  # in a single game the attack had more than its mean
+    assert lucky.advise(flood).forced == proved
