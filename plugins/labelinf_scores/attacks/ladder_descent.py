@@ -10,6 +10,9 @@ are two ways to read an answer:
 * **edge**: the two labels of one record lie on either side of the point from which on the Ladder answers. Whether it
   answers tells the label, however narrow the gap. The rarer class is the one that falls, so few rungs are spent.
 
+A metric, or a mean of another loss, is asked about one record after the other
+(:mod:`~labelinf_scores.attacks.ladder_steps`).
+
 It goes on for as long as there are rungs: a bounded loss has ``span / step`` of them (labelinf theory, the Ladder).
 
 Formal guarantee: with rows that need not sum to one, every label while the descent is long enough. Held by
@@ -22,6 +25,7 @@ Example::
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 
@@ -29,12 +33,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Guess
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
+from labelinf_scores.attacks.ladder_steps import beginning, climbed
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.plans.ladder_offsets import FreeOffset, Laid
 from labelinf_scores.plans.ladder_plan import SAFE, LadderPlan
 from labelinf_scores.seen_through import unreadable
@@ -52,8 +58,14 @@ class LadderDescent(ScoreAttack):
 
     proper: bool = False
 
+    def reads(self, metric: ScoredMetric | None) -> bool:
+        """Any: whether a score improves is seen of all."""
+        return True
+
     def lacks(self, threat: ScoreThreat) -> str:
         """There must be a Ladder, and nothing random before it."""
+        if _is_stepped(threat):
+            return _unread(threat)
         if unfit := _unfit(threat, proper=self.proper):
             return unfit
         return "" if self.plan(threat).is_possible else "no label stands out from the error of the score"
@@ -64,6 +76,8 @@ class LadderDescent(ScoreAttack):
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when rows need not sum to one and the descent is long enough whatever the labels."""
+        if _is_stepped(threat):
+            return None
         plan = self.plan(threat)
         if not isinstance(plan.offset, FreeOffset) or not plan.is_possible:
             return None
@@ -82,6 +96,8 @@ class LadderDescent(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Descend until all labels are read, or the queries or the rungs run out."""
+        if _is_stepped(oracle.threat):
+            return _stepped(oracle, rng)
         plan = self.plan(oracle.threat)
         descent = _Descent(plan, oracle)
         try:
@@ -167,6 +183,47 @@ class _Descent:
 
     def _write(self, labels: NDArray[np.intp]) -> None:
         self.known[np.flatnonzero(self.known < 0)[: len(labels)]] = labels
+
+
+def _stepped(oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
+    """Ask about one record after the other."""
+    threat, last = oracle.threat, math.nan
+
+    def answers(predictions: NDArray[np.float64]) -> bool:
+        nonlocal last
+        before = last
+        try:
+            last = float(oracle.query(predictions))
+        except QueriesExhaustedError:
+            raise
+        except QueryRefusedError:
+            return False
+        return last != before
+
+    known = np.full(threat.n_records, ABSTAIN, dtype=np.intp)
+    start, expected = beginning(threat, rng)
+    with contextlib.suppress(QueriesExhaustedError):
+        climbed(threat, start, answers, known, math.inf)
+    evidence = {"read by": "improvements, one record at a time", "labels read": int(np.count_nonzero(known != ABSTAIN)),
+                "right in a rehearsal": expected, "last answer": last}  # fmt: skip
+    return Guess(labels=likeliest_labels(certainly(known, threat), threat), evidence=evidence)
+
+
+def _is_stepped(threat: ScoreThreat) -> bool:
+    """Whether offsets cannot be laid, so that records are asked about one by one."""
+    return threat.metric is not None or not (threat.loss.is_log_loss or threat.loss.takes_logits)
+
+
+def _unread(threat: ScoreThreat) -> str:
+    """Say why no record can be asked about by itself; empty when one can."""
+    noisy = threat.noise_std > 0 or threat.noise_factor > 0 or threat.magnification != 1 or threat.facts.label_fresh
+    reasons = (
+        (threat.ladder_step == 0, "there is no Ladder to descend"),
+        (noisy, "needs scores without noise before the Ladder"),
+        (unreadable(threat) != "", unreadable(threat)),
+        (max(threat.prior) == 1, "there is one class only"),
+    )
+    return next((reason for is_so, reason in reasons if is_so), "")
 
 
 def _unfit(threat: ScoreThreat, *, proper: bool) -> str:

@@ -25,7 +25,9 @@ __all__ = ["Ladder"]
 
 @attrs.frozen(kw_only=True)
 class Ladder(ScoreDefence):
-    """Answers ``score`` rounded to the step when it is below the best answer by more than a step, else the best answer.
+    """Answers ``score`` rounded to the step when it is better than the best answer by more than a step, else the best.
+
+    Better is lower, or higher for a metric of which more is better.
 
     Stage: the answer. Guarantee: few bits in all, none for any one record. Utility: what does not improve is not told;
     an honest improvement smaller than the step goes unseen.
@@ -38,7 +40,7 @@ class Ladder(ScoreDefence):
 
     def start(self, threat: ScoreThreat, rng: np.random.Generator) -> ActiveDefence:
         """Return an active defence that remembers the best answer."""
-        return _Climbing(self.step)
+        return _Climbing(self.step, upward=threat.metric is not None and threat.metric.higher)
 
     def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
         """An answer may be any earlier one: its error has no bound."""
@@ -51,12 +53,14 @@ class Ladder(ScoreDefence):
 
 
 class _Climbing(ActiveDefence):
-    def __init__(self, step: float) -> None:
-        self._step = step
+    def __init__(self, step: float, *, upward: bool) -> None:
+        self._step, self._upward = step, upward
         self._best = math.inf
 
     def answer(self, labels: NDArray[np.intp], query: Query, ask: Ask) -> Answer:
         score = ask(labels, query)
+        if self._upward:
+            score = -float(score)
         if score < self._best - self._step:
             self._best = to_step(score, self._step)
-        return self._best
+        return -self._best if self._upward else self._best

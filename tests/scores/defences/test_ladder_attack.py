@@ -28,7 +28,7 @@ from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Query, ScoreDefence
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
+from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 from labelinf_scores.plans.ladder_offsets import CountedOffset, FreeOffset, Offset
 
 LADDER = Ladder(step=0.01)
@@ -214,9 +214,9 @@ def test_it_says_what_it_cannot_descend(defences: tuple[ScoreDefence, ...], reas
     assert reason in LadderDescent().refusal(channel.threat(game))
 
 
-def test_other_losses_and_many_classes_in_proper_rows_are_refused() -> None:
-    brier = ScoreChannel(loss=SquaredEuclidean(), scorer="float64")
-    assert "log-loss" in LadderDescent().refusal(brier.threat(setting(LadderDescent(), coins(50), (LADDER,))))
+def test_losses_of_logits_and_many_classes_in_proper_rows_are_refused() -> None:
+    logits = ScoreChannel(loss=SigmoidLogLoss(), scorer="float64")
+    assert "log-loss" in LadderDescent().refusal(logits.threat(setting(LadderDescent(), coins(50), (LADDER,))))
     many = setting(LadderDescent(), np.arange(30) % 3, (EnforceRowSums(), LADDER), 3)
     three = ScoreChannel(loss=LogLoss(), scorer="sklearn").threat(many)
     assert "more than two classes" in LadderDescent().refusal(three)
