@@ -386,7 +386,7 @@ def test_what_is_proved_is_the_setting_that_is_named() -> None:
 
 
 def test_the_setting_that_is_proved_enough_is_played_itself() -> None:
-    """Beyond it nothing is left to find out, and a subset of one record has no score that an attack could be played on."""
+    """Beyond it nothing is left to find out, and one record has no NDCG on which an attack could be played."""
     asked = attrs.evolve(
         advisor(24, 24, "80%", ("random-halves",), trials=2),
         channel=BUILDER.build(Kind.CHANNEL, "score(metric=ndcg, queries=24)", "test"),
