@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
-from labelinf_scores.audit.log.certificate import Log, Row, dual_bound, relax
+from labelinf_scores.audit.log.certificate import Entry, Log, Row, dual_bound, relax
 from labelinf_scores.audit.log.determined import Known, determine
 from labelinf_scores.audit.log.guess import point, vote
 from labelinf_scores.audit.log.scored import Board, log_of, together
@@ -157,8 +157,9 @@ def test_a_row_adds_what_a_reading_does_up_to_what_is_the_same_for_all_labels() 
 
 def _scores_log(rows: Array, labels: Array, name: str = "roc-auc") -> Log:
     totals, scored = Totals.binary(n_records=labels.size, n_positive=int(labels.sum())), metric(name)
-    told = [scored.reading(row, Fraction(scored.score(labels, row)), totals, Released()) for row in rows]
-    return Log.of(told, totals.counts)
+    told = [scored.readings(row, Fraction(scored.score(labels, row)), totals, Released(), labels) for row in rows]
+    entries = (Entry(rows=tuple(Row.of(each, 2) for each in item)) for item in told)
+    return Log(entries=tuple(entries), counts=totals.counts)
 
 
 def test_probes_stand_out_among_honest_submissions() -> None:
@@ -166,20 +167,46 @@ def test_probes_stand_out_among_honest_submissions() -> None:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 300)
     honest = 2.0 * labels + rng.standard_normal((12, 300))
+
+    def looked_at(rows: Array, name: str = "roc-auc") -> dict[int, str]:
+        return suspects(_scores_log(rows, labels, name), rows)
+
     block = np.zeros(300)
     block[:8] = 1 + np.arange(8)
-    assert suspects(_scores_log(np.vstack([honest, block]), labels)) == {12: "most records share one prediction"}
+    assert looked_at(np.vstack([honest, block])) == {12: "most records share one prediction"}
+    single = (np.arange(300) == 7).astype(float)
+    assert looked_at(np.vstack([honest, single])) == {12: "sets 1 record apart from all others"}
 
     chances = 1 / (1 + np.exp(-honest + 1))
     weights = np.full(300, 0.5)
     weights[:200] = 1 / (1 + np.exp(-np.where(np.arange(200) % 2, 30.0, -30.0)))
-    (found,) = suspects(_scores_log(np.vstack([chances, weights[None]]), labels, "log-loss")).items()
+    (found,) = looked_at(np.vstack([chances, weights[None]]), "log-loss").items()
     assert found[0] == 12
 
     design = (rng.random(300) < 0.5).astype(float)
-    found_design = suspects(_scores_log(np.vstack([(honest > 1).astype(float), design]), labels, "accuracy"))
+    found_design = looked_at(np.vstack([(honest > 1).astype(float), design]), "accuracy")
     assert found_design == {12: "goes with nobody else's predictions"}
-    assert suspects(_scores_log(honest, labels)) == {}
+
+
+@pytest.mark.parametrize("name", ["roc-auc", "ndcg(k=10)", "mae", "average-precision", "precision-at-k"])
+def test_nobody_honest_is_looked_at(name: str) -> None:
+    """What shares a coefficient need not share a prediction: beyond rank k, or beside all values."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 300)
+    honest = np.vstack([2.0 * labels + rng.standard_normal((12, 300)), 4.0 * labels - 2 + rng.standard_normal(300)])
+    assert suspects(_scores_log(honest, labels, name), honest) == {}
+
+
+def test_few_records_accuse_nobody() -> None:
+    """Among twelve records some honest submission goes with nobody else's, by chance."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        labels = rng.permutation([0, 1] * 6)
+        honest = (labels + rng.standard_normal((12, 12)) > 0.5).astype(float)
+        assert (
+            "goes with nobody else's predictions"
+            not in suspects(_scores_log(honest, labels, "accuracy"), honest).values()
+        )
 
 
 def test_answers_correct_a_vote_and_from_nothing_do_worse_than_it() -> None:

@@ -116,6 +116,22 @@ def test_the_true_labels_fit_what_scikit_learn_answers(name: str) -> None:
                 assert read.fits(labels, predictions, printed, totals, Released(decimals=decimals))
 
 
+@pytest.mark.parametrize("name", [*HARD, *SOFT, *GRADED, *VALUED])
+def test_a_score_that_is_cut_off_is_read_the_way_it_was_cut(name: str) -> None:
+    """Towards zero, whatever level or affine form lies behind the score: it is the printed number that was cut."""
+    rng, read = np.random.default_rng(1), metric(name)
+    for n in (8, 40):
+        labels = labels_of(n, rng)
+        totals = Totals.binary(n_records=n, n_positive=int(labels.sum()))
+        for _ in range(8):
+            predictions = rng.random(n).round(2)
+            if name in HARD or name in GRADED:
+                predictions = rng.integers(0, 2, n).astype(float)
+            score = Fraction(float((HARD | SOFT | GRADED | VALUED)[name](labels, predictions)))
+            printed = Fraction(int(score * 100), 100)
+            assert read.fits(labels, predictions, printed, totals, Released(decimals=2, truncated=True))
+
+
 @pytest.mark.parametrize("name", list(HARD))
 def test_links_are_scikit_learns_functions_for_every_count(name: str) -> None:
     """All confusion matrices of five records: shown in full, the count that is read is the true one alone."""

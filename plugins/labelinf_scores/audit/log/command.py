@@ -49,7 +49,12 @@ __all__ = ["log"]
 @click.option("--column", default="", metavar="NAME", shell_complete=column("labels"), help="Its column of labels.")
 @click.option("--positive", default="", metavar="CLASS", help="Its positive class  [default: the later of the two]")
 @click.option("--positives", type=click.IntRange(min=1), help="P, for an outsider: how many labels are positive.")
-@click.option("--counts", default="", metavar="N,N,...", help="The same of any number of classes, in their order.")
+@click.option(
+    "--counts",
+    default="",
+    metavar="N,N,...",
+    help="The same of any number of classes, in their order, or named: a=59,b=71.",
+)
 @click.option("--id", "id_column", default="id", show_default=True, metavar="NAME", help="Column with record ids.")
 @click.option(
     "--metric",

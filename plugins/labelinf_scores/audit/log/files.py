@@ -2,7 +2,7 @@
 
 * **Submissions**: a folder with a file for each (CSV: an id column and one of predictions, or one for every class; or
   ``.npy``), named as the file is without its ending; one CSV file with a column for each; or one ``.npy`` file with a
-  row for each, in the order of the scores.
+  row for each, in the order of the scores. What has no score is not read.
 * **Scores**: a CSV file with a column of submissions' names and one of scores, in the order of time; or ``.npy``. A
   score is taken exactly as it is printed; a submission without one was not answered.
 * **Labels**: a CSV file.
@@ -13,7 +13,9 @@ that have no label were not scored.
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +26,7 @@ import numpy as np
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.table import columns_of
 
-__all__ = ["Labels", "Submission", "decimals_of", "natural", "read_labels", "read_submissions"]
+__all__ = ["Labels", "Submission", "decimals_of", "is_number", "natural", "read_labels", "read_submissions"]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,20}(\.\d{0,40})?|\.\d{1,40})(e[+-]?\d{1,3})?", re.IGNORECASE)
 _USUAL = ("label", "labels", "target", "y", "class")
@@ -43,6 +45,7 @@ class Submission:
         columns: Names of the columns that it has beside the ids.
         score: What was released, exactly as it was printed.
         decimals: Decimals that it is rounded to, at least, whether zeros at the end were left out or not.
+        has_ids: Whether its file names the records; otherwise they are numbered.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Submission:
     columns: tuple[str, ...]
     score: Fraction
     decimals: int
+    has_ids: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -59,10 +63,12 @@ class Labels:
     Attributes:
         classes: Their names, in order; of two classes the positive one is the second.
         of: Class of every record, by id.
+        has_ids: Whether the file names the records; otherwise they are numbered.
     """
 
     classes: tuple[str, ...]
     of: Mapping[str, int]
+    has_ids: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -74,9 +80,19 @@ class _Table:
     ids: Sequence[str]
     columns: dict[str, list[str]]
 
-    def rows(self, names: Sequence[str]) -> dict[str, Cells]:
+    def predictions(self, names: Sequence[str]) -> _Predictions:
         """Return the cells of some columns, by id."""
-        return dict(zip(self.ids, zip(*(self.columns[name] for name in names), strict=True), strict=True))
+        cells = dict(zip(self.ids, zip(*(self.columns[name] for name in names), strict=True), strict=True))
+        return _Predictions(columns=tuple(names), cells=cells, has_ids=self.has_ids)
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class _Predictions:
+    """A submission, whatever its score."""
+
+    columns: tuple[str, ...]
+    cells: dict[str, Cells]
+    has_ids: bool
 
 
 def read_submissions(
@@ -96,18 +112,18 @@ def read_submissions(
     """
     released = _scores(scores, name_column, score_column)
     found = _predictions(folder, id_column, list(released))
-    known = {_stem(name): name for name in found}
-    missing = [name for name in released if _stem(name) not in known]
+    missing = [name for name in released if _stem(name) not in found]
     if missing:
         raise InputError(
             f"{scores}: {len(missing)} scored submissions are not in {folder}, the first of them {missing[0]!r}."
         )
+    own = (found[_stem(name)] for name in released)
     return tuple(
         Submission(
-            name=name, cells=found[known[_stem(name)]][1], columns=found[known[_stem(name)]][0],
-            score=Fraction(text), decimals=decimals,
+            name=name, cells=item.cells, columns=item.columns, has_ids=item.has_ids,
+            score=Fraction(text), decimals=shown,
         )
-        for (name, text), decimals in zip(released.items(), decimals_of(list(released.values())), strict=True)
+        for (name, text), shown, item in zip(released.items(), decimals_of(list(released.values())), own, strict=True)
     )  # fmt: skip
 
 
@@ -134,19 +150,28 @@ def read_labels(path: str, column: str, id_column: str, positive: str) -> Labels
             raise InputError(f"--positive {positive}: column {name!r} of {path} has no such class of two.")
         classes.sort(key=lambda item: item == positive)
     places = {item: at for at, item in enumerate(classes)}
-    return Labels(classes=tuple(classes), of=dict(zip(table.ids, (places[cell] for cell in cells), strict=True)))
+    of = dict(zip(table.ids, (places[cell] for cell in cells), strict=True))
+    return Labels(classes=tuple(classes), of=of, has_ids=table.has_ids)
 
 
 def natural(text: str) -> tuple[float, str]:
     """Return what class names are ordered by: numbers first, as numbers."""
+    return (float(text) if is_number(text) else math.inf), text
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
     try:
-        return float(text), text
+        return math.isfinite(float(text))
     except ValueError:
-        return float("inf"), text
+        return False
 
 
 def _table(path: str, id_column: str) -> _Table:
     columns = columns_of(path, "", "record")
+    alike = [name for name in columns if name.lower() == id_column.lower()]
+    if id_column not in columns and len(alike) == 1:
+        id_column = alike[0]  # Id, ID
     has_ids, n_rows = id_column in columns, len(next(iter(columns.values())))
     ids = columns.pop(id_column, [str(row) for row in range(n_rows)])
     if len(set(ids)) != len(ids):
@@ -166,26 +191,39 @@ def _label_column(table: _Table, wanted: str) -> str:
 
 
 def _stem(name: str) -> str:
-    return name.removesuffix(".csv").removesuffix(".npy")
+    """Return a submission's name without its ending, whichever way its letters and their accents are put together."""
+    return unicodedata.normalize("NFC", re.sub(r"\.(csv|npy)$", "", name, flags=re.IGNORECASE))
 
 
-def _predictions(place: str, id_column: str, order: list[str]) -> dict[str, tuple[tuple[str, ...], dict[str, Cells]]]:
-    """Return columns and cells of every submission, by its name."""
+def _predictions(place: str, id_column: str, order: list[str]) -> dict[str, _Predictions]:
+    """Return the submissions that have a score, by their names without endings."""
     path = Path(place)
     if path.suffix == ".npy":
         stack = _array(path)
         if stack.ndim not in (2, 3) or len(stack) != len(order):
             raise InputError(f"{place} has shape {stack.shape}; with {len(order)} scores it needs a row for each.")
-        return {name: _numbered(own) for name, own in zip(order, stack, strict=True)}
+        return {_stem(name): _numbered(own) for name, own in zip(order, stack, strict=True)}
     if not path.is_dir():
         table = _table(place, id_column)
-        return {name: ((name,), table.rows([name])) for name in table.columns}
-    found = {file.stem: _numbered(_array(file)) for file in sorted(path.glob("*.npy"))}
-    tables = {file.stem: _table(str(file), id_column) for file in sorted(path.glob("*.csv"))}
-    found |= {name: (tuple(table.columns), table.rows(list(table.columns))) for name, table in tables.items()}
-    if not found:
+        return {_stem(name): table.predictions([name]) for name in table.columns}
+    wanted, found = set(map(_stem, order)), dict[str, _Predictions]()
+    files = [file for file in sorted(path.iterdir()) if file.suffix.lower() in (".csv", ".npy")]
+    for file in files:
+        stem = _stem(file.name)
+        if stem in wanted and stem in found:
+            raise InputError(f"{place} holds submission {stem!r} twice, as .csv and as .npy; which one was scored?")
+        if stem in wanted:
+            found[stem] = _read(file, id_column)
+    if not files:
         raise InputError(f"{place} holds no .csv and no .npy file; it needs one per submission.")
     return found
+
+
+def _read(file: Path, id_column: str) -> _Predictions:
+    if file.suffix.lower() == ".npy":
+        return _numbered(_array(file))
+    table = _table(str(file), id_column)
+    return table.predictions(list(table.columns))
 
 
 def _array(path: Path) -> np.ndarray:
@@ -193,21 +231,25 @@ def _array(path: Path) -> np.ndarray:
         values = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path} cannot be read as an array of numbers (numpy.save).") from error
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or values.size == 0:
-        raise InputError(f"{path} must hold numbers.")
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf" or not values.size or not values.ndim:
+        raise InputError(f"{path} must hold an array of numbers.")
     return values
 
 
-def _numbered(values: np.ndarray) -> tuple[tuple[str, ...], dict[str, Cells]]:
-    """Return the rows of an array as cells: records are numbered, and so are columns."""
+def _numbered(values: np.ndarray) -> _Predictions:
+    """Return the rows of an array: records are numbered, and so are columns."""
     table = values.reshape(len(values), -1).astype(np.float64).tolist()
-    return tuple(map(str, range(len(table[0])))), {str(at): tuple(map(repr, row)) for at, row in enumerate(table)}
+    cells = {str(at): tuple(map(repr, row)) for at, row in enumerate(table)}
+    return _Predictions(columns=tuple(map(str, range(len(table[0])))), cells=cells, has_ids=False)
 
 
 def _scores(path: str, name_column: str, score_column: str) -> dict[str, str]:
     if Path(path).suffix == ".npy":
-        values = _array(Path(path)).astype(np.float64).ravel().tolist()
-        cells: dict[str, str] = {str(at): repr(value) for at, value in enumerate(values)}
+        values = _array(Path(path))
+        if values.dtype.kind == "f" and values.dtype != np.float64:
+            raise InputError(f"{path} holds {values.dtype}, which is not how scores are printed; give them as CSV.")
+        numbers = values.astype(np.float64).ravel().tolist()
+        cells: dict[str, str] = {str(at): repr(value) for at, value in enumerate(numbers)}
     else:
         table = _table(path, name_column)
         column = _score_column(table, name_column, score_column)

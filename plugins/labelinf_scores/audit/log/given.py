@@ -46,7 +46,7 @@ def given_away(log: Log, labels: Labels, *, seconds: float = 60.0) -> tuple[Give
         seconds: Time to spend; a stretch that was not looked into by then is named as a whole.
     """
     prefixes = _Prefixes.of(log, labels, Clock(end=time.monotonic() + seconds))
-    found: list[Given] = []
+    found: list[tuple[int, int]] = []
     stretches = [(0, len(log.entries))]
     while stretches:
         grown = [prefixes.count(high) - prefixes.count(low) for low, high in stretches]
@@ -57,8 +57,10 @@ def given_away(log: Log, labels: Labels, *, seconds: float = 60.0) -> tuple[Give
         if middle > low and prefixes.tried(middle):
             stretches += [(low, middle), (middle, high)]
         else:
-            found.append(Given(first=low, last=high - 1, before=prefixes.count(low), after=prefixes.count(high)))
-    return tuple(sorted(found, key=lambda item: item.first))
+            found.append((low, high))
+    # Counted at the end: what a shorter prefix proves, which was tried later, a longer one proves as well.
+    given = (Given(first=a, last=b - 1, before=prefixes.count(a), after=prefixes.count(b)) for a, b in sorted(found))
+    return tuple(item for item in given if item.after > item.before)
 
 
 @attrs.define(kw_only=True)

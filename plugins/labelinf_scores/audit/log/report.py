@@ -19,10 +19,10 @@ from labelinf_core.contracts.documents import csv_text, save_private
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Log
 from labelinf_scores.audit.log.determined import Determination, Known, determine
-from labelinf_scores.audit.log.files import read_labels, read_submissions
+from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import Guess, guess
-from labelinf_scores.audit.log.scored import Board, board_of, log_of, together
+from labelinf_scores.audit.log.scored import Board, Said, board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
@@ -52,6 +52,7 @@ class LogReport:
         sums: Whether every answer is a sum over the records; otherwise little can be proved determined.
         guess: How good a guess from the log is; None where that is not known.
         positive: Name of the positive class of two, of labels that were looked at.
+        said: Classes and their totals as an outsider gave them.
     """
 
     ids: tuple[str, ...]
@@ -66,6 +67,7 @@ class LogReport:
     sums: bool = True
     guess: Guess | None = None
     positive: str = ""
+    said: tuple[tuple[str, int], ...] = ()
 
 
 def report(
@@ -96,8 +98,8 @@ def report(
     """
     for name in metric_names:
         metric(name)
-    if len(metric_names) > 1 and len(score_columns) != len(metric_names):
-        raise InputError(f"{len(metric_names)} metrics need a --score-column each, in the same order.")
+    if len(score_columns) != len(metric_names) and (len(metric_names) > 1 or len(score_columns) > 1):
+        raise InputError(f"every --metric needs a --score-column, in the same order; there are {len(metric_names)}.")
     progress("reading", 4)
     truth = read_labels(labels, column, id_column, positive) if labels else None
     boards, logs, printed = [], [], []
@@ -111,8 +113,10 @@ def report(
     )
     for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
-        said = () if truth is not None else _said(positives, counts, len(entries[0].cells))
-        scored = _of_classes(name, len(truth.classes) if truth is not None else len(said))
+        if decimals is None:
+            _no_whole_numbers(entries)
+        said = Said() if truth is not None else _said(positives, counts, positive)
+        scored = _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
         board = board_of(entries, truth, said, scored)
         board = attrs.evolve(board, labels=None) if without_labels else board
         digits = [shown if decimals is None else decimals for shown in board.decimals]
@@ -124,6 +128,7 @@ def report(
             submissions=board.names,
             decimals=(min(printed), max(printed)),
             sums=scored.sums and known.sums,
+            said=() if truth is not None else tuple(zip(board.classes, board.totals.counts, strict=True)),
         )
         if log is None:
             return attrs.evolve(known, metric=name, misfit=misfit)
@@ -136,7 +141,7 @@ def _solved(
     known: LogReport, log: Log, board: Board, seconds: float, progress: Callable[[str, int], None]
 ) -> LogReport:
     """Say what a log determines, since which submission, and what a guess from it is worth."""
-    known = attrs.evolve(known, suspects=suspects(log))
+    known = attrs.evolve(known, suspects=suspects(log, board.predictions))
     progress(f"labels that fit, {seconds / 2:.0f} s at most", 4)
     fitting = fitting_labels(log, seconds / 2) if board.labels is None else board.labels
     if fitting is None:
@@ -152,22 +157,37 @@ def _solved(
     )
 
 
-def _said(positives: int | None, counts: str, n_records: int) -> tuple[int, ...]:
+def _no_whole_numbers(entries: Sequence[Submission]) -> None:
+    """Refuse ones and zeros alone: ``%g`` prints a score of 1.0000 so, which tells more than any score above one half.
+
+    Raises:
+        InputError: There is nothing but such scores.
+    """
+    if all(item.decimals <= 0 and abs(item.score) <= 1 for item in entries):
+        raise InputError("all scores are whole; say with --decimals to how many decimals they were rounded.")
+
+
+def _said(positives: int | None, counts: str, positive: str) -> Said:
     """Return the class totals that an outsider knows.
 
     Raises:
         InputError: None are given, or they are no totals.
     """
     if counts:
-        parts = counts.split(",")
-        if not all(part.strip().isdecimal() for part in parts) or len(parts) < 2:
-            raise InputError(f"--counts {counts}: give how many records every class has, as in 59,71,48.")
-        return tuple(map(int, parts))
+        pairs = [part.rpartition("=") for part in counts.split(",")]
+        names = tuple(name.strip() for name, _, _ in pairs if name)
+        if (
+            len(pairs) < 2
+            or not all(count.strip().isdecimal() for _, _, count in pairs)
+            or len(set(names)) not in (0, len(pairs))
+        ):
+            raise InputError(f"--counts {counts}: give how many records every class has, as in 59,71 or cat=59,dog=71.")
+        return Said(counts=tuple(int(count) for _, _, count in pairs), names=names, positive=positive)
     if positives is None:
         raise InputError(
             "without --labels the number of positives must be public: give it with --positives, or --counts."
         )
-    return (n_records - positives, positives)
+    return Said(positives=positives, positive=positive)
 
 
 def _of_classes(name: str, n_classes: int) -> ScoredMetric:
@@ -224,8 +244,8 @@ def lines(found: LogReport) -> Iterator[str]:
     )
     if found.outsider:
         yield (
-            f"no label was looked at: what is proved is so if metric, rounding and class totals are as given and all "
-            f"{len(found.ids)} records are scored"
+            f"no label was looked at: what is proved is so if metric, rounding and class totals{_totals(found)} are as "
+            f"given and all {len(found.ids)} records are scored"
         )
     for at, why in found.suspects.items():
         yield f"worth a look: submission {at + 1} ({found.submissions[at]}) {why}"
@@ -239,9 +259,13 @@ def lines(found: LogReport) -> Iterator[str]:
         f"{counts[Known.OPEN]} open (another labelling fits), {counts[Known.UNKNOWN]} unknown"
     )
     for item in found.given:
-        yield f"  by {_named(found, item)}: {item.before} -> {item.after} labels at least"
+        yield f"  by {_named(found, item)} at the latest: {item.before} -> {item.after} labels at least"
     if found.guess is not None and counts[Known.DETERMINED] < len(found.ids):
         yield _guessed(found.guess)
+
+
+def _totals(found: LogReport) -> str:
+    return f" ({', '.join(f'{count} of class {name}' for name, count in found.said)})" if found.said else ""
 
 
 def _named(found: LogReport, item: Given) -> str:

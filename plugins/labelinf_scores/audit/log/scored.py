@@ -12,14 +12,36 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
-from labelinf_scores.audit.log.files import Labels, Submission, natural
+from labelinf_scores.audit.log.files import Labels, Submission, is_number, natural
 from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
 
-__all__ = ["Board", "board_of", "log_of", "together"]
+__all__ = ["Board", "Said", "board_of", "log_of", "together"]
 
 _HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)
 
 Floats = NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True)
+class Said:
+    """The class totals, as an outsider gives them.
+
+    Attributes:
+        counts: Records of every class; of two classes where empty.
+        names: Of the classes, in the same order; empty: as the submissions call them, in order.
+        positives: Records of the positive class, where there are no counts.
+        positive: Name of the positive class of two; empty: the later of them.
+    """
+
+    counts: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    positives: int = 0
+    positive: str = ""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.counts) or 2
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -47,27 +69,30 @@ class Board:
     labels: NDArray[np.intp] | None = None
 
 
-def board_of(
-    submissions: Sequence[Submission], labels: Labels | None, counts: Sequence[int], scored: ScoredMetric
-) -> Board:
+def board_of(submissions: Sequence[Submission], labels: Labels | None, said: Said, scored: ScoredMetric) -> Board:
     """Join submissions and labels by record ids.
 
     Args:
         submissions: What was scored.
         labels: The private labels; None for an outsider.
-        counts: The class totals, for an outsider.
+        said: The class totals, for an outsider.
         scored: The metric, for as many classes.
 
     Raises:
         InputError: Ids do not agree, or a prediction is no number and no class.
     """
-    first = submissions[0].cells
-    known = _known(labels, first) if labels is not None else None
-    ids = tuple(first) if known is None else tuple(known)
-    classes = _classes(labels, counts, submissions)
-    predictions = tuple(_numbers(item, _rows(item, ids), classes, scored) for item in submissions)
+    known = _known(labels, submissions[0]) if labels is not None else None
+    ids = tuple(submissions[0].cells if known is None else known)
+    if labels is None:
+        classes, own = _said(said, submissions, scored)
+    else:
+        classes = labels.classes
+        own = np.bincount(list(labels.of.values()), minlength=len(classes)).tolist()
+    if scored.columns:
+        _same_columns(submissions, classes)
+    rows = [_rows(item, ids, all_of_them=labels is None) for item in submissions]
+    predictions = tuple(_numbers(item, own, classes, scored) for item, own in zip(submissions, rows, strict=True))
     truth = None if known is None else np.array([known[record] for record in ids], dtype=np.intp)
-    own = list(counts) if truth is None else np.bincount(truth, minlength=len(classes)).tolist()
     if sum(own) != len(ids):
         raise InputError(f"the class totals add up to {sum(own)}, and the submissions have {len(ids)} records.")
     return Board(
@@ -82,30 +107,68 @@ def board_of(
     )
 
 
-def _known(labels: Labels, first: Mapping[str, object]) -> Mapping[str, int]:
-    """Return the labels by the ids of the submissions: by order, where these are row numbers and there are as many."""
-    numbered = list(first) == [str(row) for row in range(len(first))]
-    if numbered and len(first) == len(labels.of) and set(first) != set(labels.of):
-        return dict(zip(first, labels.of.values(), strict=True))
+def _known(labels: Labels, first: Submission) -> Mapping[str, int]:
+    """Return the labels by the ids of the submissions: by order, where one of them has none and there are as many."""
+    numbered = not (labels.has_ids and first.has_ids)
+    if numbered and len(first.cells) == len(labels.of) and set(first.cells) != set(labels.of):
+        return dict(zip(first.cells, labels.of.values(), strict=True))
     return labels.of
 
 
-def _rows(item: Submission, ids: Sequence[str]) -> list[tuple[str, ...]]:
+def _rows(item: Submission, ids: Sequence[str], *, all_of_them: bool) -> list[tuple[str, ...]]:
     lacking = [record for record in ids if record not in item.cells]
     if lacking:
         raise InputError(
             f"submission {item.name!r} lacks {len(lacking)} of the {len(ids)} records; their ids must agree (--id "
             f"names the column that holds them)."
         )
+    if all_of_them and len(item.cells) != len(ids):
+        raise InputError(f"submission {item.name!r} has {len(item.cells)} records, and the first one {len(ids)}.")
     return [item.cells[record] for record in ids]
 
 
-def _classes(labels: Labels | None, counts: Sequence[int], submissions: Sequence[Submission]) -> tuple[str, ...]:
-    """Return the names of the classes: an outsider's are those that the submissions predict, if there are as many."""
-    if labels is not None:
-        return labels.classes
-    said = sorted({cell for item in submissions for cells in item.cells.values() for cell in cells}, key=natural)
-    return tuple(said) if len(said) == len(counts) else tuple(map(str, range(len(counts))))
+def _said(said: Said, submissions: Sequence[Submission], scored: ScoredMetric) -> tuple[tuple[str, ...], list[int]]:
+    """Return the names of the classes and their totals, of two classes the positive one last."""
+    if scored.of_values and said.counts and not (said.names and all(map(is_number, said.names))):
+        raise InputError("--counts: this metric is of values; write them beside the totals, as in 0=59,1=71,2.5=48.")
+    names, positive = said.names or _predicted(submissions, said, scored), said.positive
+    if names == ("0", "1") and positive not in names:
+        positive = ""  # scores, which are the higher the more positive, whatever the class is called
+    if positive and (positive not in names or len(names) != 2):
+        raise InputError(f"--positive {positive}: there is no such class of two; they are {', '.join(names)}.")
+    counts = said.counts
+    if not counts:
+        negatives = len(submissions[0].cells) - said.positives
+        counts = tuple(said.positives if name == (positive or names[-1]) else negatives for name in names)
+    pairs = sorted(zip(names, counts, strict=True), key=lambda pair: bool(positive) and pair[0] == positive)
+    return tuple(name for name, _ in pairs), [count for _, count in pairs]
+
+
+def _predicted(submissions: Sequence[Submission], said: Said, scored: ScoredMetric) -> tuple[str, ...]:
+    """Return what the submissions call the classes, where they can be told from scores; otherwise 0, 1, ..."""
+    numbered = tuple(map(str, range(said.n_classes)))
+    if scored.columns:
+        orders = {item.columns for item in submissions}
+        names = next(iter(orders)) if len(orders) == 1 else tuple(sorted(submissions[0].columns, key=natural))
+        return names if len(names) == said.n_classes else numbered
+    if scored.rows not in _HARD:
+        return numbered
+    found = sorted({cell for item in submissions for cells in item.cells.values() for cell in cells}, key=natural)
+    if len(found) == said.n_classes and all(not is_number(cell) or float(cell) % 1 == 0 for cell in found):
+        return tuple(found)
+    if said.n_classes > 2:
+        raise InputError(
+            f"the submissions predict {len(found)} classes, and there are {said.n_classes}: write their names beside "
+            f"the totals, as in --counts cat=59,dog=71,eel=48."
+        )
+    return numbered
+
+
+def _same_columns(submissions: Sequence[Submission], classes: tuple[str, ...]) -> None:
+    """Refuse columns in several orders whose names do not say which class each is of."""
+    orders = {item.columns for item in submissions}
+    if len(orders) > 1 and any(set(names) != set(classes) for names in orders):
+        raise InputError("submissions differ in the names or the order of their columns; call these as the classes.")
 
 
 def _numbers(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...], scored: ScoredMetric) -> Floats:
@@ -118,8 +181,8 @@ def _numbers(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, 
             f"the ids (--id names theirs)."
         )
     cells = [cell for (cell,) in rows]
-    places = {natural(name)[0] if _is_number(name) else name: float(at) for at, name in enumerate(classes)}
-    keys = [natural(cell)[0] if _is_number(cell) else cell for cell in cells]
+    places = {float(name) if is_number(name) else name: float(at) for at, name in enumerate(classes)}
+    keys = [float(cell) if is_number(cell) else cell for cell in cells]
     if scored.rows not in _HARD:
         return _floats(item, cells)
     if all(key in places for key in keys):
@@ -144,13 +207,6 @@ def _columns(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, 
     return np.stack([_floats(item, [cells[at] for cells in rows]) for at in order], axis=1)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        return float(text) < float("inf")
-    except ValueError:
-        return False
-
-
 def _floats(item: Submission, cells: Sequence[str]) -> Floats:
     try:
         numbers = np.array([float(cell) for cell in cells])
@@ -163,7 +219,7 @@ def _floats(item: Submission, cells: Sequence[str]) -> Floats:
 
 def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetric) -> Totals:
     try:
-        if scored.of_values and all(map(_is_number, classes)):
+        if scored.of_values and all(map(is_number, classes)):
             return Totals(counts=tuple(counts), values=tuple(Fraction(float(name)) for name in classes))
         return Totals(counts=tuple(counts))
     except ValueError as error:

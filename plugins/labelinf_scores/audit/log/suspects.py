@@ -1,8 +1,9 @@
 """Which submissions look like questions rather than predictions.
 
-Three signs, each with its word; none is a proof of intent, and a probe that imitates a model shows none of them.
+Four signs, each with its word; none is a proof of intent, and a probe that imitates a model shows none of them.
 
-* most records share one coefficient where there are more than two: a block is asked about and the rest is filler;
+* most records share one prediction where there are more than there are classes: a block is asked about and the rest
+  is filler; or a handful is set apart from all others, far fewer than the least class has;
 * the answer tells more bits than the others do: the sum of its coefficients could have been almost anything, as that of
   weights that grow like powers of two;
 * its predictions go with nobody else's, where those of the others go together: rows of a design.
@@ -11,6 +12,7 @@ Three signs, each with its word; none is a proof of intent, and a probe that imi
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +27,18 @@ _APART = 6.0  # median deviations above it
 _TOGETHER = 0.2  # median correlation from which there is something to go with
 _CHANCE = 4.0  # standard deviations of a correlation of nothing
 _FEWEST = 4  # submissions from which one can stand out
+_HANDFUL, _SHARE = 8, 0.1  # records that are set apart, and as a share of the least class
 
 Floats = NDArray[np.float64]
 
 
-def suspects(log: Log) -> dict[int, str]:
-    """Return why a submission is worth a look, by its place in the log."""
+def suspects(log: Log, predictions: Sequence[Floats]) -> dict[int, str]:
+    """Return why a submission is worth a look, by its place in the log.
+
+    Args:
+        log: The answers.
+        predictions: What was submitted, a row or a table for every answer.
+    """
     found: dict[int, str] = {}
     for at in _strangers(log):
         found[at] = "goes with nobody else's predictions"
@@ -39,9 +47,9 @@ def suspects(log: Log) -> dict[int, str]:
     limit = middle + max(_MORE, _APART * float(np.median(np.abs(told - middle)))) if told.size >= _FEWEST else math.inf
     for at in np.flatnonzero(told > limit).tolist():
         found[at] = f"its answer tells {told[at]:.0f} bits, the others' {middle:.0f}"
-    for at, item in enumerate(log.entries):
-        if any(_filled(row) for row in item.rows):
-            found[at] = "most records share one prediction"
+    for at, own in enumerate(predictions):
+        if word := _filled(own, log):
+            found[at] = word
     return dict(sorted(found.items()))
 
 
@@ -63,10 +71,14 @@ def _told(item: Entry, log: Log) -> float:
     return max((bits(row, log) for row in item.rows), default=0.0)
 
 
-def _filled(row: Row) -> bool:
-    """Whether most records share their gains: natural in hard predictions, not in scores of models."""
-    values, counts = np.unique(row.gains.astype(np.float64), axis=0, return_counts=True)
-    return bool(len(values) > row.gains.shape[1] + 1 and counts.max() > _TIED * counts.sum())
+def _filled(predictions: Floats, log: Log) -> str:
+    """Return in which way most records share a prediction, unless as in hard predictions; empty when they do not."""
+    values, counts = np.unique(predictions, axis=0, return_counts=True)
+    if len(values) > log.n_classes and counts.max() > _TIED * counts.sum():
+        return "most records share one prediction"
+    few = int(counts.min())
+    apart = len(values) == 2 and few <= min(_HANDFUL, _SHARE * min(log.counts))
+    return f"sets {few} record{'s' * (few > 1)} apart from all others" if apart else ""
 
 
 def _strangers(log: Log) -> list[int]:
@@ -83,4 +95,5 @@ def _strangers(log: Log) -> list[int]:
     usual = float(np.median(together))
     if usual < _TOGETHER:
         return []
-    return [int(at) for at in np.flatnonzero(together < min(_CHANCE / math.sqrt(log.n_records), usual / 4))]
+    chance = _CHANCE / math.sqrt(log.n_records)  # of few records honest submissions are as far apart
+    return [int(at) for at in np.flatnonzero(together < min(chance, usual / 4, usual - chance))]

@@ -106,7 +106,7 @@ class WeightedLogLoss(ScoredMetric):
             raise ValueError(fault.rstrip("."))
         apart = self._apart(predictions)
         apart[predictions == self.neutral] = 0.0
-        low, high = released.interval(score - Fraction(self.level), Fraction(0))
+        low, high = (end - Fraction(self.level) for end in released.interval(score, Fraction(0)))
         sizes = float(np.abs(apart).max(axis=1).sum())
         # Weights and level as measured; the scorer's own sum, and the costs here and there, in doubles.
         arithmetic = 4 * (totals.n_records + 16) * float(UNIT) * (1 + abs(self.level) + abs(float(score)))
