@@ -22,7 +22,7 @@ import numpy as np
 
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.noise import lattice_log
-from labelinf_guard.metrics import METRICS
+from labelinf_guard.metrics import GRID, METRICS
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["determined", "odometer"]
 
 _CHANGED = "an answer is not what the metric gives of these labels: they were changed"
-_GRID = 1 << 40  # on which costs are put
 
 
 def determined(board: Board, seconds: float) -> dict[str, Any]:
@@ -54,7 +53,7 @@ def determined(board: Board, seconds: float) -> dict[str, Any]:
     part, inside, labels = board.policy.board, board.public, board.scored
     reader = metric(part.metric)
     totals = Totals.binary(n_records=labels.size, n_positive=int(labels.sum()))
-    released = Released(decimals=board.policy.release.decimals, noise=Fraction(1, _GRID))
+    released = Released(decimals=board.policy.release.decimals, noise=Fraction(1, GRID))
     clip = part.parameters.get("clip", 0.01) if part.metric == "log-loss" else 0.0
     readings = []
     for entry in board.answered():

@@ -78,19 +78,21 @@ class Board:
         policy: What the host decided.
         expected: What a submission must look like.
         ledger: What was told.
+        scale: The scores that can be told.
+        public: Which labels are scored: for the host alone.
     """
 
     policy: Policy
     expected: Expected
     ledger: Ledger
+    scale: Scale
+    public: NDArray[np.bool_] = attrs.field(repr=False)
     _path: Path
     _labels: Labels = attrs.field(repr=False)
     _codes: NDArray[np.intp] = attrs.field(repr=False)
-    _public: NDArray[np.bool_] = attrs.field(repr=False)
     _key: bytes = attrs.field(repr=False)
     _kept: Kept
     _metric: Metric
-    _scale: Scale
     _words: Words
 
     @classmethod
@@ -105,44 +107,35 @@ class Board:
         Raises:
             InputError: Something cannot be used, the board exists, or it proves less than its target.
         """
-        board = cls.begin(path, read_policy(path), clock=clock, words=words)
+        policy, words = read_policy(path), words or SystemWords()
+        metric = begin(path, policy, clock or SystemClock(), words)
+        board = cls.open(path, policy, clock=clock, words=words, metric=metric)
         board.others()  # the next board of these labels is to know of this one
         return board
 
     @classmethod
-    def open(cls, path: Path, *, clock: Clock | None = None, words: Words | None = None) -> Board:
+    def open(
+        cls,
+        path: Path,
+        policy: Policy | None = None,
+        *,
+        clock: Clock | None = None,
+        words: Words | None = None,
+        metric: Metric | None = None,
+    ) -> Board:
         """Open a board that was begun.
+
+        Args:
+            path: Of ``board.toml``, beside which its state lies.
+            policy: What that file says; None: it is read.
+            clock: Where it gets its time.
+            words: Where it gets its randomness.
+            metric: Computes what the policy says; None: as a deployed board does.
 
         Raises:
             InputError: It was not begun, or what it was begun with has changed since.
         """
-        return cls.resume(path, read_policy(path), clock=clock, words=words)
-
-    @classmethod
-    def begin(
-        cls,
-        path: Path,
-        policy: Policy,
-        *,
-        clock: Clock | None = None,
-        words: Words | None = None,
-        metric: Metric | None = None,
-    ) -> Board:
-        """Begin a board whose policy is at hand; its state lies beside ``path`` all the same."""
-        metric = begin(path, policy, clock or SystemClock(), words or SystemWords(), metric)
-        return cls.resume(path, policy, clock=clock, words=words, metric=metric)
-
-    @classmethod
-    def resume(
-        cls,
-        path: Path,
-        policy: Policy,
-        *,
-        clock: Clock | None = None,
-        words: Words | None = None,
-        metric: Metric | None = None,
-    ) -> Board:
-        """Open a board whose policy is at hand."""
+        policy = policy or read_policy(path)
         state = State.of(path)
         key, labels = read_key(state.key), read_labels(path, policy.board)
         kept = Kept(state=state, key=key)
@@ -225,22 +218,12 @@ class Board:
 
     def sizes(self) -> Sizes:
         """Return how many labels there are."""
-        return sizes_of(self._labels, self._public)
-
-    @property
-    def public(self) -> NDArray[np.bool_]:
-        """Which labels are scored: for the host alone."""
-        return self._public
+        return sizes_of(self._labels, self.public)
 
     @property
     def scored(self) -> NDArray[np.intp]:
-        """Their classes, as they are scored: for the host alone."""
-        return self._codes[self._public]
-
-    @property
-    def scale(self) -> Scale:
-        """The scores that can be told."""
-        return self._scale
+        """The classes of the public labels, as they are scored: for the host alone."""
+        return self._codes[self.public]
 
     def answered(self) -> list[Entry]:
         """Return every submission that was told something else than that it has no score."""
@@ -264,11 +247,11 @@ class Board:
 
     def exact(self, entry: Entry) -> Fraction | None:
         """Return the exact public score of a submission: for the host alone."""
-        return self._score(self.rows(entry), self._public)
+        return self._score(self.rows(entry), self.public)
 
     def noise(self) -> Noise | None:
         """Return the noise of the board's answers."""
-        return self._noise(int(np.count_nonzero(self._public)), self.policy.release.noise)
+        return noise_of(self.policy, self._metric, int(np.count_nonzero(self.public)), self.policy.release.noise)
 
     def text(self, symbol: int) -> str:
         """Return an answer as it is told: a score, the record of the board, or a rank."""
@@ -276,7 +259,7 @@ class Board:
             return UNSCORED
         if self.policy.release.show == "ranks":
             return str(symbol + 1)
-        return self._scale.text(self._turned(symbol) if self.policy.release.show == "records" else symbol)
+        return self.scale.text(self._turned(symbol) if self.policy.release.show == "records" else symbol)
 
     def standing(self) -> list[tuple[str, str]]:
         """Return every team with the best answer it was told, best first; ties in the order of the answers."""
@@ -311,7 +294,7 @@ class Board:
 
     def _keep(self, entry: Entry, submission: Submission) -> None:
         self._kept.write_rows(entry.number, entry.digest, submission.rows)
-        score = self._score(submission.rows, self._public)
+        score = self._score(submission.rows, self.public)
         if score is not None:
             self.ledger.keep(entry, self._settled_by(score))
 
@@ -325,25 +308,22 @@ class Board:
         """Return what the ledger settles by: the answer, or a number that is greater for a better score."""
         match self.policy.release.show:
             case "records":
-                return self._turned(self._scale.symbol(score))
+                return self._turned(self.scale.symbol(score))
             case "ranks":
                 return math.floor(-self._behind(score)[1] * _RANKED)
             case _:
                 noise = self.noise()
-                return self._scale.symbol(score if noise is None else noise.added(score, self._words))
+                return self.scale.symbol(score if noise is None else noise.added(score, self._words))
 
     def _turned(self, symbol: int) -> int:
         """Return a symbol of which a greater one is better, and the other way round."""
-        return self._scale.answers - 1 - symbol if self._metric.minimise else symbol
+        return self.scale.answers - 1 - symbol if self._metric.minimise else symbol
 
     def _score(self, rows: NDArray[Any], chosen: NDArray[np.bool_]) -> Fraction | None:
         try:
             return self._metric.score(self._codes[chosen], rows[chosen], len(self.expected.classes))
         except UnscorableError:
             return None
-
-    def _noise(self, labels: int, deviation: float) -> Noise | None:
-        return noise_of(self.policy, self._metric, labels, deviation)
 
     def _told(self, entry: Entry, team: str) -> Answer:
         symbol = self.ledger.book.known().answers if entry.symbol is None else entry.symbol
@@ -369,15 +349,15 @@ class Board:
             if entry.number in scored or self._kept.rows(entry.number, entry.digest) is not None
         }
         teams = sorted(last.items(), key=lambda item: item[1].number)[: self.policy.final.scores]
-        sealed = ~self._public
+        sealed = ~self.public
         exact = [self._score(self.rows(entry), sealed) for _, entry in teams]
         order = sorted(range(len(teams)), key=lambda at: (self._behind(exact[at]), at))
         rank = {at: place for place, at in enumerate(order[: self.policy.final.ranks], 1)}
-        noise = self._noise(int(np.count_nonzero(sealed)), self.policy.final.noise)
+        noise = noise_of(self.policy, self._metric, int(np.count_nonzero(sealed)), self.policy.final.noise)
         found = []
         for at, ((team, _), score) in enumerate(zip(teams, exact, strict=True)):
             released = score if score is None or noise is None else noise.added(score, self._words)
-            said = UNSCORED if released is None else self._scale.text(self._scale.symbol(released))
+            said = UNSCORED if released is None else self.scale.text(self.scale.symbol(released))
             found.append({"team": team, "score": said, "rank": rank.get(at)})
         return found
 

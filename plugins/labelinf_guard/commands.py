@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,10 +70,8 @@ def init(board: Path, as_json: bool) -> None:
     from labelinf_guard.board import Board
     from labelinf_guard.status import beside
 
-    with waiting("beginning the board"):
-        opened = Board.init(board)
+    with waiting("beginning the board"), closing(Board.init(board)) as opened:
         certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
-        opened.close()
     sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
     words = [*sentences, "", *(f"  {line}" for line in arithmetic), *(f"\n{line}" for line in beside(others))]
     words += [f"\nledger begun; chain head {head}", f"next: labelinf guard score {board} --team NAME FILE"]
@@ -90,8 +89,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
     from labelinf_guard.board import Board, Refused
 
-    opened = Board.open(board)
-    try:
+    with closing(Board.open(board)) as opened:
         limit = opened.policy.limits.bytes + 1
         try:
             with submission.open("rb") as file:
@@ -99,8 +97,6 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
         except OSError as error:
             raise InputError(f"{submission} cannot be read: {error.strerror}.") from error
         told = opened.submit(team, data)
-    finally:
-        opened.close()
     if isinstance(told, Refused):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
@@ -118,13 +114,10 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
     from labelinf_guard.board import Board
     from labelinf_guard.status import shown, status_of
 
-    opened = Board.open(board)
-    try:
+    with closing(Board.open(board)) as opened:
         opened.ledger.settle()
         with waiting("counting determined labels", lambda: f"{seconds:.0f} s at most"):
             found = status_of(opened, seconds=seconds)
-    finally:
-        opened.close()
     tell(found, shown(found), as_json=as_json)
 
 
@@ -171,12 +164,8 @@ def release(board: Path, final: bool, as_json: bool) -> None:
     """Release the sealed scores, once, by the policy; the board is closed then."""
     from labelinf_guard.board import Board
 
-    opened = Board.open(board)
-    try:
-        with waiting("releasing"):
-            found = opened.release()
-    finally:
-        opened.close()
+    with closing(Board.open(board)) as opened, waiting("releasing"):
+        found = opened.release()
     ranked = sorted(found, key=lambda row: (row["rank"] is None, row["rank"] or 0, row["team"]))
     tell(found, (f"{row['rank'] or '-':>4}  {row['score']}  {row['team']}" for row in ranked), as_json=as_json)
 
@@ -213,11 +202,8 @@ def token(board: Path, team: str, as_json: bool) -> None:
     """Print the token that a team sends with its submissions to a board that is served. Give it to nobody else."""
     from labelinf_guard.board import Board
 
-    opened = Board.open(board)
-    try:
+    with closing(Board.open(board)) as opened:
         found = opened.token(team)
-    finally:
-        opened.close()
     tell({"team": team, "token": found}, (found,), as_json=as_json)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
-from labelinf_guard.certificate.statement import Certificate
+from labelinf_guard.certificate.statement import Certificate, thousandths
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, final_ratio, noise_of, scale_of, steps_of
@@ -17,7 +16,7 @@ __all__ = ["claims_of", "whole_terms"]
 def claims_of(found: Certificate) -> dict[str, int]:
     """Return what is printed, in thousandths of all labels, rounded up as it is printed."""
     said = {"now": found.now, "after": found.after, "line": None if found.void else found.line}
-    return {name: math.ceil(1000 * share - 1e-9) for name, share in said.items() if share is not None}
+    return {name: thousandths(share) for name, share in said.items() if share is not None}
 
 
 def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:

@@ -10,6 +10,7 @@ standard output, standard error and whatever is returned: nothing is printed, an
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,7 @@ def evaluate(
 
 
 def _answer(path: Path, submission: Path, team: str) -> dict[str, float] | str:
-    board = Board.open(path)
-    try:
+    with closing(Board.open(path)) as board:
         with submission.open("rb") as file:
             told = board.submit(team, file.read(board.policy.limits.bytes + 1))
         if isinstance(told, Refused):
@@ -56,5 +56,3 @@ def _answer(path: Path, submission: Path, team: str) -> dict[str, float] | str:
         show = board.policy.release.show
         name = show.removesuffix("s") if show != "scores" else board.policy.board.metric or "score"
         return told.score if told.score == UNSCORED else {name: float(told.score)}
-    finally:
-        board.close()

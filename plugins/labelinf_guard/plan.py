@@ -21,7 +21,7 @@ import numpy as np
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
-from labelinf_guard.certificate.statement import Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.statement import Part, Terms, certify, points, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import BoardPart, Policy, ReleasePart, exact
@@ -180,7 +180,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
     wide = max([54, *(len(row.policy) for row in rows)])
     said = [f"{'policy':{wide}} {'proves, points':>14} {'best attack':>11} {'Kendall':>8} {'top 3 out':>9}"]
     for row in rows:
-        proves = "void" if row.proves is None else f"{math.ceil(1000 * row.proves - 1e-9) / 10:.1f}"
+        proves = "void" if row.proves is None else points(row.proves)
         attack = "" if row.attack is None else f"{100 * row.attack:.1f}"
         kendall = "" if row.kendall is None else f"{row.kendall:.2f}"
         displaced = "" if row.displaced is None else f"{row.displaced:.1f}"

@@ -28,6 +28,7 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_guard import shipped
+from labelinf_guard.begin import begin
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.response import response_epsilon
 from labelinf_guard.certificate.statement import Certificate, certify
@@ -208,7 +209,9 @@ class _Playing(ActiveDefence):
         (folder / "labels.csv").write_text(self._task.labels(labels), encoding="utf-8")
         words, metric = SeededWords(self._rng), metric_of(self._policy, folder)
         metric = _Here.of(metric) if isinstance(metric, Own) else metric
-        board = Board.begin(folder / "board.toml", self._policy, clock=StepClock(), words=words, metric=metric)
+        path, clock = folder / "board.toml", StepClock()
+        begin(path, self._policy, clock, words, metric)
+        board = Board.open(path, self._policy, clock=clock, words=words, metric=metric)
         weakref.finalize(self, _end, board, folder, held)
         (folder / "labels.csv").unlink()  # killed at any moment, no game leaves its labels behind
         return board

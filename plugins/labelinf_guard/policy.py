@@ -33,7 +33,7 @@
     [final]
     scores = 0                          # how many sealed scores will be released, once
     noise = 0.0                         # their noise; 0 releases them exactly
-    ranks = 10                          # how many first ranks are released exactly
+    ranks = 0                           # how many first ranks are released exactly
     ends = "2027-01-31"                 # when a platform shows private scores: for exported files (left out: unknown)
 
     [target]

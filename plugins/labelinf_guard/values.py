@@ -45,14 +45,10 @@ class Deviation:
     root: bool = False
 
     @property
-    def _unit(self) -> Fraction:
-        span = max(self.values) - min(self.values)
-        return span if self.root else span**self.power
-
-    @property
     def high(self) -> Fraction:
         """From one end of the range to the other."""
-        return self._unit
+        span = max(self.values) - min(self.values)
+        return span if self.root else span**self.power
 
     def score(self, labels: NDArray[np.intp], rows: NDArray[Any], n_classes: int) -> Fraction:
         """Costs on a grid, added as integers; a root is rounded down to that grid."""
@@ -62,9 +58,9 @@ class Deviation:
         mean = mean_of_costs(away**self.power)
         if self.root:
             mean = Fraction(math.isqrt(mean.numerator * GRID * GRID // mean.denominator), GRID)
-        return mean * self._unit
+        return mean * self.high
 
     def move(self, n: int, n_classes: int) -> Fraction:
         """``1 / n`` of the largest cost; of a root ``1 / sqrt(n)``, as roots differ by the root of a difference."""
         share = Fraction(math.isqrt(GRID * GRID // n) + 2, GRID) if self.root else Fraction(1, n)
-        return share * self._unit
+        return share * self.high

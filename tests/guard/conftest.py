@@ -35,7 +35,7 @@ def begun_twins(tmp_path: Path) -> Callable[[str, dict[str, bytes]], Twins]:
         for name, data in {"board.toml": text.encode(), **files}.items():
             (first / name).write_bytes(data)
         board = Board.init(first / "board.toml", clock=StepClock(), words=SeededWords(np.random.default_rng(2)))
-        public = board._public
+        public = board.public
         board.close()
         second, third = (Path(shutil.copytree(first, tmp_path / name)) for name in ("two", "three"))
         write_labels(second, np.where(public, labels, 1 - labels))

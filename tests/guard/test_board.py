@@ -269,7 +269,7 @@ def one(folder: Path, labels: np.ndarray, text: str, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(9)
     files = [csv(rng.integers(0, 2, labels.size)) for _ in range(4)]
     files += [files[0], b"id,prediction\nr00000,2\n", b"nonsense", csv(1 - rng.integers(0, 2, labels.size))]
-    public = board._public
+    public = board.public
     found = everything(folder, board, files)
     ledger = verify(
         folder / "board.state" / "ledger.sqlite", derived(read_key(folder / "board.state" / "key"), "chain")
@@ -351,7 +351,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 @planted("a sealed label is in the digest")
 def _(patch: pytest.MonkeyPatch) -> None:
     original = Board._sealed
-    patch.setattr(Board, "_sealed", lambda self, rows: original(self, rows) + str(self._labels.codes[~self._public][0]))
+    patch.setattr(Board, "_sealed", lambda self, rows: original(self, rows) + str(self._labels.codes[~self.public][0]))
 
 
 def _charge_or_digest(patch: pytest.MonkeyPatch, what: str) -> None:
@@ -365,7 +365,7 @@ def _charge_or_digest(patch: pytest.MonkeyPatch, what: str) -> None:
     keep = Board._keep
 
     def kept(self: Board, entry: Any, submission: Any) -> None:
-        LABEL[0] = int(self._labels.codes[~self._public][0])
+        LABEL[0] = int(self._labels.codes[~self.public][0])
         keep(self, entry, submission)
 
     patch.setattr(Ledger, "reserve", reserve)
@@ -382,7 +382,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
     def submit(self: Board, team: str, data: bytes) -> Any:
         told = original(self, team, data)
         if isinstance(told, Refused):
-            return Refused(reason=f"{told.reason} {self._labels.codes[~self._public][0]}")
+            return Refused(reason=f"{told.reason} {self._labels.codes[~self.public][0]}")
         return told
 
     patch.setattr(Board, "submit", submit)
@@ -395,7 +395,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
         Board,
         "_told",
         lambda self, entry, team: attrs.evolve(
-            original(self, entry, team), left=int(self._labels.codes[~self._public][0])
+            original(self, entry, team), left=int(self._labels.codes[~self.public][0])
         ),
     )
 
@@ -408,7 +408,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
     def certificate(self: Board) -> Certificate:
         found = original(self)
-        return attrs.evolve(found, now=float(np.mean(self._labels.codes[~self._public])))
+        return attrs.evolve(found, now=float(np.mean(self._labels.codes[~self.public])))
 
     patch.setattr(Board, "certificate", certificate)
 
@@ -419,7 +419,7 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
     def keep(self: Board, entry: Any, submission: Any) -> None:
         original(self, entry, submission)
-        (self._path.with_suffix(".state") / f"note{self._labels.codes[~self._public][0]}").touch()
+        (self._path.with_suffix(".state") / f"note{self._labels.codes[~self.public][0]}").touch()
 
     patch.setattr(Board, "_keep", keep)
 
@@ -481,8 +481,8 @@ def test_groups_are_split_whole_and_count_as_fewer(tmp_path: Path) -> None:
         clock=StepClock(),
     )
     sizes = board.sizes()
-    inside = {group for group, public in zip(groups, board._public, strict=True) if public}
-    outside = {group for group, public in zip(groups, board._public, strict=True) if not public}
+    inside = {group for group, public in zip(groups, board.public, strict=True) if public}
+    outside = {group for group, public in zip(groups, board.public, strict=True) if not public}
     assert not inside & outside
     assert sizes.public_effective is not None
     assert sizes.public_effective < len(inside) + 1

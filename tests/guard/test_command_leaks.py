@@ -117,7 +117,7 @@ def test_sealed_labels_change_no_byte_of_the_command_line(
 
 
 def _sealed_label(board: Board) -> int:
-    return int(board._labels.codes[~board._public][0])
+    return int(board._labels.codes[~board.public][0])
 
 
 def _traceback(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -> Any:
@@ -145,7 +145,7 @@ def _warning(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -
 
 
 def _slow(board: Board, team: str, data: bytes, submit: Callable[..., Any]) -> Any:
-    board.ledger._clock.wait(60_000 * _sealed_label(board))
+    board.ledger.clock.wait(60_000 * _sealed_label(board))
     return submit(board, team, data)
 
 

@@ -108,7 +108,7 @@ def test_no_policy_tells_clients_of_sealed_labels(begun_twins: Any, policy: str)
 
 
 def _sealed(board: Board) -> int:
-    return int(board._labels.codes[~board._public][0])
+    return int(board._labels.codes[~board.public][0])
 
 
 def _header(patch: pytest.MonkeyPatch) -> None:
@@ -131,7 +131,7 @@ def _order(patch: pytest.MonkeyPatch) -> None:
 
 def _error(patch: pytest.MonkeyPatch) -> None:
     def fail(self: Board, team: str, data: bytes) -> Any:
-        self.ledger._clock.wait(60_000 * _sealed(self))
+        self.ledger.clock.wait(60_000 * _sealed(self))
         raise RuntimeError(_sealed(self))
 
     patch.setattr(Board, "submit", fail)

@@ -16,7 +16,7 @@ from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, ga
 from labelinf_guard.certificate.noise import StepNoise, record_bits
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
-__all__ = ["Certificate", "Part", "Terms", "certify", "sealed_gain"]
+__all__ = ["Certificate", "Part", "Terms", "certify", "points", "sealed_gain", "thousandths"]
 
 
 @attrs.frozen(kw_only=True)
@@ -153,7 +153,7 @@ class Certificate:
         terms = self.terms
         lines = [
             f"{terms.public.labels} of {terms.labels} labels are scored; {terms.classes} classes; a perfect model "
-            f"leaves {_up(terms.left)} points at most",
+            f"leaves {points(terms.left)} points at most",
             f"answers of the board: {_bits(terms.public.bits)}; known class counts: {terms.rare:.1f} bits",
         ]
         if terms.group:
@@ -162,8 +162,8 @@ class Certificate:
         if (noise := terms.public.noise) is not None:
             lines.append(
                 f"noise: discrete Gaussian, mu = {noise.mu:.4f}; by the sum over the lattice one of the "
-                f"{terms.group or 'records'} moves all {noise.answers} answers by {_up(noise.distance())} % in total "
-                "variation"
+                f"{terms.group or 'records'} moves all {noise.answers} answers by {points(noise.distance())} % in "
+                "total variation"
             )
         if terms.public.flip:
             lines.append(
@@ -181,9 +181,9 @@ class Certificate:
         drawn = ", and over which of them are public," if terms.sealed.labels else ""
         said = (
             f"Gain. On average over such labels{drawn} no rule that uses every answer of this board, by all teams "
-            f"together, is right on more than {_up(self.now)} points more labels than a perfect model would be"
+            f"together, is right on more than {points(self.now)} points more labels than a perfect model would be"
         )
-        return f"{said}." if self.after is None else f"{said}; {_up(self.after)} points after the final release."
+        return f"{said}." if self.after is None else f"{said}; {points(self.after)} points after the final release."
 
     def _game(self) -> list[str]:
         terms = self.terms
@@ -193,7 +193,7 @@ class Certificate:
         parts = ", of the public labels and of the others" if terms.sealed.labels else ""
         until = " before the final release" if terms.final is not None else ""
         return [
-            f"Game. {lists} fixed by a rule{until} is right on {_up(self.line)} % or more of the labels with "
+            f"Game. {lists} fixed by a rule{until} is right on {points(self.line)} % or more of the labels with "
             f"probability {terms.doubt:g} at most, over labels drawn from that relation, if a perfect model is right "
             f"on {100 * (terms.perfect or 0):g} % on average{parts} (your assumption; not measured)."
         ]
@@ -279,9 +279,14 @@ def _line(terms: Terms) -> float | None:
     return min((share for share in found if share is not None), default=None)
 
 
-def _up(share: float) -> str:
-    """Return a share in per cent with one decimal, rounded up."""
-    return f"{math.ceil(1000 * share - 1e-9) / 10:.1f}"
+def thousandths(share: float) -> int:
+    """Return a share in thousandths, rounded up; what a product of floats adds is none."""
+    return math.ceil(1000 * share - 1e-9)
+
+
+def points(share: float) -> str:
+    """Write a share in per cent with one decimal, rounded up."""
+    return f"{thousandths(share) / 10:.1f}"
 
 
 def _bits(bits: float) -> str:

@@ -19,7 +19,6 @@ __all__ = ["LabelsError", "Settings", "SubmissionError", "answer", "canonical", 
 _GRID = 1 << 40
 _VALUES = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  # power, and whether the root is told
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
-_UNREADABLE = "The file is not CSV that can be read."
 _COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
 _UNKNOWN = "An id is not one of those that are expected."
 _DUPLICATE = "An id occurs more than once."

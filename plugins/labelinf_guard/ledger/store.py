@@ -75,6 +75,7 @@ class Ledger:
     """A ledger that is open; one per thread.
 
     Attributes:
+        clock: Where it gets its time.
         book: What its events add up to, as far as it has been read.
         head: Seal of the last row that has been read.
         rows: How many have been read.
@@ -83,7 +84,7 @@ class Ledger:
     _connection: sqlite3.Connection
     _key: bytes = attrs.field(repr=False)
     _anchor: Path
-    _clock: Clock
+    clock: Clock
     book: Book = attrs.field(factory=Book)
     head: str = _START
     rows: int = 0
@@ -149,7 +150,7 @@ class Ledger:
             earlier = ledger._is_earlier()
             if not earlier:
                 with ledger._snapshot():
-                    ledger._check()
+                    list(ledger._kept(0, _LAST))  # each is held against its seal
         except (LedgerBrokenError, sqlite3.Error, ValueError, TypeError, KeyError) as error:
             ledger.close()
             raise InputError(f"{path}: {_BROKEN} (row {ledger.rows + 1}). labelinf guard verify says more.") from error
@@ -164,11 +165,6 @@ class Ledger:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
-
-    @property
-    def clock(self) -> Clock:
-        """Where it gets its time."""
-        return self._clock
 
     def rule(self) -> Rule:
         """Return how answers are predicted."""
@@ -296,20 +292,15 @@ class Ledger:
         names = {column[1] for column in self._connection.execute("PRAGMA table_info(kept)")}
         return bool(names) and "seal" not in names
 
-    def _check(self) -> None:
-        """Hold every answer that is kept against its seal."""
-        for _ in self._kept(0, _LAST):
-            pass
-
     def _now(self) -> int:
         """Return the ledger's time, which runs on where it was when the clock was set back."""
-        self._ahead += max(0, self.book.time - self._clock.now() - self._ahead)
-        return self._clock.now() + self._ahead
+        self._ahead += max(0, self.book.time - self.clock.now() - self._ahead)
+        return self.clock.now() + self._ahead
 
     def wait(self, entry: Entry) -> Entry:
         """Return the entry once it is settled, at its beat."""
         self._now()
-        self._clock.wait(entry.due - self._ahead)
+        self.clock.wait(entry.due - self._ahead)
         self.settle()
         return self.book.entries[entry.number]
 

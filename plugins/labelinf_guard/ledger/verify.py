@@ -49,13 +49,13 @@ class Verified:
         faults: What is wrong, in sentences; empty when all is right.
     """
 
-    rows: int
+    rows: int = 0
     head: str
-    submissions: int
-    spent: int
-    reserved: int
-    budget: int
-    policy: str
+    submissions: int = 0
+    spent: int = 0
+    reserved: int = 0
+    budget: int = 0
+    policy: str = ""
     faults: tuple[str, ...]
 
 
@@ -85,16 +85,7 @@ def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = Non
     if head and head not in {row[4] for row in rows[: len(events)]}:
         faults.append("the head that was published is not in the ledger: it was cut, or begun anew")
     if not events or events[0][0] != "open":
-        return Verified(
-            rows=0,
-            head=seal,
-            submissions=0,
-            spent=0,
-            reserved=0,
-            budget=0,
-            policy="",
-            faults=(*faults, "the first row does not say what the board is held to"),
-        )
+        return Verified(head=seal, faults=(*faults, "the first row does not say what the board is held to"))
     rules = events[0][2]
     faults.extend(_first_row(rules))
     sums = _Sums(rules=rules, faults=faults, time=events[0][1])
