@@ -140,8 +140,7 @@ class Advisor(Asked):
             return siege.withstands(knob.spec(strength))
 
         def undecided() -> bool:
-            between = (stand for spec, stand in siege.stood.items() if tried[spec] != certified)
-            return siege.late or sum(stand.open for stand in between) >= _OPEN
+            return siege.late or sum(stand.open for stand in siege.stood.values()) >= _OPEN
 
         open_still = knob if certified is None else attrs.evolve(knob, strongest=certified)
         forced = smallest(open_still, withstands, steps=10, enough=undecided) if played else None

@@ -44,7 +44,8 @@ from labelinf_scores.seen_through import averaged_records
 
 __all__ = ["RandomHalves"]
 
-_TRIES = 32  # rows on which a share is tried out
+_TRIES = 64  # rows on which a share is tried out
+_TRIED_OUT: dict[object, tuple[float, float] | None] = {}
 _CELLS = 1 << 27  # predictions that are held in memory
 _FIRST, _AGAIN = 16, 1.3  # answers after which the labels are looked at first, and by how much more the next time
 _SURE = 0.01  # wrong labels expected where it is enough
@@ -122,8 +123,22 @@ class _Design:
             queue = queue[self.chosen :]
             yield row
 
-    def tried(self, rng: np.random.Generator) -> _Design | None:
-        """Return the design with what a record does to the score; None where the metric has no such scores."""
+    def tried(self) -> _Design | None:
+        """Return the design with what a record does to the score; None where the metric has no such scores.
+
+        It is tried out once for all games on labels with these totals: scores of a library are dear.
+        """
+        levels = self.levels.shape, self.levels.tobytes()
+        key = self.threat.metric, self.threat.totals, self.threat.values, self.share, levels
+        try:
+            if key not in _TRIED_OUT:
+                _TRIED_OUT[key] = self._effect(np.random.default_rng(0))
+            found = _TRIED_OUT[key]
+        except TypeError:  # somebody's metric that cannot be hashed
+            found = self._effect(np.random.default_rng(0))
+        return None if found is None else attrs.evolve(self, effect=found[0], unexplained=found[1])
+
+    def _effect(self, rng: np.random.Generator) -> tuple[float, float] | None:
         metric, labels = self.threat.metric, np.repeat(np.arange(self.threat.n_classes), self.threat.totals.counts)
         assert metric is not None
         told, features, points = [], self.features, self.points
@@ -137,7 +152,7 @@ class _Design:
             return None
         effect = float(moved @ scores / (moved @ moved))
         off = float(np.std(scores - scores.mean() - effect * moved))
-        return attrs.evolve(self, effect=effect, unexplained=off) if effect else None
+        return (effect, off) if effect else None
 
     @property
     def clear(self) -> float:
@@ -170,7 +185,7 @@ class RandomHalves(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask until the labels are sure, or the budget is spent."""
         threat = oracle.threat
-        design = _best(threat, rng)
+        design = _best(threat)
         shares = np.tile(scored_prior(threat), (threat.n_records, 1))
         if design is None:
             return Guess(labels=likeliest_labels(shares, threat), evidence={"answers": 0})
@@ -246,9 +261,9 @@ def _explained(design: _Design, rows: list[NDArray[np.int8]], answers: list[floa
     return np.asarray(found[:, :-1] + found[:, -1:] * scored_prior(threat))
 
 
-def _best(threat: ScoreThreat, rng: np.random.Generator) -> _Design | None:
+def _best(threat: ScoreThreat) -> _Design | None:
     """Return the design in which a record stands out most; the halves where several are as good."""
-    designs = [design.tried(rng) for design in _designs(threat)]
+    designs = [design.tried() for design in _designs(threat)]
     return max((design for design in designs if design is not None), key=lambda design: design.clear, default=None)
 
 

@@ -63,7 +63,7 @@ def _several(threat: ScoreThreat) -> bool:
 
 def _computed_off(threat: ScoreThreat) -> float:
     """Return how far a computed score may be off the real one; infinity where that is not known."""
-    largest = probed(threat.loss, threat.facts.least, threat.n_classes).largest
+    largest = probed(threat.facts.loss, threat.facts.least, threat.n_classes).largest
     return arithmetic_error(threat, largest) if threat.computes.known and math.isfinite(largest) else math.inf
 
 

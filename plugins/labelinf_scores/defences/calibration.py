@@ -16,6 +16,8 @@ from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["CalibratedNoise", "finite_sensitivity"]
 
+_SOME_CLIP = 0.01
+
 
 def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     """Return how far one label moves the score as computed; behind unknown stages, how far it would without them.
@@ -30,13 +32,29 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
             f"(ladder, thresholdout, snapping, or noise of your scorer's own); put it nearer to the scorer than that."
         )
     if math.isinf(facts.sensitivity):
-        raise UnfitError(
-            f"no finite {noise} scale gives label-DP while the loss is unclipped; "
-            f"put clip(epsilon=...) nearer to the scorer."
-        )
+        raise UnfitError(_unbounded(threat, noise))
     # Where nobody bounds the errors of the arithmetic, noise is calibrated without them, and certifies nothing.
     computed = facts.computed_apart(facts.magnification, facts.jump)
     return computed if math.isfinite(computed) else facts.sensitivity
+
+
+def _unbounded(threat: ScoreThreat, noise: str) -> str:
+    """Say why one label may move a score without limit, and what to do about it."""
+    metric = threat.metric
+    if metric is None or math.isfinite(metric.within(_SOME_CLIP).sensitivity(threat.n_records)):
+        return (
+            f"no finite {noise} scale gives label-DP while the loss is unclipped; "
+            f"put clip(epsilon=...) nearer to the scorer."
+        )
+    if math.isinf(threat.facts.highest) and math.isfinite(metric.moved(threat.n_records, 1.0)):
+        return (
+            f"no finite {noise} scale gives label-DP while predictions have no bound, next to which a label may count "
+            f"for any amount; put confine nearer to the scorer."
+        )
+    return (
+        f"no {noise} scale is known to give label-DP: nobody has proved by how much one label moves "
+        f"{type(metric).__name__} at most."
+    )
 
 
 class CalibratedNoise(ScoreDefence):

@@ -171,18 +171,19 @@ class ScoreChannel(Channel):
         if picture := self._picture(data):
             return picture.threat(data.labels, self.queries, data.groups)
         metric, facts = self._scored(data), self._scorer(data).facts
+        values = data.values if metric is not None and metric.of_values else ()
         return ScoreThreat(
             n_records=data.n_records,
             n_classes=data.n_classes,
             prior=data.prior,
-            loss=self._loss if metric is None else Unadditive(metric=metric, n_records=data.n_records),
+            loss=self._loss if metric is None else Unadditive(metric=metric, n_records=data.n_records, values=values),
             metric=metric,
             arithmetic=facts.arithmetic,
             summation=facts.summation,
             input_format=facts.input_format,
             scorer_clip=facts.clip,
             scorer_effects=facts.effects,
-            values=data.values if metric is not None and metric.of_values else (),
+            values=values,
             granted=self.queries or None,
             groups=data.group_sizes,
         )

@@ -87,7 +87,8 @@ class Confined(ScoreEffect):
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """The narrower range counts."""
-        return attrs.evolve(facts, lowest=max(facts.lowest, self.low), highest=min(facts.highest, self.high))
+        low, high = max(facts.lowest, self.low), min(facts.highest, self.high)
+        return attrs.evolve(facts, lowest=low, highest=high, loss=facts.loss.confined(low, high))
 
 
 @attrs.frozen(kw_only=True)

@@ -65,6 +65,10 @@ class AdditiveLoss(Loss, abc.ABC):
             The span; infinity when it is unbounded.
         """
 
+    def confined(self, low: float, high: float) -> AdditiveLoss:
+        """Return the loss of predicted values that are cut to ``[low, high]``; by default the same."""
+        return self
+
     @abc.abstractmethod
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return the probability of class 1 for which label 1 costs ``gap`` more than label 0.

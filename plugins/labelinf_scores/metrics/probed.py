@@ -67,7 +67,7 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
     if not math.isfinite(said):
         return Probed(span=math.inf, largest=math.inf)
     if isinstance(loss, Unadditive):
-        wide = said if _moves_as_said(loss.metric) else math.inf
+        wide = said if _moves_as_said(loss.metric, confined=math.isfinite(loss.width)) else math.inf
         return Probed(span=wide, largest=wide)
     numbers = make_arithmetic("float64")
     try:
@@ -82,8 +82,8 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
 
 
 @functools.cache
-def _moves_as_said(metric: ScoredMetric) -> bool:
-    """Whether no label that was exchanged moved a score by more than the metric says."""
+def _moves_as_said(metric: ScoredMetric, *, confined: bool) -> bool:
+    """Whether no label that was exchanged moved a score by more than the metric says; all of it lies in [0, 1]."""
     rng = np.random.default_rng(0)
     sizes = (metric.scores_only,) if metric.scores_only else _SIZES
     for n, turn in itertools.product(sizes, range(_EACH)):
@@ -95,7 +95,8 @@ def _moves_as_said(metric: ScoredMetric) -> bool:
             continue
         moved = abs(_score(metric, labels, predictions) - _score(metric, other, predictions))
         # Where one of the two has no score, which the curator says instead of a number, nothing is compared.
-        if math.isfinite(moved) and moved > metric.sensitivity(n) * (1 + _ROUNDING):
+        most = metric.moved(n, 1.0) if confined else metric.sensitivity(n)
+        if math.isfinite(moved) and moved > most * (1 + _ROUNDING):
             return False
     return True
 

@@ -6,6 +6,7 @@ of a loss, ``N`` times as much. Whoever asks for the cost of a row is told that 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
@@ -29,10 +30,14 @@ class Unadditive(AdditiveLoss):
     Attributes:
         metric: What is scored.
         n_records: N.
+        values: What the classes stand for; empty where that is not known, or is nothing.
+        width: Of the least range that holds every prediction and every value; infinity without one.
     """
 
     metric: ScoredMetric
     n_records: int
+    values: tuple[float, ...] = ()
+    width: float = math.inf
 
     @property
     def takes_logits(self) -> bool:
@@ -41,7 +46,14 @@ class Unadditive(AdditiveLoss):
 
     def span(self, clip: float) -> float:
         """Return N times the sensitivity that the metric says it has behind the clip."""
-        return self.n_records * self.metric.within(clip).sensitivity(self.n_records)
+        metric, n = self.metric.within(clip), self.n_records
+        return n * (metric.sensitivity(n) if math.isinf(self.width) else metric.moved(n, self.width))
+
+    def confined(self, low: float, high: float) -> Unadditive:
+        """Return it with the range that predictions and labels have together."""
+        if not self.values:
+            return self
+        return attrs.evolve(self, width=max(high, *self.values) - min(low, *self.values))
 
     def fault(self, predictions: NDArray[Any], n_records: int, n_classes: int) -> str:
         """Return what the metric finds wrong with ``predictions``."""

@@ -41,8 +41,7 @@ def test_every_defence_of_the_score_room_is_played() -> None:
         if item.descriptor.channel == "score" and item.plugin.name == "scores"
     }
     played = {stage.partition("(")[0] for pipeline in TABLE["defences"] for stage in stages_of(pipeline)}
-    assert listed <= played
-    assert played <= listed
+    assert listed - {"confine"} == played  # which is for values, and this is a log-loss
 
 
 def test_every_pipeline_can_be_built() -> None:

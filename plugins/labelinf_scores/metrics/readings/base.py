@@ -291,6 +291,10 @@ class ScoredMetric(Metric, abc.ABC):
         """
         return float("inf")
 
+    def moved(self, n_records: int, width: float) -> float:
+        """Return the same where all predictions and values lie in a range of this width; by default the same."""
+        return self.sensitivity(n_records)
+
     def within(self, clip: float) -> ScoredMetric:
         """Return the metric where probabilities are clipped to ``[clip, 1 - clip]`` first; by default the same."""
         return self

@@ -105,6 +105,10 @@ class Deviations(ScoredMetric):
 class MeanAbsoluteError(Deviations):
     """The mean absolute error."""
 
+    def moved(self, n_records: int, width: float) -> float:
+        """Return ``V / N`` (M37, corrected)."""
+        return width / n_records
+
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.mean_absolute_error``."""
         from sklearn.metrics import mean_absolute_error
@@ -121,6 +125,10 @@ class PinballLoss(Deviations):
     """
 
     alpha: float = attrs.field(default=0.5, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
+
+    def moved(self, n_records: int, width: float) -> float:
+        """Return ``V / N`` times the steeper slope."""
+        return max(self.alpha, 1 - self.alpha) * width / n_records
 
     @property
     def slopes(self) -> tuple[Fraction, Fraction]:

@@ -132,6 +132,10 @@ def whole(predictions: Floats) -> tuple[NDArray[Any], int]:
 class MeanSquaredError(SquaredResiduals):
     """The mean squared error."""
 
+    def moved(self, n_records: int, width: float) -> float:
+        """Return ``V^2 / N``: a residual is ``V`` at most (M37)."""
+        return width**2 / n_records
+
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.mean_squared_error``."""
         from sklearn.metrics import mean_squared_error
@@ -150,6 +154,10 @@ class MeanSquaredError(SquaredResiduals):
 @attrs.frozen(kw_only=True)
 class RootMeanSquaredError(SquaredResiduals):
     """The root of the mean squared error."""
+
+    def moved(self, n_records: int, width: float) -> float:
+        """Return ``V / sqrt(N)``: roots are no further apart than the root of how far squares are (M37)."""
+        return width / math.sqrt(n_records)
 
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.root_mean_squared_error``."""
@@ -216,6 +224,10 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
     """The root of the mean squared difference of ``log(1 + y)`` and ``log(1 + p)``; neither may be below zero."""
 
     reach = 700.0
+
+    def moved(self, n_records: int, width: float) -> float:
+        """Return infinity: nothing is proved of the rounding of logarithms."""
+        return math.inf
 
     def score(self, labels: NDArray[Any], predictions: Floats) -> float:
         """Return ``sklearn.metrics.root_mean_squared_log_error``."""

@@ -1,0 +1,111 @@
+"""Predicted values cut to the range of the labels: what noise and rounding need before they count."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError, UnfitError
+from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.scoring import Query
+from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.metrics.probed import probed
+
+BUILDER = Builder(Host.load())
+VALUES = (-1.0, 0.5, 3.0)
+
+
+def made(n_records: int, names: tuple[str, ...] = ("-1", "0.5", "3")) -> LabelSet:
+    labels = np.arange(n_records) % len(names)
+    return LabelSet(labels=labels, class_names=names, title="made", provenance="made")
+
+
+def board(metric: str, queries: int = 0) -> ScoreChannel:
+    return ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"), queries=queries)
+
+
+def threat(metric: str, *defences: str, n: int = 24, queries: int = 0) -> ScoreThreat:
+    setting = Setting(data=made(n), defences=BUILDER.pipeline(defences, "test"))
+    return board(metric, queries).threat(setting)
+
+
+@pytest.mark.parametrize("metric", ["mse", "rmse", "mae", "pinball(alpha=0.2)", "pinball(alpha=0.7)"])
+@pytest.mark.parametrize("ends", [(-1.0, 3.0), (0.0, 1.0), (-2.0, 4.0)])
+def test_no_label_moves_a_confined_score_further_than_is_said(metric: str, ends: tuple[float, float]) -> None:
+    """Every labelling of three records, every prediction at an end, every label exchanged for every other."""
+    scored, grid, moved = BUILDER.build(Kind.METRIC, metric, "test"), ends, 0.0
+    for predictions in itertools.product(grid, repeat=3):
+        rows = np.array(predictions)
+        scores = {labels: scored.score(np.array(labels), rows) for labels in itertools.product(VALUES, repeat=3)}
+        for labels, score in scores.items():
+            moved = max(moved, *(abs(score - scores[(other, *labels[1:])]) for other in VALUES))
+    width = max(ends[1], 3.0) - min(ends[0], -1.0)
+    assert moved <= scored.moved(3, width) * (1 + 1e-12)
+    if ends == (-1.0, 3.0):
+        assert moved == pytest.approx(scored.moved(3, width))
+
+
+def test_what_lies_beyond_counts_as_the_end() -> None:
+    data, channel = made(6), board("mae")
+    setting = Setting(data=data, defences=BUILDER.pipeline(("confine",), "test"))
+    curator = channel.curator(data.labels, channel.threat(setting), np.random.default_rng(0))
+    far = float(curator.answer(Query(predictions=np.full(6, 2.0**80))))
+    assert far == float(curator.answer(Query(predictions=np.full(6, 3.0)))) == pytest.approx((4 + 2.5 + 0) / 3)
+
+
+@pytest.mark.parametrize("metric", ["mse", "rmse", "mae", "pinball"])
+def test_behind_it_noise_is_calibrated_and_certified(metric: str) -> None:
+    with pytest.raises(InputError, match=r"predictions have no bound.*put confine nearer to the scorer"):
+        threat(metric, "laplace-dp(epsilon=1, queries=20)", queries=20)
+    told = threat(metric, "confine", "laplace-dp(epsilon=1, queries=20)", queries=20)
+    assert told.label_epsilon == 1.0
+    assert told.facts.span == 24 * BUILDER.build(Kind.METRIC, metric, "test").moved(24, 4.0)
+
+
+@pytest.mark.parametrize("metric", ["r2", "rmsle", "d2-absolute"])
+def test_where_nothing_is_proved_of_a_metric_confining_it_proves_nothing(metric: str) -> None:
+    names = ("0", "1", "3")
+    setting = Setting(data=made(24, names), defences=BUILDER.pipeline(("confine",), "test"))
+    assert math.isinf(board(metric).threat(setting).facts.span)
+    noisy = Setting(data=made(24, names), defences=BUILDER.pipeline(("confine", "laplace-dp(epsilon=1)"), "test"))
+    with pytest.raises(InputError, match="nobody has proved by how much one label moves"):
+        board(metric).threat(noisy)
+
+
+def test_it_suits_values_only_and_leaves_some() -> None:
+    with pytest.raises(UnfitError, match="clip is for probabilities"):
+        board("accuracy").threat(Setting(data=made(9), defences=BUILDER.pipeline(("confine",), "test")))
+    with pytest.raises(InputError, match="low must be less than high"):
+        threat("mse", "confine(low=5)")
+
+
+def test_a_metric_that_moves_further_within_a_range_than_it_says_has_no_sensitivity() -> None:
+    kind = type(BUILDER.build(Kind.METRIC, "mse", "test"))
+
+    class Boasting(kind):  # type: ignore[misc, valid-type]
+        def moved(self, n_records: int, width: float) -> float:
+            return super().moved(n_records, width) / 2  # type: ignore[no-any-return]
+
+    honest = threat("mse", "confine").facts.loss
+    assert math.isfinite(probed(honest, 0.0, 3).span)
+    boasted = ScoreChannel(metric=Boasting()).threat(
+        Setting(data=made(24), defences=BUILDER.pipeline(("confine",), "test"))
+    )
+    assert math.isinf(boasted.facts.span)
+
+
+def test_a_confined_score_in_whole_numbers_has_few_values_which_a_limit_on_queries_makes_count() -> None:
+    """Rounding alone leaves an error of values as many as it likes."""
+    bound = BUILDER.build(Kind.BOUND, "counting", "test")
+    loose = threat("mse", "round(decimals=0)", queries=3)
+    tight = threat("mse", "confine", "round(decimals=0)", queries=3)
+    assert bound.ceilings(loose) == ()
+    (ceiling,) = bound.ceilings(tight)
+    assert ceiling.exact < 1e-2
