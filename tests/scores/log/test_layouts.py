@@ -343,7 +343,7 @@ def test_ones_alone_are_not_taken_for_a_half_and_more(tmp_path: Path) -> None:
 
     status, said = run(*told, "--metric", "accuracy", "--positives", "2")
 
-    assert (status, "all scores are whole; say with --decimals" in said) == (2, True)
+    assert (status, "all scores have one decimal at most; say with --decimals" in said) == (2, True)
     assert run(*told, "--metric", "accuracy", "--positives", "2", "--decimals", "4")[0] == 1
     assert run(*told, "--metric", "accuracy", "--positives", "2", "--decimals", "0")[0] == 0
 

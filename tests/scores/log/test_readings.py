@@ -184,6 +184,7 @@ def test_intervals_cover_every_way_to_round(convention: str) -> None:
     for exact in [k / 200 for k in range(-200, 201)]:
         low, high = released.interval(Fraction(ways[convention](exact)), Fraction(0))
         assert low <= Fraction(exact) <= high
+        assert released.shows(Fraction(ways[convention](exact)), exact)
         assert high - low <= Fraction(21, 1000)
 
 

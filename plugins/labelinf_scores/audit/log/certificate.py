@@ -82,10 +82,12 @@ class Entry:
     Attributes:
         rows: Inequalities that hold of the true labels; none where no sum over the records tells anything.
         check: Whether labels fit the answer, in exact arithmetic, where that is more than the rows say.
+        shown: Whether the scorer's own function gives what was released, of labels that fit; None: of all of them.
     """
 
     rows: tuple[Row, ...]
     check: Callable[[Labels], bool] | None = None
+    shown: Callable[[Labels], bool] | None = None
 
     def holds(self, labels: Labels) -> bool:
         """Whether labels fit the answer, in exact arithmetic."""
@@ -138,6 +140,13 @@ class Log:
         """Whether labels fit every answer and the class totals, in exact arithmetic."""
         counts = np.bincount(labels, minlength=self.n_classes).tolist()
         return counts == list(self.counts) and all(item.holds(labels) for item in self.entries)
+
+    def shows(self, labels: Labels) -> bool:
+        """Whether labels that fit are told apart from the true ones by nothing: not by the last bits of a score either.
+
+        Intervals pay for the scorer's arithmetic; whoever repeats it sees more of scores that are printed in full.
+        """
+        return all(item.shown is None or item.shown(labels) for item in self.entries)
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import time
+from collections.abc import Iterator
 
 import attrs
 import numpy as np
@@ -26,7 +27,7 @@ class Known(enum.IntEnum):
 
     UNKNOWN = 0
     OPEN = 1
-    """Another labelling fits the whole log: checked in whole numbers."""
+    """Another labelling fits the whole log, in whole numbers, and the scorer's own function prints the same of it."""
     CLAIMED = 2
     """An integer programme has no other labelling: the solver's word, in floats."""
     DETERMINED = 3
@@ -83,8 +84,9 @@ def determine(
     if witnesses:
         _search(log, labels, known, clock)
     if witnesses and (known < Known.DETERMINED).any() and (every := every_labelling(log, clock.end)) is not None:
-        same = (every == labels).all(axis=0)
-        known[:] = np.where(same, Known.DETERMINED, Known.OPEN)
+        known[known == Known.CLAIMED] = Known.UNKNOWN
+        known[(every == labels).all(axis=0)] = Known.DETERMINED
+        _open(log, labels, known, iter(every), clock)
     for record in np.flatnonzero((known == Known.UNKNOWN) | (known == Known.CLAIMED)):
         if clock.left <= 0 or not singly:
             break
@@ -126,11 +128,25 @@ def _proved(log: Log, labels: Labels, wanted: Mask, clock: Clock) -> bool:
 def _search(log: Log, labels: Labels, known: NDArray[np.int8], clock: Clock) -> None:
     """Note what other labellings show to be open, and what the solver says has none."""
     if not log.linear:
-        for labelling in exchanged(log, labels, known == Known.UNKNOWN, clock.end - clock.left / 2):
-            known[(labelling != labels) & (known == Known.UNKNOWN)] = Known.OPEN
+        half = clock.end - clock.left / 2
+        _open(log, labels, known, exchanged(log, labels, known == Known.UNKNOWN, half), clock)
     while (unsettled := known == Known.UNKNOWN).any() and clock.left > 0:
         found = other_labelling(log, labels, unsettled, clock.left / 4)
         if found.labels is None:
             known[unsettled] = Known.CLAIMED if found.exhausted else Known.UNKNOWN
             return
-        known[found.labels != labels] = Known.OPEN
+        _open(log, labels, known, iter([found.labels]), clock)
+        if np.array_equal(unsettled, known == Known.UNKNOWN):  # the last bits of a score tell them apart
+            _open(log, labels, known, exchanged(log, labels, unsettled, clock.end - clock.left / 2), clock)
+            return
+
+
+def _open(log: Log, labels: Labels, known: NDArray[np.int8], others: Iterator[Labels], clock: Clock) -> None:
+    """Note what labellings that fit show to be open, if nothing tells them from the labels.
+
+    Where the labels themselves have another score by the function here, its last bits are those of another one.
+    """
+    for labelling in others if log.shows(labels) else ():
+        opened = (labelling != labels) & (known == Known.UNKNOWN)
+        if opened.any() and clock.left > 0 and log.shows(labelling):
+            known[opened] = Known.OPEN

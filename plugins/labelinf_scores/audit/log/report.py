@@ -114,7 +114,7 @@ def report(
     for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
         if decimals is None:
-            _no_whole_numbers(entries)
+            _no_short_scores(entries)
         said = Said() if truth is not None else _said(positives, counts, positive)
         scored = _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
         board = board_of(entries, truth, said, scored)
@@ -157,14 +157,17 @@ def _solved(
     )
 
 
-def _no_whole_numbers(entries: Sequence[Submission]) -> None:
-    """Refuse ones and zeros alone: ``%g`` prints a score of 1.0000 so, which tells more than any score above one half.
+def _no_short_scores(entries: Sequence[Submission]) -> None:
+    """Refuse scores like 1, 0.5 and 0.9 alone: where zeros at the end are left out, they are exact, and tell far more.
 
     Raises:
         InputError: There is nothing but such scores.
     """
-    if all(item.decimals <= 0 and abs(item.score) <= 1 for item in entries):
-        raise InputError("all scores are whole; say with --decimals to how many decimals they were rounded.")
+    if all(item.decimals <= 1 and abs(item.score) <= 1 for item in entries):
+        raise InputError(
+            "all scores have one decimal at most; say with --decimals to how many they were rounded, whether zeros are "
+            "shown or not."
+        )
 
 
 def _said(positives: int | None, counts: str, positive: str) -> Said:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import attrs
 import numpy as np
@@ -250,10 +252,28 @@ def _entry(
 ) -> Entry:
     told = scored.readings(predictions, score, totals, released, labels)
     rows = tuple(Row.of(item, len(totals.counts)) for item in told)
+    stated = np.array([float(value) for value in totals.values]) if scored.of_values else np.arange(len(totals.counts))
+    shown = functools.partial(
+        _shown, stated=stated, scored=scored, predictions=predictions, score=score, released=released
+    )
     if scored.sums:
-        return Entry(rows=rows)
+        return Entry(rows=rows, shown=shown)
     check = functools.partial(scored.fits, predictions=predictions, score=score, totals=totals, released=released)
-    return Entry(rows=rows, check=check)
+    return Entry(rows=rows, check=check, shown=shown)
+
+
+def _shown(
+    labels: NDArray[np.intp],
+    stated: NDArray[Any],
+    scored: ScoredMetric,
+    predictions: Floats,
+    score: Fraction,
+    released: Released,
+) -> bool:
+    """Whether the library gives labels the score that was released."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return released.shows(score, scored.score(stated[labels], predictions))
 
 
 def together(boards: Sequence[Board], logs: Sequence[Log]) -> Log:
@@ -270,7 +290,11 @@ def together(boards: Sequence[Board], logs: Sequence[Log]) -> Log:
 
 def _both(one: Entry, other: Entry) -> Entry:
     check = None if one.check is None and other.check is None else functools.partial(_fits_both, one, other)
-    return Entry(rows=(*one.rows, *other.rows), check=check)
+    return Entry(rows=(*one.rows, *other.rows), check=check, shown=functools.partial(_both_show, one, other))
+
+
+def _both_show(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:
+    return all(item.shown is None or item.shown(labels) for item in (one, other))
 
 
 def _fits_both(one: Entry, other: Entry, labels: NDArray[np.intp]) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import math
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -156,6 +157,22 @@ class Released:
         if self.truncated:  # towards zero
             return score - slack - (step if score <= 0 else 0), score + slack + (step if score >= 0 else 0)
         return score - step / 2 - slack, score + step / 2 + slack
+
+    def shows(self, score: Fraction, computed: float) -> bool:
+        """Whether a computed score is printed as ``score``, halves by whatever convention, and nothing else is spared.
+
+        Args:
+            score: What was printed.
+            computed: The double that the scorer's own function returns.
+        """
+        if computed == float(score) or self.decimals is None or not math.isfinite(computed):
+            return computed == float(score)
+        apart, step = Fraction(computed) - score, Fraction(10) ** -self.decimals
+        # numpy.round multiplies first, so that what lies next to a half goes either way.
+        spare = self.noise + min(4 * UNIT * max(Fraction(1), abs(score)), step / 1000)
+        if not self.truncated:
+            return abs(apart) <= step / 2 + spare
+        return abs(apart) <= step + spare and (not score or abs(Fraction(computed)) + spare >= abs(score))
 
 
 @attrs.frozen(kw_only=True, eq=False)
