@@ -50,16 +50,16 @@ def theorems(words: tuple[str, ...], as_json: bool, blocks: tuple[str, ...]) -> 
 
 def _names(text: str, statements: Sequence[Statement], components: Sequence[Registered]) -> bool:
     """Whether a text names what it calls to mind: one statement, their keys, or what is called so in every part."""
-    if len(statements) == 1 or (
-        statements and all(item.key in text.partition(":")[0].split(", ") for item in statements)
-    ):
+    keys = text.partition(":")[0].split(", ")
+    by_key = bool(statements) and all(item.key in keys for item in statements)
+    by_title = any(text.lower() in (item.title.lower(), item.erratum.lower()) for item in statements)
+    if len(statements) == 1 or by_key or by_title:
         return True
     items: list[Statement | Registered] = [*statements, *components]
     names = [remembered(_named(item)) for item in items]
     parts = [remembered(part) for part in text.split(";")]
-    exact = any(text.lower() in (item.key.lower(), item.title.lower(), item.erratum.lower()) for item in statements)
     pointed = any(len(part) > 1 or any(token[-1].isdigit() for token in part) for part in parts)
-    return exact or (pointed and all(any(part <= name for name in names) for part in parts))
+    return pointed and all(any(part <= name for name in names) for part in parts)
 
 
 def called_to_mind(host: Host, text: str) -> tuple[tuple[Statement, ...], tuple[Registered, ...]]:

@@ -92,7 +92,7 @@ def answers(results: Results) -> Iterator[BoardAnswer]:
         for word, verdicts in _SAID.items():
             if these := [line for line in lines if line.worst.verdict in verdicts]:
                 these.sort(key=lambda line: line.recovered, reverse=word in ("alarm", "leaks"))
-                parts[word] = tuple(_told(these))
+                parts[word] = tuple(_told(word, these))
         yield BoardAnswer(title=f"{_name(board, found)}: a blind guess is right on {blind} %", parts=parts)
 
 
@@ -125,14 +125,14 @@ def _lines(board: Board) -> Iterator[_Line]:
         yield _Line(worst(cells), next(told, ""))
 
 
-def _told(lines: Iterable[_Line]) -> Iterator[str]:
-    """Say of every pipeline what is known."""
+def _told(word: str, lines: Iterable[_Line]) -> Iterator[str]:
+    """Say what is known of every pipeline under a word."""
     last = None
     for line in lines:
         result, name = line.worst, words.pipeline(line.worst)
-        if result.accuracy is None or result.verdict in _SAID["not tested"]:
+        if result.accuracy is None or word == "not tested":
             yield f"{name}: {result.doubt}" if result.doubt else name
-        elif result.ceiling is not None and result.verdict in (*_SAID["stopped by"], *_SAID["partly by"]):
+        elif result.ceiling is not None and word in ("stopped by", "partly by"):
             cost = f", {line.cost}" if line.cost else ""
             most = words.gain(result.ceiling, result.implied.baseline)
             yield f"{name}: on average at most {most} points above it{cost}"

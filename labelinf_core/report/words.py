@@ -17,6 +17,7 @@ from labelinf_core.specs.text import show
 
 __all__ = [
     "STYLES",
+    "at_most",
     "attack",
     "ceiling",
     "choice",
@@ -24,6 +25,7 @@ __all__ = [
     "cost",
     "count",
     "duration",
+    "gain",
     "heading",
     "incomplete",
     "measured",
@@ -97,13 +99,18 @@ def percent(proportion: float) -> str:
 
 def at_most(proportion: float) -> str:
     """Write what is proved to be a most in percent, rounded up: a tenth less would say more than is proved."""
-    tenths = math.ceil(round(1000 * proportion, 6))  # what a product of floats adds is no tenth
-    return f"{tenths / 10:.0f}" if tenths in (0, 1000) else f"{tenths / 10:.1f}"
+    up = _tenths(proportion)
+    return f"{up:.0f}" if up in (0, 100) else f"{up:.1f}"
 
 
 def gain(item: Ceiling, blind: float) -> str:
     """Write by how many points a ceiling lies above the best blind guess, rounded up, never below 0."""
-    return f"{math.ceil(round(1000 * max(0.0, item.accuracy - blind), 6)) / 10:.1f}"
+    return f"{_tenths(max(0.0, item.accuracy - blind)):.1f}"
+
+
+def _tenths(proportion: float) -> float:
+    """Return a proportion in percent, rounded up to a tenth: what a product of floats adds is none."""
+    return math.ceil(round(1000 * proportion, 6)) / 10
 
 
 def share(interval: Interval) -> str:
