@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from labelinf_core.testing.rules import NotApplicableError
 
 # The same examples in every run: what fails was broken by the change, and is not drawn on some other day. Fresh ones
 # are drawn by `pytest --hypothesis-profile=fresh`. Deadlines would be about the machine.
@@ -17,6 +20,7 @@ settings.register_profile("fresh", deadline=None)
 settings.load_profile("steady")
 
 InstallFake = Callable[..., Path]
+Accused = Callable[..., set[str]]
 LONG = Path(__file__).parent / "long.txt"
 
 
@@ -37,6 +41,24 @@ def one_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """
     if request.node.get_closest_marker("fresh_key") is None:
         monkeypatch.setattr("labelinf_core.evaluator.plan.new_key", lambda: "0f" * 32)
+
+
+@pytest.fixture
+def accused() -> Accused:
+    """Return the names of the rules that a component breaks; those that do not apply are not broken."""
+
+    def breaks(component: object, rules: Iterable[tuple[str, Callable[[Any], None]]]) -> set[str]:
+        broken = set()
+        for name, rule in rules:
+            try:
+                rule(component)
+            except NotApplicableError:
+                continue
+            except Exception:
+                broken.add(name)
+        return broken
+
+    return breaks
 
 
 @pytest.fixture

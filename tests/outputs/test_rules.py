@@ -15,7 +15,6 @@ from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.testing.rules import NotApplicableError
 from labelinf_outputs.defences.alibi import Alibi, observe, posterior
 from labelinf_outputs.game.effects import Mixed, Randomised, Retrained, TopOne, Unknown
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
@@ -26,19 +25,7 @@ from labelinf_privacy.randomised_response import perturb
 
 Floats = NDArray[np.float64]
 Effects = tuple[Effect[Any], ...]
-
-
-def accused(component: object, rules: tuple[tuple[str, Callable[[Any], None]], ...]) -> set[str]:
-    """Names of the rules that a component breaks."""
-    broken = set()
-    for name, rule in rules:
-        try:
-            rule(component)
-        except NotApplicableError:
-            continue
-        except Exception:
-            broken.add(name)
-    return broken
+Accused = Callable[..., set[str]]
 
 
 def truth_of_the_callers() -> NDArray[Any]:
@@ -140,7 +127,7 @@ class Narrow(Honest):
     ],
     ids=lambda item: type(item).__name__,
 )
-def test_attacks_on_outputs(attack: object, broken: set[str]) -> None:
+def test_attacks_on_outputs(attack: object, broken: set[str], accused: Accused) -> None:
     assert accused(attack, output_attacks.RULES.named) == broken
 
 
@@ -342,5 +329,5 @@ EVERY = {name for name, _ in output_defences.RULES}
     ],
     ids=lambda item: type(item).__name__,
 )
-def test_defences_of_outputs(defence: object, broken: set[str]) -> None:
+def test_defences_of_outputs(defence: object, broken: set[str], accused: Accused) -> None:
     assert accused(defence, output_defences.RULES) == broken

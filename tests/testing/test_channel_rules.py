@@ -31,20 +31,7 @@ from labelinf_gradients.rules import defences as gradient_defences
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
 
-Rules = tuple[tuple[str, Callable[[Any], None]], ...]
-
-
-def accused(component: object, rules: Rules) -> set[str]:
-    """Names of the rules that a component breaks."""
-    broken = set()
-    for name, rule in rules:
-        try:
-            rule(component)
-        except NotApplicableError:
-            continue
-        except Exception:
-            broken.add(name)
-    return broken
+Accused = Callable[..., set[str]]
 
 
 def truth_of_the_callers() -> NDArray[Any]:
@@ -136,7 +123,7 @@ class Never(Lowest):
     ],
     ids=lambda item: type(item).__name__,
 )
-def test_attacks_on_gradients(attack: object, broken: set[str]) -> None:
+def test_attacks_on_gradients(attack: object, broken: set[str], accused: Accused) -> None:
     assert accused(attack, gradient_attacks.RULES.named) == broken
 
 
@@ -200,7 +187,7 @@ ADDED = (Added(std=1.0, model=None),)
         (object(), {name for name, _ in gradient_defences.RULES}),
     ],
 )
-def test_defences_of_gradients(defence: Defence, broken: set[str]) -> None:
+def test_defences_of_gradients(defence: Defence, broken: set[str], accused: Accused) -> None:
     with np.errstate(all="ignore"):
         assert accused(defence, gradient_defences.RULES) == broken
 
@@ -247,7 +234,7 @@ FINE = 2.0**-20  # the step that clipped-laplace says
         (Noisy(change=lambda g, rng: g), {"adds-what-it-says", *UNKEPT}),
     ],
 )
-def test_private_noise_on_gradients(defence: Defence, broken: set[str]) -> None:
+def test_private_noise_on_gradients(defence: Defence, broken: set[str], accused: Accused) -> None:
     assert accused(defence, gradient_defences.RULES) == broken
 
 

@@ -15,7 +15,6 @@ from labelinf_core.contracts.components import Bound, Guess
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.testing.rules import NotApplicableError
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Added, Perturbed, Rounded
@@ -24,19 +23,7 @@ from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.rules import RULES
 
 Labels = np.ndarray[Any, np.dtype[np.intp]]
-
-
-def accused(component: object, kind: Kind) -> set[str]:
-    """Names of the rules that a component breaks."""
-    broken = set()
-    for name, rule in RULES[kind]:
-        try:
-            rule(component)
-        except NotApplicableError:
-            continue
-        except Exception:
-            broken.add(name)
-    return broken
+Accused = Callable[..., set[str]]
 
 
 @attrs.frozen(kw_only=True)
@@ -147,18 +134,18 @@ class Half(Honest):
         return Guess(labels=np.full(oracle.threat.n_records, 0.5))  # type: ignore[arg-type]
 
 
-def test_an_honest_attack_breaks_no_rule() -> None:
-    assert accused(Honest(), Kind.ATTACK) == set()
+def test_an_honest_attack_breaks_no_rule(accused: Accused) -> None:
+    assert accused(Honest(), RULES[Kind.ATTACK]) == set()
 
 
 @pytest.mark.parametrize("cheat", [Behind(), Collecting(), Referring(), Stacked(), Threaded()], ids=repr)
-def test_whoever_looks_for_the_truth_is_convicted_by_it(cheat: ScoreAttack) -> None:
-    assert accused(cheat, Kind.ATTACK) == {"cannot-see-the-truth"}
+def test_whoever_looks_for_the_truth_is_convicted_by_it(cheat: ScoreAttack, accused: Accused) -> None:
+    assert accused(cheat, RULES[Kind.ATTACK]) == {"cannot-see-the-truth"}
 
 
-def test_what_is_public_cannot_be_changed_and_halves_are_no_guess() -> None:
-    assert accused(Meddling(), Kind.ATTACK) >= {"guesses-every-record", "cannot-see-the-truth"}
-    assert accused(Half(), Kind.ATTACK) == {"guesses-every-record"}
+def test_what_is_public_cannot_be_changed_and_halves_are_no_guess(accused: Accused) -> None:
+    assert accused(Meddling(), RULES[Kind.ATTACK]) >= {"guesses-every-record", "cannot-see-the-truth"}
+    assert accused(Half(), RULES[Kind.ATTACK]) == {"guesses-every-record"}
 
 
 class Does(ActiveDefence):
@@ -237,8 +224,8 @@ def weighing(score: Any, labels: Labels, rng: np.random.Generator) -> float:
         "foreign",
     ],
 )
-def test_defences(defence: object, broken: set[str]) -> None:
-    found = accused(defence, Kind.DEFENCE)
+def test_defences(defence: object, broken: set[str], accused: Accused) -> None:
+    found = accused(defence, RULES[Kind.DEFENCE])
     assert found >= broken
     assert bool(found) == bool(broken)
 
@@ -277,9 +264,9 @@ class Askew(Brier):
     ],
     ids=lambda item: type(item).__name__,
 )
-def test_losses(loss: object, broken: set[str]) -> None:
-    assert accused(loss, Kind.LOSS) >= broken
-    assert bool(accused(loss, Kind.LOSS)) == bool(broken)
+def test_losses(loss: object, broken: set[str], accused: Accused) -> None:
+    assert accused(loss, RULES[Kind.LOSS]) >= broken
+    assert bool(accused(loss, RULES[Kind.LOSS])) == bool(broken)
 
 
 @attrs.frozen(kw_only=True)
@@ -297,6 +284,6 @@ class Denying(Bound):
         return (Ceiling(accuracy=0.6, statement="s", conditions="c"),)
 
 
-def test_bounds() -> None:
-    assert accused(Denying(), Kind.BOUND) == {"is-never-contradicted"}
-    assert accused(Denying(looks=False), Kind.BOUND) == {"is-never-contradicted", "leaves-other-channels-alone"}
+def test_bounds(accused: Accused) -> None:
+    assert accused(Denying(), RULES[Kind.BOUND]) == {"is-never-contradicted"}
+    assert accused(Denying(looks=False), RULES[Kind.BOUND]) == {"is-never-contradicted", "leaves-other-channels-alone"}
