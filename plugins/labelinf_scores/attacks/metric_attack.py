@@ -18,6 +18,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
+from labelinf_scores.game.effects import Perturbed, Supposed
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.readings import Released, Rows
 from labelinf_scores.seen_through import unreadable
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
 __all__ = ["CONDITIONS", "Board", "MetricAttack", "Told", "released"]
+
+_DEVIATIONS = 6.0  # within which unbounded noise is supposed to stay: of a normal one all but 2e-9
 
 CONDITIONS = (
     "the curator answers every query on the true labels of all records, in order; class totals are public; the library "
@@ -206,6 +209,24 @@ def released(threat: ScoreThreat) -> Released:
     return Released(noise=Fraction(threat.noise_bound))
 
 
+def _supposed(threat: ScoreThreat) -> ScoreThreat:
+    """Return what is public, as though what hardly ever happens did not; where nothing is supposed, the same.
+
+    That is noise far beyond its standard deviation, where it has no bound, and labels that are perturbed, where less
+    than one is expected to be.
+    """
+    facts, effects, bound = threat.facts, threat.effects, None
+    if facts.ladders or facts.noise_factor or facts.debiased or facts.label_fresh or facts.scored_fresh:
+        return threat
+    if 0 < (1 - facts.label_keep) * facts.n_records < 1:
+        effects = tuple(effect for effect in effects if not isinstance(effect, Perturbed))
+    if math.isinf(facts.noise_bound) and 0 < facts.noise_std < math.inf:
+        bound = _DEVIATIONS * facts.noise_std + facts.step
+    if effects == threat.effects and bound is None:
+        return threat
+    return attrs.evolve(threat, effects=effects).supposing(Supposed(bound=bound))
+
+
 class MetricAttack(ScoreAttack):
     """An attack on metrics that allow its rows.
 
@@ -214,6 +235,11 @@ class MetricAttack(ScoreAttack):
     """
 
     rows: ClassVar[Rows]
+
+    def view(self, threat: ScoreThreat) -> ScoreThreat:
+        """As for every attack; noise without a bound is supposed to have one, and nothing is certain then."""
+        told = super().view(threat)
+        return told if threat.members else _supposed(told)
 
     def reads(self, metric: ScoredMetric | None) -> bool:
         """Whether the metric allows its rows."""
@@ -237,7 +263,8 @@ class MetricAttack(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Play until every label is known, the budget is spent, or an answer fits no labels."""
-        board = Board.of(oracle, rng)
+        told = _supposed(oracle.threat)
+        board = Board.of(oracle if told is oracle.threat else oracle.taking(told), rng)
         try:
             self.play(board)
         except QueriesExhaustedError:
