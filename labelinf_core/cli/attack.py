@@ -16,10 +16,8 @@ from labelinf_core.cli.options import (
     NewFile,
     block_option,
     channel_options,
-    features_option,
-    groups_option,
-    labels_options,
     load_host,
+    records_options,
 )
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import waiting
@@ -42,9 +40,7 @@ _OPTIONS = {"labels": "--labels", "attacks": "ATTACK", "defences": "--defence", 
 
 @click.command()
 @click.argument("attack", shell_complete=component("attack"))
-@labels_options
-@features_option
-@groups_option
+@records_options
 @channel_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--timeout", type=Finite(min=0, min_open=True), default=600.0, show_default=True,

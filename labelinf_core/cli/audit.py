@@ -10,7 +10,7 @@ import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.offered import Offered
-from labelinf_core.cli.options import block_option, features_option, groups_option, labels_options, load_host
+from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
 from labelinf_core.contracts.answer import Answer
@@ -28,9 +28,7 @@ def audit() -> None:
 
 @audit.command()
 @click.argument("run", type=click.Path(path_type=Path))
-@labels_options
-@features_option
-@groups_option
+@records_options
 @click.option("--full", is_flag=True, help="Attack the files that --full writes, to see what they would give away.")
 @output_options
 @block_option

@@ -15,12 +15,10 @@ from labelinf_core.cli.options import (
     RUNS,
     Finite,
     block_option,
-    features_option,
     form_options,
-    groups_option,
-    labels_options,
     load_host,
     print_results,
+    records_options,
     setting_options,
 )
 from labelinf_core.cli.output import quiet_option, tell
@@ -47,9 +45,7 @@ def _suites(host: Host) -> Iterator[tuple[str, str]]:
 
 @click.command()
 @click.argument("suite", default="quick", shell_complete=named(_suites, files=True))
-@labels_options
-@features_option
-@groups_option
+@records_options
 @click.option(
     "--attack",
     "attacks",

@@ -6,7 +6,7 @@ import functools
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -26,7 +26,6 @@ __all__ = [
     "NewFile",
     "block_option",
     "channel_options",
-    "features_option",
     "form_options",
     "game_options",
     "game_timeout",
@@ -34,8 +33,11 @@ __all__ = [
     "labels_options",
     "load_host",
     "print_results",
+    "records_options",
     "setting_options",
 ]
+
+F = TypeVar("F", bound="Callable[..., Any] | click.Command")
 
 RUNS = Path("runs")  #: where runs are kept when the user does not say
 
@@ -112,51 +114,41 @@ def load_host(blocks: tuple[str, ...], *, strict: bool = False) -> Host:
     return Host.load(blocked=[text.removeprefix("no:") for text in blocks], strict=strict)
 
 
+def _of_file(option: str, metavar: str, told: str) -> Callable[[F], F]:
+    """Return an option that names columns or arrays of the file that holds the labels."""
+    return click.option(option, metavar=metavar, default="", shell_complete=column_of("labels"), help=told)
+
+
 def labels_options(function: Any) -> Any:
     """Add ``--labels`` and ``--column``."""
-    column = click.option(
-        "--column",
-        metavar="NAME",
-        default="",
-        shell_complete=column_of("labels"),
-        help="Column or array of the file that holds the labels.",
+    return _with(
+        function,
+        click.option(
+            "--labels",
+            metavar="FILE|SOURCE",
+            shell_complete=component("labels", files=True),
+            help="Your own labels from a file, or a label source by its name (labelinf plugins lists them).",
+        ),
+        _of_file("--column", "NAME", "Column or array of the file that holds the labels."),
     )
-    labels = click.option(
-        "--labels",
-        metavar="FILE|SOURCE",
-        shell_complete=component("labels", files=True),
-        help="Your own labels from a file, or a label source by its name (labelinf plugins lists them).",
-    )
-    return labels(column(function))
 
 
-features_option = click.option(
-    "--features",
-    metavar="COLUMNS",
-    default="",
-    shell_complete=column_of("labels"),
-    help="Columns (NAME,NAME or * for all others) or array of the file that hold the features.",
-)
-
-
-groups_option = click.option(
+groups_option = _of_file(
     "--groups",
-    metavar="COLUMN|FILE.csv:COLUMN",
-    default="",
-    shell_complete=column_of("labels"),
-    help="Column that says which records belong together (a patient, a household): their labels may depend on each "
-    "other. Without it records are assumed independent.",
+    "COLUMN|FILE.csv:COLUMN",
+    "Column that says which records belong together (a patient, a household): their labels may depend on each other. "
+    "Without it records are assumed independent.",
 )
 
 
-posteriors_option = click.option(
-    "--posteriors",
-    metavar="COLUMN[,...]|FILE.csv:COLUMN[,...]",
-    default="",
-    shell_complete=column_of("labels"),
-    help="Probabilities of the classes as a perfect model would give them, one column or one for each: what is proved "
-    "is then the gain over such a model.",
-)
+def records_options(function: Any) -> Any:
+    """Add ``--labels`` and all that a game takes from a file of them: its labels, features and groups."""
+    features = _of_file(
+        "--features",
+        "COLUMNS",
+        "Columns (NAME,NAME or * for all others) or array of the file that hold the features.",
+    )
+    return _with(function, labels_options, features, groups_option)
 
 
 def channel_options(function: Any) -> Any:
@@ -224,10 +216,13 @@ def game_options(function: Any) -> Any:
             callback=_shares,
             help="Share of every class, with --records  [default: equal]",
         ),
-        labels_options,
-        features_option,
-        groups_option,
-        posteriors_option,
+        records_options,
+        _of_file(
+            "--posteriors",
+            "COLUMN[,...]|FILE.csv:COLUMN[,...]",
+            "Probabilities of the classes as a perfect model would give them, one column or one for each: what is "
+            "proved is then the gain over such a model.",
+        ),
         channel_options,
     )
 
@@ -239,27 +234,6 @@ def _with(function: Any, *options: Callable[[Any], Any]) -> Any:
 
 def form_options(function: Any) -> Any:
     """Add ``--format``, ``--json``, ``--by``, ``-v`` and ``--full``; what does not fit together is told at once."""
-    full = click.option(
-        "--full",
-        is_flag=True,
-        help="Write every count of private labels too: as private as the labels themselves.",
-    )
-    by = click.option(
-        "--by",
-        type=click.Choice(["attack", "defence"]),
-        help="The table: the strongest attack on every defence  [default], or every attack.",
-    )
-    verbose = click.option(
-        "-v", "--verbose", is_flag=True, help="What decided each cell, its sources, and the noise that is needed."
-    )
-    form = click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json", "csv", "html", "junit", "sarif"]),
-        default="table",
-        show_default=True,
-    )
-    as_json = click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 
     @functools.wraps(function)
     def checked(*args: Any, **chosen: Any) -> Any:
@@ -271,7 +245,30 @@ def form_options(function: Any) -> Any:
             raise click.UsageError(f"--by {chosen['by']} is for the table; {chosen['form']} holds every cell.")
         return function(*args, **chosen)
 
-    return form(as_json(by(verbose(full(checked)))))
+    return _with(
+        checked,
+        click.option(
+            "--format",
+            "form",
+            type=click.Choice(["table", "json", "csv", "html", "junit", "sarif"]),
+            default="table",
+            show_default=True,
+        ),
+        click.option("--json", "as_json", is_flag=True, help="The same as --format json."),
+        click.option(
+            "--by",
+            type=click.Choice(["attack", "defence"]),
+            help="The table: the strongest attack on every defence  [default], or every attack.",
+        ),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="What decided each cell, its sources, and the noise that is needed."
+        ),
+        click.option(
+            "--full",
+            is_flag=True,
+            help="Write every count of private labels too: as private as the labels themselves.",
+        ),
+    )
 
 
 def print_results(results: Results, form: str, by: str | None, *, full: bool = False, verbose: bool = False) -> None:
