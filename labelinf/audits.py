@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -61,9 +61,7 @@ class ScorerAudited(Shown):
 
     def pictures(self) -> Iterator[Picture]:
         """Yield what every attack that was played recovered."""
-        played = [row for row in self.rows() if row["accuracy"] is not None]
-        if played:
-            yield _shares("What a scorer gives away", "attack", played)
+        yield from _shares("What a scorer gives away", self.rows())
 
 
 @attrs.frozen(kw_only=True)
@@ -104,9 +102,7 @@ class OutputsAudited(Shown):
 
     def pictures(self) -> Iterator[Picture]:
         """Yield what every attack that was played guessed right."""
-        played = [row for row in self.rows() if row["accuracy"] is not None]
-        if played:
-            yield _shares("What a model gives back of planted labels", "attack", played)
+        yield from _shares("What a model gives back of planted labels", self.rows())
 
 
 @attrs.frozen(kw_only=True)
@@ -131,10 +127,6 @@ class RecordAudited(Shown):
         """Yield one row a file."""
         for item in self.files:
             yield {**attrs.asdict(item), "gives_away": item.gives_away}
-
-    def pictures(self) -> Iterator[Picture]:
-        """Yield nothing: there is nothing to draw."""
-        yield from ()
 
 
 def audit_record(
@@ -333,27 +325,30 @@ def _planted(
         return read_planted(str(shown), str(here / "canaries.csv"), beside)
 
 
-def _shares(title: str, x: str, rows: Sequence[Mapping[str, Any]]) -> Picture:
-    """Draw observed shares with their intervals beside the blind guess."""
+def _shares(title: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[Picture]:
+    """Draw observed shares with their intervals beside the blind guess, of what was played."""
     from labelinf_core.contracts.pictures import Picture, Series
 
-    at = [float(index) for index in range(len(rows))]
-    return Picture(
+    played = [row for row in rows if row["accuracy"] is not None]
+    if not played:
+        return
+    at = [float(index) for index in range(len(played))]
+    yield Picture(
         title=title,
-        x=x,
+        x="attack",
         y="labels recovered, %",
         series=(
             Series(
                 name="observed",
-                points=tuple(zip(at, (100 * row["accuracy"] for row in rows), strict=True)),
-                spans=tuple((100 * row["accuracy_low"], 100 * row["accuracy_high"]) for row in rows),
+                points=tuple(zip(at, (100 * row["accuracy"] for row in played), strict=True)),
+                spans=tuple((100 * row["accuracy_low"], 100 * row["accuracy_high"]) for row in played),
                 line=False,
             ),
             Series(
                 name="a blind guess",
-                points=tuple(zip(at, (100 * row["baseline"] for row in rows), strict=True)),
+                points=tuple(zip(at, (100 * row["baseline"] for row in played), strict=True)),
                 bound=True,
             ),
         ),
-        names=tuple(row["attack"] for row in rows),
+        names=tuple(row["attack"] for row in played),
     )

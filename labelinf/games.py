@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -34,14 +35,9 @@ def load(run: str | Path) -> Played:
     """
     from pathlib import Path
 
-    from labelinf_core.evaluator.results import summarise
-    from labelinf_core.evaluator.store import Store
+    from labelinf_core.evaluator.runs import results_of
 
-    store = Store.reopen(Path(run))
-    try:
-        return Played(results=summarise(store))
-    finally:
-        store.close()
+    return Played(results=results_of(Path(run)))
 
 
 def matrix(
@@ -149,12 +145,8 @@ def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, worke
     from labelinf_core.evaluator.run import run
     from labelinf_core.evaluator.store import Store
 
-    store = Store.open(directory, plan)
-    try:
-        with copies(plan, builder, timeout, workers) as executor:
-            run(plan, store, executor)
-    finally:
-        store.close()
+    with closing(Store.open(directory, plan)) as store, copies(plan, builder, timeout, workers) as executor:
+        run(plan, store, executor)
     return load(directory)
 
 

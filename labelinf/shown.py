@@ -30,9 +30,9 @@ class Shown(abc.ABC):
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield what is behind it, a row each."""
 
-    @abc.abstractmethod
     def pictures(self) -> Iterator[Picture]:
-        """Yield what can be drawn of it."""
+        """Yield what can be drawn of it; nothing, unless a result says what."""
+        yield from ()
 
     def frame(self) -> pd.DataFrame:
         """Return the rows as a table.

@@ -41,16 +41,11 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     --labels. Exits with status 1 when a file gives away more than the majority guess.
     """
     from labelinf_core.cli.game import labels_spec
-    from labelinf_core.evaluator.results import summarise
-    from labelinf_core.evaluator.store import Store
+    from labelinf_core.evaluator.runs import results_of
     from labelinf_core.report.attacked import attacked_run
     from labelinf_core.specs import Builder
 
-    store = Store.reopen(run)
-    try:
-        results = summarise(store)
-    finally:
-        store.close()
+    results = results_of(run)
     host = load_host(blocks)
     labels = labels_spec(host, **where) if where["labels"] else None
     with steps("attacking") as progress:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import RUNS, form_options, print_results
 from labelinf_core.cli.output import output_options, quiet_option, tell
-
-if TYPE_CHECKING:
-    from labelinf_core.evaluator.results import Results
 
 __all__ = ["compare", "report"]
 
@@ -28,9 +24,9 @@ def report(run: Path | None, form: str, by: str | None, full: bool, verbose: boo
 
     RUN is its directory  [default: the newest under runs/].
     """
-    from labelinf_core.evaluator.runs import newest_run
+    from labelinf_core.evaluator.runs import newest_run, results_of
 
-    print_results(_read(run or newest_run(RUNS)), form, by, full=full, verbose=verbose)
+    print_results(results_of(run or newest_run(RUNS)), form, by, full=full, verbose=verbose)
 
 
 @click.command()
@@ -44,24 +40,14 @@ def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_o
 
     BEFORE and AFTER are directories of runs.
     """
+    from labelinf_core.evaluator.runs import results_of
     from labelinf_core.report.comparison import as_document, compare_results, print_comparison
     from labelinf_core.report.console import make_console
 
-    comparison = compare_results(_read(before), _read(after))
+    comparison = compare_results(results_of(before), results_of(after))
     if as_json:
         tell(as_document(comparison), (), as_json=True)
     else:
         print_comparison(comparison, make_console())
     worse = fail_on_worse and any(change.is_worse for change in comparison.changes)
     ctx.exit(Exit.FOUND if worse else Exit.DONE)
-
-
-def _read(directory: Path) -> Results:
-    from labelinf_core.evaluator.results import summarise
-    from labelinf_core.evaluator.store import Store
-
-    store = Store.reopen(directory)
-    try:
-        return summarise(store)
-    finally:
-        store.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from statistics import fmean
 
@@ -110,8 +110,7 @@ def _keys(cell: Cell) -> Iterable[tuple[str, ...]]:
 
 
 def _read(directory: Path, known: dict[tuple[str, ...], _Seen], done: dict[str, int]) -> None:
-    store = Store.reopen(directory)
-    try:
+    with closing(Store.reopen(directory)) as store:
         for cell in store.plan.cells:
             seen = _Seen()
             for trial in store.trials(cell.id):
@@ -119,8 +118,6 @@ def _read(directory: Path, known: dict[tuple[str, ...], _Seen], done: dict[str, 
             done[cell.id] = sum(not store.wants(cell.id, trial) for trial in range(store.plan.trials))
             for key in _keys(cell):
                 known.setdefault(key, _Seen()).add(seen.seconds, seen.trials)
-    finally:
-        store.close()
 
 
 def _mean(known: Mapping[tuple[str, ...], _Seen], cell: Cell) -> float | None:

@@ -1,4 +1,4 @@
-"""Where the runs are that were kept: the newest, the one of a plan, and the secret of one."""
+"""The runs that were kept: where the newest is and the one of a plan, what came of one, and its secret."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.layout import RECORD, SCHEMA, described, read_only
 from labelinf_core.evaluator.records import from_json
+from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.store import Store
 
-__all__ = ["find_run", "key_of", "newest_run"]
+__all__ = ["find_run", "key_of", "newest_run", "results_of"]
 
 
 def _newest_first(folder: Path) -> list[Path]:
@@ -31,17 +32,24 @@ def newest_run(folder: Path) -> Path:
     return found.parent
 
 
+def results_of(directory: Path) -> Results:
+    """Return what came of the run in ``directory``, complete or not.
+
+    Raises:
+        InputError: There is no record, or it cannot be read.
+    """
+    with closing(Store.reopen(directory)) as store:
+        return summarise(store)
+
+
 def key_of(directory: Path) -> str:
     """Return the secret of the run in ``directory``; empty when all its labels are public.
 
     Raises:
         InputError: There is no record, or it cannot be read.
     """
-    store = Store.reopen(directory)
-    try:
+    with closing(Store.reopen(directory)) as store:
         return store.plan.key
-    finally:
-        store.close()
 
 
 def find_run(folder: Path, plan: Plan) -> Path | None:
