@@ -30,7 +30,7 @@ class Asker:
         asked: Questions so far.
         answered: What was answered in each spelling to each kind of rows, every number once.
         seconds: Time that they took.
-        spread: Standard deviation of the answers to the last question, where it was asked repeatedly.
+        run: The answers to the last question, in the order of time.
     """
 
     scorer: Scorer
@@ -38,7 +38,7 @@ class Asker:
     asked: int = 0
     answered: dict[tuple[Spelling, Rows], set[float]] = attrs.field(factory=lambda: collections.defaultdict(set))
     seconds: float = 0.0
-    spread: float = 0.0
+    run: NDArray[np.float64] = attrs.field(factory=lambda: np.zeros(0))
 
     def __call__(
         self, labels: NDArray[np.intp], predictions: NDArray[np.float64], spelling: Spelling, rows: Rows
@@ -58,7 +58,7 @@ class Asker:
             self.answered[spelling, rows].update(filter(math.isfinite, answers))
         finally:
             self.seconds += time.perf_counter() - start
-        self.spread = float(np.std(answers, ddof=1)) if self.repeats > 1 else 0.0
+        self.run = np.array(answers)
         return float(np.mean(answers))
 
     @property

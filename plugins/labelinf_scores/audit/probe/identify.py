@@ -59,6 +59,7 @@ class Panel:
         answers: What was answered; the mean where answers are noisy.
         errors: How far off those means may be; empty without noise.
         noise: Standard deviation of one answer.
+        runs: All answers to every question, where each was asked often.
     """
 
     ask: Spoken
@@ -66,6 +67,7 @@ class Panel:
     answers: NDArray[np.float64]
     errors: NDArray[np.float64] = attrs.field(factory=lambda: np.zeros(0))
     noise: float = 0.0
+    runs: Sequence[NDArray[np.float64]] = ()
     _own: dict[tuple[str, bytes], NDArray[np.float64]] = attrs.field(factory=dict, init=False, repr=False)
 
     def own(self, name: str, metric: ScoredMetric, scored: NDArray[np.bool_]) -> NDArray[np.float64]:

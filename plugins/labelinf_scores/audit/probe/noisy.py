@@ -16,13 +16,14 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, Explained, Panel
 from labelinf_scores.audit.probe.links import OFFSETS, PLAIN, Fit, Level, plain_factors
 from labelinf_scores.audit.probe.spelling import HARD
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 
-__all__ = ["asked_often", "through_noise"]
+__all__ = ["asked_often", "drifted", "through_noise"]
 
 _REPEATS = 16  # of a question whose answers are noisy
 _MORE, _ROUNDS = 4, 3  # times as many where several metrics stand, and how often
@@ -63,13 +64,25 @@ class _Standing:
 def asked_often(panel: Panel, repeats: int = _REPEATS) -> Panel:
     """Return a panel with mean answers, how far off those may be, and the noise of one."""
     asker = panel.ask.asker
-    asker.repeats, answers, spreads = repeats, [], []
+    asker.repeats, answers, runs = repeats, [], []
     for trial in panel.trials:
         answers.append(panel.ask(trial.labels, trial.predictions))
-        spreads.append(asker.spread)
+        runs.append(asker.run)
+    spreads = np.std(runs, axis=1, ddof=1)
     noise = float(np.sqrt(np.mean(np.square(spreads))))
-    each = np.maximum(spreads, noise) / math.sqrt(repeats)
-    return attrs.evolve(panel, answers=np.array(answers), errors=np.hypot(each, _BIAS * noise) + _TIGHT, noise=noise)
+    errors = np.hypot(np.maximum(spreads, noise) / math.sqrt(repeats), _BIAS * noise) + _TIGHT
+    return attrs.evolve(panel, answers=np.array(answers), errors=errors, noise=noise, runs=runs)
+
+
+def drifted(panel: Panel) -> bool:
+    """Whether the first question of a panel with mean answers is by now answered otherwise than noise explains."""
+    try:
+        now = asked_often(attrs.evolve(panel, trials=panel.trials[:1]))
+    except (InputError, QueryRefusedError):
+        return False
+    finally:
+        panel.ask.asker.repeats = 1
+    return bool(abs(now.answers[0] - panel.answers[0]) > _WIDE * np.hypot(now.errors[0], panel.errors[0]))
 
 
 def through_noise(
@@ -97,9 +110,10 @@ def through_noise(
         standing = list(_standing(panels, metrics, parts))
     asked[0].ask.asker.repeats = _REPEATS
     if standing:
-        best = _rivals(standing)[0].found
-        sure = len(_rivals(standing)) == 1 and _holds(best, data)
-        return best if sure else attrs.evolve(best, beyond=GUESSED)
+        best, *others = _rivals(standing)
+        # Noise hides what a factor that is measured makes up for.
+        sure = not others and not best.measured and _holds(best.found, data)
+        return best.found if sure else attrs.evolve(best.found, beyond=GUESSED)
     rough = list(_standing(panels, metrics, parts, rough=True))
     return attrs.evolve(_rivals(rough)[0].found, beyond=GUESSED) if rough else None
 

@@ -21,6 +21,7 @@ from labelinf_core.contracts.labels import group_sizes
 from labelinf_scores.audit.probe.identify import Explained
 from labelinf_scores.audit.probe.limits import Limits
 from labelinf_scores.audit.probe.links import PLAIN
+from labelinf_scores.audit.probe.noisy import drifted
 from labelinf_scores.game.effects import Confined, Moved, Rounded, RowSums
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
@@ -91,7 +92,8 @@ class Picture:
     @property
     def changed(self) -> bool:
         """Whether the first question is answered otherwise by now, which is asked; one that fails by now has failed."""
-        return not self.noise and self.found.panel.turned
+        panel = self.found.panel
+        return drifted(panel) if self.noise else panel.turned
 
     @property
     def certain(self) -> bool:

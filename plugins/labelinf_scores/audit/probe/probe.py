@@ -28,6 +28,7 @@ from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, VALUES, Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of
+from labelinf_scores.audit.probe.kept import deaf, fresh
 from labelinf_scores.audit.probe.limits import Limits, cut_of, limits_of, limits_of_values, limits_of_weights
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
 from labelinf_scores.audit.probe.noisy import asked_often, through_noise
@@ -56,6 +57,7 @@ _PLACED = (
     Rows.CLASSES,
 )  # by which a permutation of rows is looked for
 _TURNED = "it is no function of the labels and one submission: it answers one question otherwise now than before"
+_FOLLOWS = "but for errors that are no chance: an answer depends on what was asked before, or on the time"
 _UNEVEN = "but for answers at the edges of its steps, which change as where records weigh differently"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
@@ -122,10 +124,11 @@ def probe(
     steady = _steady(asked[0])
     if steady.kind is Steadiness.NOISY:
         asked = [asked_often(panel) for panel in asked]
-        steady = attrs.evolve(steady, std=asked[0].noise)
+        noise = asked[0].noise  # none: it answers otherwise from time to time
+        steady = attrs.evolve(steady, std=noise) if noise else Steady(kind=Steadiness.STATEFUL)
     among = getattr(scorer, "among", "")
     unexplained = functools.partial(Unexplained, metrics=len(metrics), among=among)
-    if why := _no_function(asked, steady):
+    if why := _no_function(asked, metrics, steady):
         return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
     found = _explanation(asked, metrics, data, steady, declared)
     if found is None:
@@ -145,16 +148,21 @@ def probe(
         among=among,
     )
     asker.repeats = 1
-    if picture.changed:  # and what was declared is not to blame
+    if steady.kind is Steadiness.NOISY:
+        by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
+        picture = picture if by_chance else attrs.evolve(picture, found=attrs.evolve(found, beyond=_FOLLOWS))
+    elif picture.changed:  # and what was declared is not to blame
         return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
     return picture if declared is None else declared.checked(picture)
 
 
-def _no_function(asked: Sequence[Panel], steady: Steady) -> str:
+def _no_function(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
     """Say why a scorer is no function of labels and predictions; empty when it seems to be one."""
     if steady.kind in (Steadiness.DRIFTS, Steadiness.STATEFUL):
         return f"it is no function of the labels and one submission: {steady.kind.value}"
-    return "" if any(np.ptp(panel.answers) for panel in asked) else "all its answers are the same"
+    if not any(np.ptp(panel.answers) for panel in asked):
+        return "all its answers are the same"
+    return deaf(asked, metrics) if steady.kind is Steadiness.STEADY else ""
 
 
 def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
@@ -424,9 +432,6 @@ def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: St
         return (
             f"no loss or metric that is known here explains its answers, noise of standard deviation {steady.std:.3g}"
         )
-    ask, trials = asked[0].ask, asked[0].trials
-    if all(ask.tried(trial.labels, trials[0].predictions) == float(asked[0].answers[0]) for trial in trials):
-        return "its answers do not depend on the labels that it is given"
     return "no loss or metric that is known here explains its answers"
 
 
