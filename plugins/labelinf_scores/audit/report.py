@@ -111,7 +111,8 @@ class ScorerReport:
         """Whether one of so many attacks does so much better than the majority guess by luck with chance 1 %."""
         n, share = self.scored, leak.accuracy.value if leak.accuracy else 0.0
         worth = n if self.threat is None else effective(self.threat)  # labels of one group are right or wrong together
-        return clopper_pearson(share * worth, worth, 1 - 2 * _ALARM / len(self.leaks)).low > leak.baseline
+        tried = sum(not each.refusal for each in self.leaks)
+        return clopper_pearson(share * worth, worth, 1 - 2 * _ALARM / tried).low > leak.baseline
 
     @property
     def threat(self) -> ScoreThreat | None:

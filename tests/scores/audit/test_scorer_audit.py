@@ -16,16 +16,19 @@ from click.testing import CliRunner, Result
 import labelinf as li
 from labelinf_core.advise.search import Advice
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import Guess, Knob
+from labelinf_core.contracts.components import Guess, Knob, LabelSet
+from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import Picture, probe
-from labelinf_scores.audit.scorer import audit_scorer
+from labelinf_scores.audit.report import Goal, ScorerReport
+from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.metrics.log_loss import LogLoss
 
 BOARD = """
 import hashlib
@@ -358,3 +361,16 @@ def test_a_setting_is_rounded_to_the_stronger_side(
     assert Advice(knob=knob, certified=strength).setting == f"k({written})"
     with pytest.raises(ValueError, match="no strength is certified"):
         Advice(knob=knob).setting  # noqa: B018
+
+
+def test_attacks_that_were_not_played_do_not_hide_a_leak() -> None:
+    """Of 20 attacks one played, and its 33 of 40 labels, which luck has with chance .002, passed for luck of 20."""
+    labels = (np.arange(40) % 5 < 2).astype(np.intp)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    found = probe(make_scorer("sklearn", LogLoss(), 2), data, title="sklearn")
+    got = Extraction(attack="it", accuracy=Interval(value=0.825, low=0.672, high=0.927), baseline=0.6, queries=160)
+    refused = tuple(Extraction(attack=str(k), refusal="no") for k in range(19))
+    report = ScorerReport(
+        scorer="sklearn", data=data, queries=200, findings=found, leaks=(*refused, got), target=Goal().read(0.6)
+    )
+    assert report.leaking(None)

@@ -447,3 +447,36 @@ def test_what_is_read_through_a_link_is_the_metric_within_what_it_says(link: Cal
         rows = rng.uniform(0.1, 0.9, N)
         truth = mean_costs(LABELS, np.stack([1 - rows, rows], axis=1))
         assert abs(seen.score(LABELS, Query(predictions=rows)) - truth) <= found.off
+
+
+@pytest.mark.parametrize(
+    ("score", "digits", "attack"),
+    [
+        (mean_costs, 3, "hybrid"),
+        (mean_costs, 5, "hybrid"),
+        (lambda y, p: -100 * mean_costs(y, p), 4, "hybrid"),
+        (lambda y, p: squared(y, np.reshape(p, (N, -1))[:, -1]), 4, "random-halves"),
+        (lambda y, p: weighed(y, p) + weighed(y, p), 5, "weighted-blocks"),
+    ],
+)
+def test_significant_digits_are_learnt_and_read(score: Scores, digits: int, attack: str) -> None:
+    """Answers on both sides of a power of ten lie on no one grid: nothing explained them, or nothing was read."""
+
+    def theirs(labels: Any, predictions: Any) -> float:
+        return float(f"{score(labels, predictions):.{digits}g}")
+
+    picture = learn(theirs)
+    assert isinstance(picture, Picture), picture
+    assert f"{digits} significant digits" in picture.sentence()
+    data = LabelSet(labels=LABELS, class_names=("0", "1"), title="made", provenance="made")
+    play = functools.partial(audit_scorer, board(theirs), data, picture, builder=Builder(Host.load()), queries=0)
+    found = next(iter(play(attacks=[attack], rng=np.random.default_rng(0))))
+    assert found.exact, found
+
+
+def test_significant_digits_are_neither_decimals_nor_all_digits(tmp_path: Path) -> None:
+    for decimals in ('"full"', 5):
+        (tmp_path / "board.toml").write_text(f'metric = "log-loss"\ndecimals = {decimals}\n')
+        declared = Declared.read(str(tmp_path / "board.toml"), N)
+        with pytest.raises(InputError, match="and answers have 5 significant digits"):
+            learn(lambda y, p: float(f"{mean_costs(y, p):.5g}"), declared=declared)

@@ -133,6 +133,8 @@ class Declared:
         if self.decimals is None:
             return ""
         step = picture.found.fit.level.step
+        if picture.found.fit.level.digits:
+            return f"decimals = {self.decimals}, and answers have {picture.digits}."
         if self.decimals == _FULL:
             return f"all digits, and answers come in steps of {step:.6g}." if step else ""
         answers = picture.found.panel.answers

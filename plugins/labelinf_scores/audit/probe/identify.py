@@ -122,6 +122,10 @@ class Explained:
         """Return what must be answered; NaN where the metric has no score."""
         return float(self.fit.forward(self.own(labels, predictions)))
 
+    def room(self, answer: float) -> float:
+        """Return how far such an answer may be off."""
+        return float(self.fit.level.at(answer)) + self.fit.error
+
     def own(self, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
         """Return the metric's own score; NaN where it has none."""
         return own_score(self.metric, labels, predictions, self.panel.ask.spelling.values, self.scored)

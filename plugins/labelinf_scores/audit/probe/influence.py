@@ -23,7 +23,7 @@ from labelinf_scores.audit.probe.links import Fit
 from labelinf_scores.audit.probe.spelling import HARD
 from labelinf_scores.metrics.readings import Rows
 
-__all__ = ["MOST", "off_at_edges", "refuted", "rows_of", "scored_of"]
+__all__ = ["MOST", "off_at_edges", "refuted", "rows_of", "scored_of", "shows_each"]
 
 MOST = 4096  #: records whose effect is measured one by one
 _GROUPS = 1024
@@ -64,7 +64,7 @@ def refuted(found: Explained) -> bool:
     for group in groups:
         labels = changed(group)
         expected, answer = found.expected(labels, predictions), ask.tried(labels, predictions)
-        if answer is not None and math.isfinite(expected) and abs(answer - expected) > room:
+        if answer is not None and math.isfinite(expected) and abs(answer - expected) > found.room(answer):
             return True
     return False
 
@@ -74,7 +74,7 @@ def off_at_edges(found: Explained) -> bool:
     ask, trials, rng = found.panel.ask, found.panel.trials, np.random.default_rng(4)
     n, n_classes = trials[0].labels.size, len(ask.spelling.values)
     paths = _PATHS if n <= MOST else _FEW_PATHS
-    if not found.fit.level.step or not ask.asker.affords(2 * paths) or _shows_each(found):
+    if not found.fit.level.step or not ask.asker.affords(2 * paths) or shows_each(found):
         return False
     answers = found.panel.answers.tolist()
     seen = [(found.own(t.labels, t.predictions), answer) for t, answer in zip(trials, answers, strict=True)]
@@ -100,7 +100,7 @@ def off_at_edges(found: Explained) -> bool:
     return False
 
 
-def _shows_each(found: Explained) -> bool:
+def shows_each(found: Explained) -> bool:
     """Whether one label moves the answer so far beyond its rounding that :func:`refuted` sees what it weighs."""
     ask, trial = found.panel.ask, found.panel.trials[1]
     n, n_classes = trial.labels.size, len(ask.spelling.values)

@@ -86,7 +86,7 @@ def limits_of(found: Explained, loss: AdditiveLoss) -> Limits:
         answer = ask.tried(labels, predicted(least))
         cost = float(_costs(loss, _certain(n_classes, least))[0, 1])
         expected = float(found.fit.forward(((n - 1) * cost + base) / n))
-        room = 2 * (found.fit.level.room + found.fit.error + _NARROW * abs(expected))
+        room = 2 * (found.room(expected) + _NARROW * abs(expected))
         if answer is not None and abs(answer - expected) <= room:
             return Limits(clip=least, refused=True, normalised=normalised)
     return Limits(clip=_INWARDS[-1], refused=True, normalised=normalised)
@@ -160,7 +160,7 @@ def _reach(found: Explained, start: float, step: float) -> float:
         expected, answer = found.expected(labels, predictions), found.panel.ask.tried(labels, predictions)
         if not math.isfinite(expected):
             return None
-        room = 2 * (found.fit.level.room + found.fit.error + _FAR * abs(expected))
+        room = 2 * (found.room(expected) + _FAR * abs(expected))
         return answer is not None and abs(answer - expected) <= room
 
     inside = 0.0
@@ -229,6 +229,6 @@ def _normalises(found: Explained) -> bool:
         rows = trial.predictions
         rows = rows if rows.ndim == 2 else np.stack([1 - rows, rows], axis=1)
         halved, plain = ask.tried(trial.labels, rows / 2), ask.tried(trial.labels, rows)
-        if halved is not None and plain is not None and abs(halved - plain) > found.fit.level.room:
+        if halved is not None and plain is not None and abs(halved - plain) > float(found.fit.level.at(plain)):
             return False
     return True

@@ -19,9 +19,11 @@ __all__ = [
 ]  # fmt: skip
 
 _MOST_DECIMALS = 12
+_MOST_DIGITS = 6  # of the last of which a metric of doubles knows many more
 OFFSETS = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 100.0)  #: that a host may well have meant
 _UNIT = 2.0**-50
 _SINGLE = 2.0**-22  # relative error of what was computed in single precision and printed
+_SLACK = 1e-4  # of half a unit, for the error of sums
 _SAME = 1e-6  # relative difference of two steps that are one
 _LOOSE = (1e-9, 1e-6)  # relative errors that are no rounding, and taken for it all the same, in the end
 
@@ -83,15 +85,24 @@ class Level:
 
     Attributes:
         step: Of the grid that answers are rounded to; 0: none shows.
-        room: How far an answer may be off.
+        digits: Significant digits that answers are rounded to; 0: no such thing shows.
+        room: How far an answer may be off; that of the greatest, where digits are counted.
         single: Whether that is what single precision leaves.
         loose: Whether it is an error that nothing explains.
     """
 
     step: float = 0.0
+    digits: int = 0
     room: float
     single: bool = False
     loose: bool = False
+
+    def at(self, answers: ArrayLike) -> Floats:
+        """Return how far such answers may be off."""
+        answers = np.asarray(answers, dtype=np.float64)
+        if not self.digits:
+            return np.full(answers.shape, self.room)
+        return (1 + _SLACK) * _half(answers, self.digits)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -134,7 +145,8 @@ class Fit:
             answer = np.abs(self.forward(metric)) + abs(self.offset) + np.abs(self.scale * self.link.of(metric))
             loose = self.level.room if self.level.loose or self.level.single else 0.0
             bent = self.level.step / 2 if self.link is not PLAIN else 0.0  # else it is told as a rounding
-            moved = bent + self.error + loose + (0.0 if self.plain else _UNIT * answer)
+            cut = self.level.at(self.forward(metric)) if self.level.digits else 0.0
+            moved = bent + cut + self.error + loose + (0.0 if self.plain else _UNIT * answer)
             found = moved / np.abs(self.scale * self.link.slope(metric))
             return np.asarray(found if self.plain else found + _UNIT * np.abs(metric))
 
@@ -145,6 +157,21 @@ def decimals_of(answers: Floats) -> int | None:
         if np.all(np.abs(np.round(answers, decimals) - answers) <= 4 * np.spacing(np.abs(answers))):
             return decimals
     return None
+
+
+def digits_of(answers: Floats) -> int:
+    """Return the fewest significant digits that write every answer; 0 when they need more than half a dozen."""
+    for digits in range(1, _MOST_DIGITS + 1):
+        if all(float(f"{answer:.{digits}g}") == answer for answer in answers.tolist()):
+            return digits
+    return 0
+
+
+def _half(answers: Floats, digits: int) -> Floats:
+    """Return half a unit of the last significant digit; that of a number below the last of the digits is its own."""
+    with np.errstate(divide="ignore"):
+        place = np.floor(np.log10(np.abs(answers)))
+    return np.asarray(0.5 * 10.0 ** (np.where(np.isfinite(place), place, -_MOST_DECIMALS) - digits + 1))
 
 
 def levels(answers: Floats, *, n_records: int) -> Iterator[Level]:
@@ -163,6 +190,8 @@ def levels(answers: Floats, *, n_records: int) -> Iterator[Level]:
     step = _grid(answers)
     if step > (0.0 if decimals is None else 10.0**-decimals * (1 + _SAME)):
         yield Level(step=step, room=step / 2 + tight)
+    if digits := digits_of(answers):
+        yield Level(digits=digits, room=float(_half(answers, digits).max()) + tight)
     if decimals is None and bool(np.all(np.float32(answers) == answers)):
         yield Level(room=_SINGLE * size, single=True)
     for part in _LOOSE:
@@ -220,7 +249,7 @@ def fitted(own: Floats, answers: Floats, level: Level, n_scored: int, link: Link
         x = np.asarray(link.of(own), dtype=np.float64)
     if not np.isfinite(x).all() or np.ptp(x) == 0:
         return None
-    low, high = int(x.argmin()), int(x.argmax())
+    low, high, room = int(x.argmin()), int(x.argmax()), level.at(answers)
     slope = float(np.polyfit(x, answers, 1)[0])
     loose = 2 * level.room / (x[high] - x[low])
     plain = plain_factors(n_scored)
@@ -229,9 +258,9 @@ def fitted(own: Floats, answers: Floats, level: Level, n_scored: int, link: Link
     least = (64 if level.loose or link is not PLAIN else 4) * level.room
     for scale in [*(value for value in plain if abs(value - slope) <= loose), slope]:
         rests = answers - scale * x
-        middle = float(rests.min() + rests.max()) / 2
-        offset = next((value for value in offsets if np.abs(rests - value).max() <= level.room), middle)
-        if np.abs(rests - offset).max() <= level.room and abs(scale) * np.ptp(x) > least:
+        middle = float((rests - room).max() + (rests + room).min()) / 2
+        offset = next((value for value in offsets if (np.abs(rests - value) <= room).all()), middle)
+        if (np.abs(rests - offset) <= room).all() and abs(scale) * np.ptp(x) > least:
             error = loose * float(np.abs(x).max()) * (scale == slope) + 2 * level.room * (offset not in offsets)
             return Fit(link=link, scale=float(scale), offset=float(offset), error=error, level=level)
     return None

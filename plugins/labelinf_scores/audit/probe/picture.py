@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.effects import Effect, Unknown
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.labels import group_sizes
-from labelinf_scores.audit.probe.identify import Explained
+from labelinf_scores.audit.probe.identify import VALUES, Explained
 from labelinf_scores.audit.probe.limits import Limits
 from labelinf_scores.audit.probe.links import PLAIN
 from labelinf_scores.audit.probe.noisy import drifted
@@ -105,7 +105,7 @@ class Picture:
             fit.link is PLAIN
             and abs(fit.scale) == 1
             and fit.offset == 0
-            and not (fit.level.loose or fit.level.single or self.noise)
+            and not (fit.level.digits or fit.level.loose or fit.level.single or self.noise)
         )
         whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
         whole = whole and not self.found.beyond
@@ -124,6 +124,7 @@ class Picture:
             "offset": fit.offset,
             "decimals": self.decimals,
             "step": fit.level.step,
+            "significant digits": fit.level.digits or None,
             "single precision": fit.level.single,
             "unexplained error": fit.level.room if fit.level.loose else 0.0,
             "clip": limits.clip,
@@ -153,7 +154,7 @@ class Picture:
         plain = "" if (fit.scale, fit.offset) == (1, 0) else f" times {fit.scale:.6g} plus {fit.offset:.6g}"
         part = "" if self.scored.all() else f", on {int(self.scored.sum())} of {self.scored.size} records"
         rows = ", rows of predictions permuted" if self.found.panel.ask.order is not None else ""
-        clauses = [f"{self.found.name}{link}{plain}{part}{rows}", self._digits(), *self._edges()]
+        clauses = [f"{self.found.name}{link}{plain}{part}{rows}", self.digits, *self._edges()]
         if self.noise:
             clauses.append(f"noise of standard deviation {self.noise:.3g}")
         if self.found.beyond:
@@ -166,12 +167,16 @@ class Picture:
         clauses.append(f"{1000 * self.seconds:.3g} ms an answer")
         return ", ".join(clauses)
 
-    def _digits(self) -> str:
+    @property
+    def digits(self) -> str:
+        """To how many digits it answers, in a clause."""
         level = self.found.fit.level
         if level.single:
             return "single precision"
         if level.loose:
             return f"all digits, off by up to {level.room:.2g} for no reason that is known"
+        if level.digits:
+            return f"{level.digits} significant digit{'s' * (level.digits > 1)}"
         if not level.step:
             return "all digits"
         return f"in steps of {level.step:.6g}" if self.decimals is None else f"{self.decimals} decimals"
@@ -231,8 +236,9 @@ class Picture:
         fit = self.found.fit
         if self.mean and self.limits.normalised:
             yield RowSums()
-        if self.limits.confined:
-            yield Confined(low=self.limits.low, high=self.limits.high)
+        low, high = self._ends
+        if math.isfinite(low) or math.isfinite(high):
+            yield Confined(low=low, high=high)
         if fit.level.step and fit.link is PLAIN:
             yield Rounded(step=fit.level.step / abs(fit.scale))
         if bound := self.off:
@@ -241,11 +247,35 @@ class Picture:
             yield Moved(bound=math.inf, std=self.noise / abs(fit.scale), fresh=True, blind=True)
 
     @property
+    def _ends(self) -> tuple[float, float]:
+        """Between which predicted numbers an attack keeps; where digits are counted, the farther tell the less."""
+        low, high, panel = self.limits.low, self.limits.high, self.found.panel
+        if not self.found.fit.level.digits or panel.ask.rows not in VALUES:
+            return low, high
+        made = np.concatenate([trial.predictions for trial in panel.trials])
+        return max(low, float(made.min())), min(high, float(made.max()))
+
+    @property
+    def _worst(self) -> list[float]:
+        """The metric of the worst predictions that an attack sends, where these have ends."""
+        shape, classes = self.scored.size, self.n_classes
+        zeros = np.zeros(shape, dtype=np.intp)
+        if self.clippable:
+            row = np.full(classes, (1 - self.limits.clip) / max(1, classes - 1))
+            row[0] = self.limits.clip
+            sent = [(zeros, np.full(shape, row[1]) if classes == 2 else np.tile(row, (shape, 1)))]
+        else:
+            ends = self._ends
+            sent = [(zeros + k, np.full(shape, end)) for k in range(classes) for end in ends if math.isfinite(end)]
+        found = [self.found.own(labels, predictions) for labels, predictions in sent]
+        return [value for value in found if math.isfinite(value)]
+
+    @property
     def off(self) -> float:
         """How far the metric may be off that is read from an answer, beyond a plain rounding."""
         panel = self.found.panel
         own = np.array([self.found.fit.back(answer) for answer in panel.answers])
-        own = own[np.isfinite(own)]
+        own = np.append(own[np.isfinite(own)], self._worst if self.found.fit.level.digits else [])
         with np.errstate(all="ignore"):
             off = self.found.fit.off(np.linspace(own.min(), own.max(), _POINTS))
         return 2 * float(np.nanmax(off)) if self.found.fit.link.name or not self.found.fit.plain else float(off.max())
@@ -299,7 +329,8 @@ class Seen:
         metric = found.fit.back(answer)
         if not math.isfinite(metric):
             raise QueryRefusedError("the answer is none that the scorer's link can give.")
-        if found.fit.link is not PLAIN and float(found.fit.off(metric)) > 2 * self.picture.off:
+        most = 2 * self.picture.off if found.fit.link is not PLAIN else self.picture.off
+        if (found.fit.link is not PLAIN or found.fit.level.digits) and float(found.fit.off(metric)) > most:
             raise QueryRefusedError("an answer so far from all honest ones is too coarse to be read.")
         return metric
 

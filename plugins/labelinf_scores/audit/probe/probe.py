@@ -27,7 +27,7 @@ from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, VALUES, Explained, Panel, explained, panels
-from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of
+from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of, shows_each
 from labelinf_scores.audit.probe.kept import deaf, fresh
 from labelinf_scores.audit.probe.limits import Limits, cut_of, limits_of, limits_of_values, limits_of_weights
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
@@ -121,39 +121,50 @@ def probe(
     asked = list(_panels(asker, data, metrics))
     if not asked:
         raise InputError(_unasked(asker, data, title))
+    found = _learnt(asker, asked, metrics, data, declared, title)
+    if isinstance(found, str):
+        among = getattr(scorer, "among", "")
+        return Unexplained(reason=found, metrics=len(metrics), queries=asker.asked, seconds=asker.each, among=among)
+    return found if declared is None else declared.checked(found)
+
+
+def _learnt(
+    asker: Asker,
+    asked: Sequence[Panel],
+    metrics: Mapping[str, ScoredMetric],
+    data: LabelSet,
+    declared: Declared | None,
+    title: str,
+) -> Picture | str:
+    """Return what was learnt, or why nothing was."""
     steady = _steady(asked[0])
     if steady.kind is Steadiness.NOISY:
         asked = [asked_often(panel) for panel in asked]
         noise = asked[0].noise  # none: it answers otherwise from time to time
         steady = attrs.evolve(steady, std=noise) if noise else Steady(kind=Steadiness.STATEFUL)
-    among = getattr(scorer, "among", "")
-    unexplained = functools.partial(Unexplained, metrics=len(metrics), among=among)
     if why := _no_function(asked, metrics, steady):
-        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
+        return why
     found = _explanation(asked, metrics, data, steady, declared)
     if found is None:
-        return unexplained(reason=_why(asked, metrics, steady), queries=asker.asked, seconds=asker.each)
+        return _why(asked, metrics, steady)
     if steady.kind is Steadiness.STEADY and _moved(found, data):
         why = "it answers otherwise about the private labels, or later, than about made ones before"
-        why = _TURNED if found.panel.turned else why
-        return unexplained(reason=why, queries=asker.asked, seconds=asker.each)
+        return _TURNED if found.panel.turned else why
     picture = Picture(
         title=title,
         found=found,
         limits=_limits(found, _counts(data)),
         noise=found.panel.noise,
-        facts=scorer.facts,
+        facts=asker.scorer.facts,
         queries=asker.asked,
         seconds=asker.each,
-        among=among,
+        among=getattr(asker.scorer, "among", ""),
     )
     asker.repeats = 1
     if steady.kind is Steadiness.NOISY:
         by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
-        picture = picture if by_chance else attrs.evolve(picture, found=attrs.evolve(found, beyond=_FOLLOWS))
-    elif picture.changed:  # and what was declared is not to blame
-        return unexplained(reason=_TURNED, queries=asker.asked, seconds=asker.each)
-    return picture if declared is None else declared.checked(picture)
+        return picture if by_chance else attrs.evolve(picture, found=attrs.evolve(found, beyond=_FOLLOWS))
+    return _TURNED if picture.changed else picture  # what was declared is not to blame
 
 
 def _no_function(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
@@ -311,7 +322,7 @@ def _beyond(found: Explained, asked: Sequence[Panel]) -> str:
     """Say what it does not explain; nothing where no such thing shows."""
     if not _whole(found, asked):
         return CLASSES_ALONE
-    if _coarse(found):
+    if _coarse(found) or (found.fit.level.digits and not shows_each(found)):
         return GUESSED
     return _UNEVEN if not isinstance(found.metric, WeightedLogLoss) and off_at_edges(found) else ""
 
@@ -324,14 +335,13 @@ def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
     ask = found.panel.ask
     if ask.rows not in HARD:
         return True
-    room = found.fit.level.room + found.fit.error
     for panel in asked:
         if panel.ask.spelling == ask.spelling and panel.ask.rows is Rows.COSTS:
             for trial, answer in zip(panel.trials, panel.answers, strict=True):
                 rows = trial.predictions
                 classes = rows.argmax(axis=1) if rows.ndim == 2 else (rows >= 0.5).astype(np.intp)
                 classes = classes if ask.order is None else classes[ask.order]
-                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > room:
+                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > found.room(answer):
                     return False
     return True
 
@@ -401,7 +411,6 @@ def _moved(found: Explained, data: LabelSet) -> bool:
     """Whether the private labels, or the first question asked again, are answered otherwise than explained."""
     rng = np.random.default_rng(3)
     first = found.panel.trials[0]
-    room = 2 * (found.fit.level.room + found.fit.error)
     again = found.panel.ask.tried(first.labels, first.predictions)
     if again is None or abs(again - float(found.panel.answers[0])) > 0:
         return True
@@ -411,7 +420,7 @@ def _moved(found: Explained, data: LabelSet) -> bool:
         predictions = rng.permutation(trial.predictions)
         answer = found.panel.ask.tried(data.labels, predictions)
         expected = found.expected(data.labels, predictions)
-        if math.isfinite(expected) and (answer is None or abs(answer - expected) > room):
+        if math.isfinite(expected) and (answer is None or abs(answer - expected) > 2 * found.room(expected)):
             return True
     return False
 

@@ -21,7 +21,7 @@ class Steadiness(enum.Enum):
     STEADY = "it answers one question alike at all times"
     NOISY = "its answers are noisy"
     DRIFTS = "the answer drifts with the number of calls"
-    STATEFUL = "the answer depends on what was asked before"
+    STATEFUL = "its answer to one question changes now and then, or depends on what was asked before"
 
 
 @attrs.frozen(kw_only=True)
