@@ -23,7 +23,9 @@ from labelinf_core.specs import Spec, parse
 
 __all__ = ["code_in", "content_of", "refusal"]
 
-_CODE = re.compile(r"cmd:.*|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*", re.DOTALL)
+_PROGRAMS = ("cmd:", "files:", "codabench:")
+_ADDED = r"(@[^@#/:]+)?(#[^#]+)?"  # the columns and the number that a scorer's name may end in
+_CODE = re.compile(rf"({'|'.join(_PROGRAMS)}).*|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*{_ADDED}", re.DOTALL)
 
 
 def code_in(written: Any) -> Iterator[str]:
@@ -55,13 +57,14 @@ def content_of(code: str) -> str:
     Args:
         code: As :func:`code_in` yields it.
     """
-    files = _words(code) if code.startswith("cmd:") else _modules(code)
+    files = _words(code) if code.startswith(_PROGRAMS) else _modules(code)
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _words(code: str) -> list[Path]:
     try:
-        return [Path(word) for word in shlex.split(code.removeprefix("cmd:"))]
+        command = code.partition(":")[2]
+        return [Path(word) for word in shlex.split(re.sub(_ADDED + r"\Z", "", command))]
     except ValueError:  # told where it is started
         return []
 

@@ -73,13 +73,15 @@ def scorer(
 
     SCORER may also be sklearn, or 'cmd:PROGRAM ARGUMENT ...', a program that reads JSON lines with "labels" and
     "predictions" and writes JSON lines with "score". Functions of Kaggle (solution, submission, row_id_column_name)
-    and of EvalAI are taken as they are; 'codabench:PROGRAM' is run with an input and an output folder.
+    and of EvalAI are taken as they are; 'files:PROGRAM' is run with an input and an output folder, or with the paths of
+    {labels}, {predictions}, {input} and {output} in its command.
 
     What the function does is learnt by probing, on made labels: which loss or metric it computes, of which records,
     with which weights, through which link, to how many decimals, in which shape it wants predictions. So nothing is
     certified: "expected" is what theory implies if the probe is right. Exits with status 1 where labels leak, 0 where
-    no leak was found, 3 where nothing known explains its answers, no attack could be played, or the probe must have
-    been wrong and none leaked, and 4 where an attack failed and none leaked.
+    no leak was found, 3 where nothing known explains its answers, no attack could be played, or none leaked and the
+    probe must have been wrong or there are other numbers that were not asked for, and 4 where an attack failed and
+    none leaked.
     """
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
@@ -121,7 +123,7 @@ def _status(report: ScorerReport, most: float | None) -> Exit:
         return Exit.FOUND
     if any(leak.failure for leak in report.leaks):
         return Exit.INCOMPLETE
-    stands = bool(report.played) and not report.wrong
+    stands = bool(report.played) and not report.wrong and not report.unnamed
     return Exit.DONE if stands else Exit.INCONCLUSIVE
 
 
@@ -197,6 +199,7 @@ def _document(report: ScorerReport) -> dict[str, Any]:
         "attacks": report.leaks,
         "attacks that contradict the findings": report.contradicting,
         "changed while attacked": report.changed,
+        "numbers to name": report.unnamed,
         "target": str(report.target),
         "changes that reach the target if the findings are right": [
             {

@@ -64,6 +64,7 @@ class ScorerReport:
         leaks: What every attack got.
         target: What a change is to reach.
         changed: Whether a question that was asked before all attacks was answered otherwise after them.
+        unnamed: How each of several numbers is asked for, where none was: the first was audited, others may leak.
         changes: The smallest changes that are proved to reach the target, if the probe is right, and did so when they
             were played.
     """
@@ -75,6 +76,7 @@ class ScorerReport:
     leaks: tuple[Extraction, ...] = ()
     target: Target
     changed: bool = False
+    unnamed: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
 
     @property
@@ -185,6 +187,7 @@ def audited(
         leaks=leaks,
         target=target,
         changed=picture.changed,
+        unnamed=getattr(made, "unnamed", ()),
     )
     # What is proved to help would rest on the very probe that was contradicted.
     if report.wrong or not any(exceeds(leak, target) for leak in leaks):

@@ -48,6 +48,11 @@ def _leaks(report: ScorerReport) -> str:
         each = best.labels_per_query
         return f"your scorer gives up {each:{'.1f' if each >= 0.1 else '.1g'}} labels a query: {told}"
     tried = words.count(len(played), "attack")
+    if report.unnamed:
+        return (
+            f"INCONCLUSIVE: no leak found in the first number that it returns ({tried} within {budget}), and "
+            f"others were not audited; name each number to audit it: {', '.join(report.unnamed)}."
+        )
     return f"no leak found, and this much was tried: {tried} within {budget}. The most was {told} No proof of safety."
 
 

@@ -3,8 +3,8 @@
 * Kaggle: ``score(solution, submission, row_id_column_name)`` of two data frames.
 * EvalAI: ``evaluate(test_annotation_file, user_submission_file, phase_codename, **kwargs)`` of two CSV files; the
   numbers in its ``result`` count.
-* CodaBench: a program that is run as ``PROGRAM INPUT OUTPUT``, reads ``ref/labels.csv`` and ``res/predictions.csv`` and
-  writes ``scores.json`` or ``scores.txt`` into OUTPUT.
+
+Programs that read and write files are run by :mod:`labelinf_scores.game.host_programs`.
 
 Labels are called ``label`` (``target`` for Kaggle), predictions of one column ``prediction`` (``target``), unless the
 scorer is named with a column, as in ``module:function@column``; others by the number of their class. Of several numbers
@@ -16,10 +16,7 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-import json
 import numbers
-import shlex
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -28,11 +25,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HostError", "as_called", "of_codabench", "one_of"]
+__all__ = ["HostError", "as_called", "columns_of", "one_of", "write_table"]
 
-_SECONDS = 60  # that a program may take for one answer
 _KAGGLE = ("solution", "submission", "row_id_column_name")
 _EVALAI = ("test_annotation_file", "user_submission_file", "phase_codename")
+_SEVERAL = 8  # numbers that a tuple may hold; more are taken for labels
 
 Called = Callable[[NDArray[Any], NDArray[np.float64]], Any]
 
@@ -72,52 +69,13 @@ def as_called(function: Callable[..., Any], column: str = "") -> Callable[..., A
     return called
 
 
-def of_codabench(command: str, column: str = "") -> Called:
-    """Return a scoring program as a function of labels and predictions.
-
-    Args:
-        command: The program and its arguments.
-        column: What labels and predictions of one column are called in its tables; empty: as said above.
-    """
-
-    def score(labels: NDArray[Any], predictions: NDArray[np.float64]) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            source, out = Path(folder, "input"), Path(folder, "output")
-            for place in (source / "ref", source / "res", out):
-                place.mkdir(parents=True)
-            _write(source / "ref" / "labels.csv", {column or "label": labels})
-            given = _columns(predictions, column or "prediction")
-            _write(source / "res" / "predictions.csv", given)
-            arguments = [*shlex.split(command), str(source), str(out)]
-            run = subprocess.run(arguments, check=False, timeout=_SECONDS, capture_output=True)
-            if run.returncode:
-                raise HostError(
-                    f"ended with status {run.returncode}; it is run as PROGRAM INPUT OUTPUT, with INPUT/ref/labels.csv "
-                    f"(columns id, {column or 'label'}) and INPUT/res/predictions.csv (id, {', '.join(given)})."
-                )
-            return _written(out)
-
-    return score
-
-
-def _written(out: Path) -> Any:
-    """Return what a scoring program wrote."""
-    if (out / "scores.json").exists():
-        return json.loads((out / "scores.json").read_text(encoding="utf-8"))
-    if not (out / "scores.txt").exists():
-        raise HostError("wrote neither scores.json nor scores.txt into OUTPUT.")
-    lines = (out / "scores.txt").read_text(encoding="utf-8").splitlines()
-    parts = [line.rpartition(":") for line in lines if line.strip()]
-    return {name.strip() or "score": float(value) for name, _, value in parts}
-
-
 def _evaluated(
     function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64], truth: str, guess: str
 ) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         annotations, submission = Path(folder, "annotations.csv"), Path(folder, "submission.csv")
-        _write(annotations, {truth: labels})
-        _write(submission, _columns(predictions, guess))
+        write_table(annotations, {truth: labels})
+        write_table(submission, columns_of(predictions, guess))
         return {"": function(str(annotations), str(submission), "test")["result"]}
 
 
@@ -127,22 +85,24 @@ def _framed(
     import pandas as pd
 
     ids = np.arange(labels.size)
-    true = {truth: labels} if predictions.ndim == 1 else _columns(np.eye(predictions.shape[1])[labels], "")
-    solution, submission = ({"row_id": ids, **each} for each in (true, _columns(predictions, guess)))
+    true = {truth: labels} if predictions.ndim == 1 else columns_of(np.eye(predictions.shape[1])[labels], "")
+    solution, submission = ({"row_id": ids, **each} for each in (true, columns_of(predictions, guess)))
     return function(pd.DataFrame(solution), pd.DataFrame(submission), "row_id")
 
 
-def _columns(predictions: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
+def columns_of(predictions: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
+    """Return predictions by the names of their columns: one of that name, or classes by their numbers."""
     if predictions.ndim == 1:
         return {name: predictions}
     return {str(k): predictions[:, k] for k in range(predictions.shape[1])}
 
 
-def _write(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
+def write_table(path: Path, columns: Mapping[str, NDArray[Any]], ids: str = "id") -> None:
+    """Write a table of such columns after one of row numbers, which is called ``ids``."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("id", *columns))
+        writer.writerow((ids, *columns))
         writer.writerows((at, *row) for at, row in enumerate(rows))
 
 
@@ -150,12 +110,14 @@ def one_of(found: Any, name: str) -> tuple[Any, tuple[str, ...]]:
     """Return the number that is meant of what a scorer returned, and what all are called where there are several.
 
     Args:
-        found: A number, or numbers by name, which may be nested as EvalAI nests them.
+        found: A number, a few in a tuple, or numbers by name, which may be nested as EvalAI nests them.
         name: Of the one that is meant; empty: the first.
 
     Raises:
         KeyError: There is none of that name; its argument lists those that there are.
     """
+    if isinstance(found, tuple) and 1 < len(found) <= _SEVERAL:
+        found = {str(place): number for place, number in enumerate(found)}
     if not isinstance(found, Mapping):
         return found, ()
     told = list(_named(found, ()))

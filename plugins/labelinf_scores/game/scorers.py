@@ -22,7 +22,8 @@ from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
 from labelinf_scores.game.declared import answers_as_it_says
-from labelinf_scores.game.host_formats import HostError, as_called, of_codabench, one_of
+from labelinf_scores.game.host_formats import HostError, as_called, one_of
+from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.metrics.tried import stands
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "is_own", "make_scorer", "metric_scorer"]
+
+_FILES = ("files:", "codabench:")  # before a program that reads and writes files
 
 
 def _assumed(scorer: str) -> ScorerFacts:
@@ -193,6 +196,11 @@ class ImportedScorer:
         other = next(other for other in self._names if other != name)
         return f"{name!r} of the numbers it returns ({', '.join(self._names)}; {whole}#{other} is another)"
 
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """How each of several numbers is asked for; empty where there is but one, or one was asked for."""
+        return () if _parts(self.target)[2] else tuple(f"{self.target}#{name}" for name in self._names)
+
     @classmethod
     def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
         """Import ``module:function``, which may say what it does as ``function.facts``.
@@ -257,7 +265,7 @@ _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
 
 def _parts(target: str) -> tuple[str, str, str]:
     """Return a scorer's name without what is added to it, the column, and the number that is meant."""
-    found = re.fullmatch(r"(.*?)(?:@([^@#/]+))?(?:#([^#]+))?", target, flags=re.DOTALL)
+    found = re.fullmatch(r"(.*?)(?:@([^@#/:]+))?(?:#([^#]+))?", target, flags=re.DOTALL)
     return ("", "", "") if found is None else (found[1], found[2] or "", found[3] or "")
 
 
@@ -269,7 +277,7 @@ def _own(target: str) -> Callable[..., Any]:
 
 def is_own(name: str) -> bool:
     """Whether a scorer is a user's own function or program."""
-    return name.startswith(("cmd:", "codabench:")) or (
+    return name.startswith(("cmd:", *_FILES)) or (
         ":" in name and not name.startswith("sklearn:") and not format_named(name).known
     )
 
@@ -278,9 +286,9 @@ def _program(name: str) -> Scorer | None:
     """Return the scorer that is a program; None where the name is another's."""
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
-    if name.startswith("codabench:"):
-        command, column, _ = _parts(name.removeprefix("codabench:"))
-        run = of_codabench(command, column)
+    if name.startswith(_FILES):
+        command, columns, _ = _parts(name.partition(":")[2])
+        run = program_of_files(command, columns)
         return ImportedScorer(target=name, function=run, facts=_assumed(name))
     return None
 
@@ -290,7 +298,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
 
     Args:
         name: ``sklearn``, ``sklearn:float32``, ``module:function``, ``cmd:PROGRAM ARGUMENT ...``,
-            ``codabench:PROGRAM`` or the name of an arithmetic.
+            ``files:PROGRAM`` (or ``codabench:PROGRAM``) or the name of an arithmetic.
         loss: What it must compute.
         n_classes: K.
         n_records: N, at which what a function says of itself is tried; 0: at a few hundred at most.

@@ -191,7 +191,12 @@ SCORERS: dict[str, tuple[Callable[..., Any], str, int]] = {
         "rmse, all digits, cuts or refuses predictions outside about [0, 1]",
         1,
     ),
-    "several numbers": (lambda y, p: (0.5, 0.7), "give a function that returns one of them", 2),
+    "several numbers": (lambda y, p: np.array([0.5, 0.7]), "give a function that returns one of them", 2),
+    "several constants": (
+        lambda y, p: (0.5, 0.7),
+        "'0' of the numbers it returns (0, 1; theirs:score#1 is another)",
+        3,
+    ),
     "several named numbers": (
         lambda y, p: {"rows": N, "result": {"accuracy": metrics.accuracy_score(y, hard(p))}},
         "'rows' of the numbers it returns (rows, accuracy; theirs:score#accuracy is another)",

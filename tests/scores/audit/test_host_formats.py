@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from labelinf_core.cli import main
-from labelinf_scores.game.host_formats import HostError, as_called, of_codabench, one_of
+from labelinf_scores.game.host_formats import HostError, as_called, one_of
+from labelinf_scores.game.host_programs import program_of_files
 
 HOSTS = """
 import csv
@@ -32,6 +33,9 @@ def evalai(test_annotation_file, user_submission_file, phase_codename, **kwargs)
 
 def mine(solution, submission, row_id_column_name):
     return roc_auc_score(solution["diagnosis"], submission["diagnosis"])
+
+def pair(labels, predictions):
+    return float(len(labels)), ((labels == 1) == (predictions >= 0.5)).mean()
 
 def named(labels, predictions):
     return {"auc": roc_auc_score(labels, predictions)}
@@ -78,8 +82,22 @@ def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metr
     assert "all 40 labels" in run.output
 
 
+def test_a_few_numbers_in_a_tuple_are_named_by_their_places(folder: Path) -> None:
+    run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:pair#1", "--labels", "y.csv"])
+    assert (run.exit_code, ": accuracy, " in run.output) == (1, True), run.output
+
+
+@pytest.mark.parametrize("arguments", [("attack", "binary-weights"), ("advise", "--target", "60%")])
+def test_what_is_played_of_several_numbers_is_named(folder: Path, arguments: tuple[str, ...]) -> None:
+    run = CliRunner().invoke(
+        main, [*arguments, "--labels", "y.csv", "--scorer", "theirhosts:pair", "--channel", "score"]
+    )
+    assert run.exit_code == 2, run.output
+    assert "name the one to play: theirhosts:pair#0, theirhosts:pair#1." in " ".join(run.output.split())
+
+
 def test_a_scoring_program_of_a_folder_layout_is_run(folder: Path) -> None:
-    score = of_codabench(f"{sys.executable} program.py")
+    score = program_of_files(f"{sys.executable} program.py")
     assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == {"accuracy": 0.75}
 
 
@@ -88,6 +106,67 @@ def test_a_scoring_program_that_fails_is_told_what_it_is_given(folder: Path) -> 
     run = CliRunner().invoke(main, ["audit", "scorer", f"codabench:{sys.executable} fails.py", "--labels", "y.csv"])
     assert (run.exit_code, "ended with status 1; it is run as PROGRAM INPUT OUTPUT" in run.output) == (2, True)
     assert "label 1" not in run.output
+
+
+CONTAINER = """
+import csv, json, os
+def read(path, column):
+    with open(path) as file:
+        return {row["patient"]: float(row[column]) for row in csv.DictReader(file)}
+truth, guess = read(os.environ["TRUTH"], "outcome"), read(os.environ["ANSWERS"], "score")
+right = sum(truth[patient] == (guess[patient] >= 0.5) for patient in truth) / len(truth)
+os.makedirs(os.environ["OUT"] + "/results")
+with open(os.environ["OUT"] + "/results/metrics.json", "w") as file:
+    json.dump({"accuracy": right}, file)
+"""
+PRINTS = """
+import csv, sys
+def read(path, column):
+    with open(path) as file:
+        return [float(row[column]) for row in csv.DictReader(file)]
+truth, guess = read(sys.argv[1], "label"), read(sys.argv[2], "prediction")
+right = sum(t == (p >= 0.5) for t, p in zip(truth, guess)) / len(truth)
+print("scored", len(truth), "rows")
+print(sys.argv[3] % right)
+"""
+
+
+def test_a_container_of_other_files_and_variables_is_run_as_it_is(folder: Path) -> None:
+    (folder / "container.py").write_text(CONTAINER)
+    places = "env TRUTH={labels} ANSWERS={predictions} OUT={output}"
+    score = program_of_files(f"{places} {sys.executable} container.py", "outcome,score,patient")
+    assert score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3])) == {"accuracy": 0.75}
+
+
+@pytest.mark.parametrize("line", ["%.4f", "accuracy: %.4f", "accuracy = %.4f", "'{\"accuracy\": %s}'", "auc 1: .5\n%s"])
+def test_a_program_that_prints_its_score_is_read(folder: Path, line: str) -> None:
+    (folder / "prints.py").write_text(PRINTS)
+    score = program_of_files(f"{sys.executable} prints.py {{labels}} {{predictions}} '{line.strip(chr(39))}'")
+    found = score(np.array([0, 1, 1, 0]), np.array([0.1, 0.9, 0.2, 0.3]))
+    assert 0.75 in found.values() if isinstance(found, dict) else found == 0.75
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("pass", "wrote nothing into OUTPUT, and the last line that it printed is no number"),
+        ("print('label 1')", "wrote nothing into OUTPUT, and the last line"),
+        ("import sys; open(sys.argv[2] + '/a.csv', 'w')", "and not one .json or .txt file alone"),
+        ("import sys; open(sys.argv[2] + '/a.json', 'w').write('label 1')", "wrote a .json file that cannot be read"),
+        ("import sys; sys.exit('label 1')", "Other columns are named after it, as in PROGRAM@LABEL,PREDICTION,ID"),
+    ],
+)
+def test_a_program_without_a_score_is_one_sentence(folder: Path, program: str, said: str) -> None:
+    (folder / "fails.py").write_text(program)
+    with pytest.raises(HostError, match=r"(?s)^(?!.*label 1)") as told:
+        program_of_files(f"{sys.executable} fails.py")(np.array([0, 1]), np.array([0.1, 0.9]))
+    assert said in str(told.value)
+
+
+def test_a_program_that_is_not_there_or_may_not_be_run_is_one_sentence(folder: Path) -> None:
+    for name, said in (("./nosuch", "which is not there"), ("./program.py", "which may not be run")):
+        with pytest.raises(HostError, match=said):
+            program_of_files(name)(np.array([0, 1]), np.array([0.1, 0.9]))
 
 
 def test_of_named_numbers_the_first_is_scored_or_the_one_that_is_named() -> None:
@@ -113,7 +192,7 @@ def test_class_names_are_written_as_they_are(folder: Path) -> None:
     (folder / "names.py").write_text(
         (folder / "names.py").read_text().replace("(p >= 0.5)", '("a" if p < "0.5" else "b")')
     )
-    score = of_codabench(f"{sys.executable} names.py", "y")
+    score = program_of_files(f"{sys.executable} names.py", "y")
     with pytest.raises(HostError, match="ended with status 1"):  # predictions are called y, too
         score(np.array(["a", "b"]), np.array([0.1, 0.9]))
     (folder / "names.py").write_text((folder / "names.py").read_text().replace('"prediction")', '"y")'))

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -16,6 +17,7 @@ from click.testing import CliRunner, Result
 import labelinf as li
 from labelinf_core.advise.search import Advice
 from labelinf_core.cli import main
+from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import Guess, Knob, LabelSet
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.threat import ThreatModel
@@ -26,6 +28,8 @@ from labelinf_scores.audit.probe import Picture, probe
 from labelinf_scores.audit.report import Goal, ScorerReport
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
+from labelinf_scores.audit.words import answer
+from labelinf_scores.commands import _status
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -374,3 +378,10 @@ def test_attacks_that_were_not_played_do_not_hide_a_leak() -> None:
         scorer="sklearn", data=data, queries=200, findings=found, leaks=(*refused, got), target=Goal().read(0.6)
     )
     assert report.leaking(None)
+
+    # A gate does not pass on the first of several numbers, which may be the one that leaks least.
+    none = attrs.evolve(got, accuracy=Interval(value=0.6, low=0.45, high=0.75))
+    first = attrs.evolve(report, leaks=(none,), unnamed=("b:f#a", "b:f#c"))
+    assert _status(attrs.evolve(first, unnamed=()), None) is Exit.DONE
+    assert _status(first, None) is Exit.INCONCLUSIVE
+    assert "name each number to audit it: b:f#a, b:f#c." in answer(first).leaks

@@ -255,7 +255,7 @@ def test_several_numbers_are_named_as_such_though_two_columns_raise() -> None:
     def theirs(labels: Any, predictions: Any) -> Any:
         if np.ndim(predictions) != 1:
             raise ValueError("one column")
-        return predictions[labels > 0].mean(), 1.0
+        return np.array([predictions[labels > 0].mean(), 1.0])
 
     with pytest.raises(InputError, match="expected one number; give a function that returns one of them"):
         learn(theirs)

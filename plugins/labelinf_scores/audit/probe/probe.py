@@ -195,8 +195,11 @@ def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | 
     key = name, id(own), data.class_names, data.labels.tobytes(), repr(only), declare
     if key not in _KNOWN:
         declared = Declared.read(declare, data.n_records) if declare else None
+        learnt = probe(scorer, data, title=f"scorer {name!r}", declared=declared, only=only)
+        if numbers := getattr(scorer, "unnamed", ()):
+            raise InputError(f"scorer {name!r} returns several numbers; name the one to play: {', '.join(numbers)}.")
         # The function is held, so that its identity is nobody else's.
-        _KNOWN[key] = own, probe(scorer, data, title=f"scorer {name!r}", declared=declared, only=only)
+        _KNOWN[key] = own, learnt
     found = _KNOWN[key][1]
     if isinstance(found, Unexplained):
         raise InconclusiveError(f"INCONCLUSIVE: scorer {name!r}: {found.sentence()}. Nothing was played on it.")
