@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class NoiseModel(Noise, abc.ABC):
         """Draw ``size`` independent values, shape ``(size,)``."""
 
     @property
-    @abc.abstractmethod
     def bound(self) -> float:
-        """Largest absolute value (of the factor minus one, when multiplicative); infinity when unbounded."""
+        """Largest absolute value (of the factor minus one, when multiplicative); infinity, unless a model has one."""
+        return math.inf
 
     @property
     @abc.abstractmethod

@@ -197,7 +197,7 @@ class Plan:
 
     def keyed(self, key: str) -> Plan:
         """Return the same plan under another key; names of what is played on public labels stay."""
-        if not any(not facts.public for facts in self.labels):
+        if all(facts.public for facts in self.labels):
             return attrs.evolve(self, key="")
         return attrs.evolve(
             self,

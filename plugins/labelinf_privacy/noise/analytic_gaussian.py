@@ -6,7 +6,6 @@ Drawn in floats, and therefore without a certificate.
 from __future__ import annotations
 
 import functools
-import math
 
 import attrs
 import numpy as np
@@ -41,11 +40,6 @@ class AnalyticGaussian(NoiseModel):
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""
         return self.gaussian.sample(rng, size)
-
-    @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
 
     @property
     def std(self) -> float:

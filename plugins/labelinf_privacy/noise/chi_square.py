@@ -35,11 +35,6 @@ class ChiSquare(NoiseModel):
         return self.scale * (rng.chisquare(self.degrees, size) - self.degrees)
 
     @property
-    def bound(self) -> float:
-        """Unbounded above."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """``scale * sqrt(2 degrees)``."""
         return self.scale * math.sqrt(2 * self.degrees)

@@ -105,11 +105,6 @@ class DiscreteGaussian(NoiseModel):
         return np.array([discrete_gaussian(variance, source) for _ in range(size)]) * self.step
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """The scale: never less, and from two steps on no more than can be told apart."""
         return self.scale

@@ -6,7 +6,6 @@ The low bits of a sum of doubles tell more than its value. What is certified is
 
 from __future__ import annotations
 
-import math
 from statistics import NormalDist
 
 import attrs
@@ -31,11 +30,6 @@ class Gaussian(NoiseModel):
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""
         return rng.normal(0.0, self.scale, size)
-
-    @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
 
     @property
     def std(self) -> float:

@@ -59,11 +59,6 @@ class Geometric(GridNoise):
         return -math.expm1(-self.step / self.scale)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """``step sqrt(2 r) / (1 - r)`` with ``r = exp(-step / scale)``."""
         return self.step * math.sqrt(2 * (1 - self._success)) / self._success

@@ -56,11 +56,6 @@ class GridGaussian(GridNoise):
         return GaussianProfile(rounded_up(moved / self.steps_per_scale() * root_up(queries)))
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """From the probabilities of the integers while the grid is coarse, ``s**2 + step**2 / 12`` beyond."""
         if self.scale >= 3 * self.step:  # off by exp(-2 pi**2 9) at most

@@ -54,11 +54,6 @@ class GridLaplace(GridNoise):
         return LaplaceProduct(epsilon=self.epsilon_for(moved), queries=queries)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """From ``P(k) = sinh(r / 2) exp(-r |k|)`` with ``r = step / scale``, the probability of 0 aside."""
         rate = self.step / self.scale

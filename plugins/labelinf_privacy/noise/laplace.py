@@ -32,11 +32,6 @@ class Laplace(NoiseModel):
         return rng.laplace(0.0, self.scale, size)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """``scale * sqrt(2)``."""
         return self.scale * math.sqrt(2)

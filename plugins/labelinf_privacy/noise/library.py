@@ -104,11 +104,6 @@ class Library(NoiseModel):
                 return mechanisms.Staircase(**settings)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """That of the law."""
         return self.law.std

@@ -52,11 +52,6 @@ class Staircase(NoiseModel):
         return np.asarray(signs * (period + place) * self.sensitivity, dtype=np.float64)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """From the moments of the period and of the place within it, which are independent."""
         ratio, gamma, lower = math.exp(-self.epsilon), self.gamma, self._lower_share

@@ -64,11 +64,6 @@ class SubExponential(NoiseModel):
         return rng.laplace(0.0, self._scale, size)
 
     @property
-    def bound(self) -> float:
-        """Unbounded."""
-        return math.inf
-
-    @property
     def std(self) -> float:
         """Of what is drawn; at most lambda."""
         return math.sqrt(2) * self._scale

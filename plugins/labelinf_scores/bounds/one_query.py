@@ -6,6 +6,7 @@ and Guy's weights reach ``0.235 * 2**m``, Sperner-type bounds forbid less than `
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 
@@ -20,6 +21,8 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
 
 __all__ = ["OneQuery"]
+
+_labels = functools.partial(BoundValue, direction=Direction.CEILING, quantity="labels per query")
 
 
 @attrs.frozen(kw_only=True)
@@ -47,19 +50,19 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
         return
     if facts.arithmetic in SIGNIFICANT_BITS and not facts.step:
         yield _labels(
-            "labels that one answer tells with certainty",
-            labels_in_one_answer(SIGNIFICANT_BITS[facts.arithmetic]),
-            "p significant bits: p labels",
-            f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
-            "labelinf theory, the 53-label limit",
+            title="labels that one answer tells with certainty",
+            value=labels_in_one_answer(SIGNIFICANT_BITS[facts.arithmetic]),
+            formula="p significant bits: p labels",
+            conditions=f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
+            statement="labelinf theory, the 53-label limit",
         )
     if facts.step and math.isfinite(facts.span):
         yield _labels(
-            "labels that one rounded answer tells on average",
-            answer_entropy(n_records=facts.n_records, span=facts.span, step=facts.step),
-            "log2(2 pi e ((L / (2 sqrt(N) r) + 1/2)^2 + 1/12)) / 2",
-            f"rounded to r = {facts.step:g}; uniform labels, queries fixed beforehand",
-            "labelinf theory, maximum entropy",
+            title="labels that one rounded answer tells on average",
+            value=answer_entropy(n_records=facts.n_records, span=facts.span, step=facts.step),
+            formula="log2(2 pi e ((L / (2 sqrt(N) r) + 1/2)^2 + 1/12)) / 2",
+            conditions=f"rounded to r = {facts.step:g}; uniform labels, queries fixed beforehand",
+            statement="labelinf theory, maximum entropy",
         )
 
 
@@ -77,16 +80,4 @@ def _enough(facts: ScoreThreat, m: int, title: str) -> BoundValue:
         formula="m L / (2 N (K^m - 1))" if which == "pigeonhole" else "L / (2 N C(m, m/2))",
         conditions="largest absolute error, worst case; one query, certain recovery",
         statement=f"labelinf theory, {which}; replaces Aggarwal et al., ICML 2021, Theorem 6",
-    )
-
-
-def _labels(title: str, value: float, formula: str, conditions: str, statement: str) -> BoundValue:
-    return BoundValue(
-        title=title,
-        direction=Direction.CEILING,
-        quantity="labels per query",
-        value=value,
-        formula=formula,
-        conditions=conditions,
-        statement=statement,
     )
