@@ -4,8 +4,9 @@
 the others all alike; a block of m is predicted ``c + t B^j``, so that the sum spells their labels: B is one more than
 the range of the values over their least distance, K for the values 0, 1, ..., K - 1. What limits m is the relative
 error of the scorer's sum; t is chosen where most labels fit. Decimals do not protect the MSE: a larger t sees through
-them. The root does better, and so does clipping predictions to the range of the labels *and* rounding. RMSLE is read
-alike, its logarithms in the place of values, as far as ``log(1 + p)`` reaches.
+them. The root does better, and so does clipping predictions to the range of the labels *and* rounding, where
+``shifted-levels`` goes on. RMSLE is read alike, its logarithms in the place of values, as far as ``log(1 + p)``
+reaches.
 
 Example::
 

@@ -35,6 +35,7 @@ _TRIED = 4  # queries that are looked at, each with as many shifts
 _SHIFTS = 64
 _LOWEST = 0.3  # of the records asked about, at the least level
 _PATIENCE = 30  # answers that leave a list as long as it was, before nothing more is asked
+_GRID, _EDGES, _UNIT = 1025, 16, 2.0**-30  # of levels within a range, which are multiples of the unit
 _FAR = 8.0  # how far a record is predicted off, against the root of all squared residuals
 
 Floats = NDArray[np.float64]
@@ -57,8 +58,9 @@ class ShiftedLevels(MetricAttack):
             return "the score is not rounded: it is read as it is"
         if threat.noise_bound > threat.step * 0.51:
             return "there is more than rounding between"
-        if math.isfinite(threat.facts.highest) or math.isfinite(threat.facts.lowest):
-            return "needs predictions beyond the labels, and they are cut to a range"
+        values = [float(value) for value in threat.totals.values]
+        if not (threat.facts.lowest <= min(values) and max(values) <= threat.facts.highest):
+            return "predictions are cut to less than the range of the labels"
         shifts = _shifts(Board.unasked(threat))
         return "" if shifts is not None else "the metric has no score of such values"
 
@@ -128,16 +130,19 @@ def _fitting(told: Told, options: Options) -> NDArray[np.bool_]:
 
 def _shifts(board: Board) -> _Shifts | None:
     """Return how this board's scores are shifted; None where its values have no score."""
-    if isinstance(board.metric, Deviations):
-        values = np.array([float(value) for value in board.totals.values])
-        return _Levels(board=board, metric=board.metric, values=values)
-    if not isinstance(board.metric, SquaredResiduals):
+    metric, facts = board.metric, board.oracle.threat.facts
+    if not isinstance(metric, (Deviations, SquaredResiduals)):
         return None
     try:
-        numbers = board.metric.numbers(board.totals)
+        numbers = metric.numbers(board.totals) if isinstance(metric, SquaredResiduals) else board.totals.values
     except ValueError:
         return None
-    return _Roots(board=board, metric=board.metric, values=np.array([float(number) for number in numbers]))
+    values = np.array([float(number) for number in numbers])
+    if math.isfinite(facts.highest) or math.isfinite(facts.lowest):
+        return _Inside(board=board, metric=metric, values=values)
+    if isinstance(metric, Deviations):
+        return _Levels(board=board, metric=metric, values=values)
+    return _Roots(board=board, metric=metric, values=values)
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -257,4 +262,58 @@ class _Roots(_Shifts):
         levels = self.metric.predictions(np.array([middle, level]))
         predictions = self.predicted(float(levels[0]))
         predictions[records] = levels[1]
+        return predictions
+
+
+@attrs.define(kw_only=True, eq=False)
+class _Inside(_Shifts):
+    """Predictions that are cut to the range of the labels: the records asked about at its ends, all others in between.
+
+    Attributes:
+        metric: What is scored.
+    """
+
+    metric: Deviations | SquaredResiduals
+
+    def candidates(self, records: NDArray[np.intp], options: Options) -> Iterator[tuple[Floats, Callable[[], Floats]]]:
+        """Yield levels of the others at which half of the labellings are printed otherwise than the other half."""
+        board, values = self.board, self.values
+        ends, grid = np.array([values.min(), values.max()]), np.linspace(values.min(), values.max(), _GRID)
+        counts = np.stack([(options == k).sum(axis=1) for k in range(values.size)])
+        for _ in range(_TRIED):
+            levels = board.rng.choice(ends, records.size)
+            own = self._costs(levels)[np.arange(records.size), options].sum(axis=1)
+
+            def totals(others: Floats, own: Floats = own) -> Floats:
+                return np.asarray(self._costs(others) @ (board.left[:, None] - counts) + own)
+
+            for level in self._edges(grid, np.median(totals(grid), axis=1)):
+                scores = [self.metric.of_total(total, board.totals) for total in totals(np.array([level]))[0].tolist()]
+                yield np.array(scores), functools.partial(self._written, records, levels, level)
+
+    def _edges(self, grid: Floats, sums: Floats) -> list[float]:
+        """Return levels at which sums, given along a grid, are printed otherwise than next to them; one at least."""
+        board = self.board
+        scores = np.array([self.metric.of_total(total, board.totals) for total in sums.tolist()])
+        steps = scores / board.oracle.threat.step + 0.5
+        before, after = steps[:-1], steps[1:]
+        at = board.rng.permutation(np.flatnonzero(np.floor(before) != np.floor(after)))[:_EDGES]
+        part = (np.floor(np.maximum(before, after))[at] - before[at]) / (after - before)[at]
+        found = grid[at] + part * (grid[1] - grid[0])
+        return [float(level) for level in np.round(found / _UNIT) * _UNIT] or [float(grid[0])]
+
+    def _costs(self, levels: Floats) -> Floats:
+        """Return what every class costs at every level, shape ``(n, K)``."""
+        apart = self.values - levels[:, None]
+        if isinstance(self.metric, SquaredResiduals):
+            return np.asarray(apart**2)
+        above, below = map(float, self.metric.slopes)
+        return np.where(apart > 0, above * apart, -below * apart)
+
+    def _written(self, records: NDArray[np.intp], levels: Floats, level: float) -> Floats:
+        wanted = np.array([level, *levels])
+        if isinstance(self.metric, SquaredResiduals):
+            wanted = self.metric.predictions(wanted)
+        predictions = self.predicted(float(wanted[0]))
+        predictions[records] = wanted[1:]
         return predictions

@@ -109,3 +109,23 @@ def test_a_confined_score_in_whole_numbers_has_few_values_which_a_limit_on_queri
     assert bound.ceilings(loose) == ()
     (ceiling,) = bound.ceilings(tight)
     assert ceiling.exact < 1e-2
+
+
+@pytest.mark.parametrize(
+    ("metric", "decimals"),
+    [("mse", 0), ("rmse", 1), ("rmsle", 2), ("r2", 1), ("mae", 1), ("pinball(alpha=0.3)", 1), ("d2-absolute", 1)],
+)
+def test_confined_and_rounded_scores_give_every_label_away_all_the_same(metric: str, decimals: int) -> None:
+    """The level of all others shifts the score to where its rounding changes, within the range too."""
+    attack, stages = BUILDER.build(Kind.ATTACK, "shifted-levels", "test"), ("confine", f"round(decimals={decimals})")
+    data = made(18, ("0", "1", "2.5", "4"))
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(stages, "test"))
+    assert attack.refusal(board(metric).threat(setting)) == ""
+    outcome = board(metric).play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    assert outcome.n_correct >= 17
+    assert "contradiction" not in outcome.evidence
+
+
+def test_a_range_that_is_less_than_that_of_the_labels_is_not_read() -> None:
+    attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
+    assert "less than the range" in attack.refusal(threat("mse", "confine(high=2)", "round(decimals=0)"))
