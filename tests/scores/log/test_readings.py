@@ -20,6 +20,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
 from labelinf_scores.metrics.readings import metric as found
+from labelinf_scores.metrics.readings.base import exact
 from labelinf_scores.metrics.readings.ranks import doubled_midranks
 
 BUILDER = Builder(Host.load())
@@ -200,6 +201,13 @@ def test_what_cannot_be_scored_is_said() -> None:
         Totals.binary(n_records=3, n_positive=3)
     with pytest.raises(InputError, match="no metric of that name can be read; choose accuracy, affine"):
         found("bleu")
+
+
+@pytest.mark.parametrize("beyond", [[], [1e300]])
+def test_costs_are_held_as_fractions_would_round_them(beyond: list[float]) -> None:
+    """Halves to even, what is next to nothing, what has no fraction, and what is too large for doubles."""
+    values = np.array([0.0, -0.0, 5e-324, 2.0**-61, 3 * 2.0**-61, -(2.0**-61), 2.0**-60, 0.1, 36.04, 745.1, *beyond])
+    assert exact(values, 60).tolist() == [round(Fraction(value) * 2**60) for value in values.tolist()]
 
 
 def test_underscores_read_as_hyphens() -> None:

@@ -342,8 +342,15 @@ class ScoredMetric(Metric, abc.ABC):
 
 
 def exact(values: Floats, scale: int) -> NDArray[Any]:
-    """Return ``values * 2**scale`` rounded to whole numbers, as Python's own; shape as given."""
-    return np.array([round(Fraction(float(value)) * 2**scale) for value in values], dtype=object)
+    """Return ``values * 2**scale`` rounded to whole numbers, as Python's own; shape as given.
+
+    Doubles are scaled by a power of two without any error; what lies beyond them goes by fractions.
+    """
+    with np.errstate(over="ignore"):
+        scaled = np.rint(np.ldexp(values, scale)).tolist()
+    if not np.isfinite(scaled).all():
+        scaled = [round(Fraction(float(value)) * 2**scale) for value in values]
+    return np.array(list(map(int, scaled)), dtype=object)
 
 
 def no_classes(predictions: NDArray[Any]) -> str:

@@ -77,7 +77,8 @@ class MeanLoss(ScoredMetric):
         """
         zero, one = self.costs(np.asarray(predictions, dtype=np.float64))
         n = totals.n_records
-        first, gaps = exact(zero, _SCALE), exact(one, _SCALE) - exact(zero, _SCALE)
+        first = exact(zero, _SCALE)
+        gaps = exact(one, _SCALE) - first
         # Costs are not negative, so the sum's own rounding is relative to the score (N additions, in any order).
         low, high = released.interval(score, (n + 16) * UNIT * abs(score))
         # Every cost here and in the scorer is correct to eight ulp, then rounded to the grid.
