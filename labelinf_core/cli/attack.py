@@ -16,6 +16,7 @@ from labelinf_core.cli.options import (
     NewFile,
     block_option,
     channel_options,
+    keep_inputs,
     load_host,
     records_options,
 )
@@ -62,6 +63,7 @@ def attack(attack: str, **chosen: Any) -> None:
     from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import Builder
 
+    keep_inputs()
     watch.patience = chosen["timeout"]
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)

@@ -30,6 +30,7 @@ __all__ = [
     "game_options",
     "game_timeout",
     "groups_option",
+    "keep_inputs",
     "labels_options",
     "load_host",
     "print_results",
@@ -83,6 +84,28 @@ class NewFile(click.Path):
         if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
             self.fail(f"{path} cannot be written: there is no folder {path.parent} to write into.", param, ctx)
         return path
+
+
+def keep_inputs() -> None:
+    """Refuse to write over what the running command reads: its labels, or a file in a folder that it is given.
+
+    Raises:
+        click.BadParameter: A :class:`NewFile` is such a file.
+    """
+    ctx = click.get_current_context()
+    types = {param.name: param for param in ctx.command.params}
+    written = {
+        name: Path(value) for name, value in ctx.params.items() if value and isinstance(types[name].type, NewFile)
+    }
+    read = [value for name, value in ctx.params.items() if name not in written]
+    places = [Path(item) for value in read for item in (value if isinstance(value, tuple) else (value,)) if _path(item)]
+    for name, path in written.items():
+        if path.exists() and any(place.samefile(path) or place.samefile(path.parent) for place in places):
+            raise click.BadParameter(f"{path} is read by this command; write to another file.", ctx, types[name])
+
+
+def _path(value: Any) -> bool:
+    return isinstance(value, str | Path) and bool(str(value)) and os.path.exists(value)
 
 
 def _shares(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, ...] | None:

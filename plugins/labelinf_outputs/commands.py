@@ -10,7 +10,7 @@ import click
 from labelinf_core.cli.completion import column as column_of
 from labelinf_core.cli.completion import component
 from labelinf_core.cli.exits import Exit
-from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, load_host
+from labelinf_core.cli.options import Finite, NewFile, block_option, game_timeout, keep_inputs, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
 
@@ -161,6 +161,7 @@ def outputs(
     from labelinf_outputs.audit.outputs import audit_outputs
     from labelinf_outputs.audit.power import curves, table
 
+    keep_inputs()
     claim = _claimed(epsilon, delta, mu)
     if plan is not None:
         power = _power(claim, plan, given)

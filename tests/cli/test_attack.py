@@ -70,6 +70,18 @@ def test_a_file_that_cannot_be_saved_is_told(labelinf: Labelinf, fakes: Path) ->
     assert "'--save': nowhere/out.csv cannot be written: there is no folder nowhere to write into." in result.stderr
 
 
+def test_labels_are_not_written_over(labelinf: Labelinf, tmp_path: Path) -> None:
+    """Whoever names the same file twice keeps her private labels."""
+    labels = tmp_path / "labels.csv"
+    labels.write_text("label\n0\n1\n")
+
+    result = labelinf("attack", "fake-constant", "--labels", str(labels), "--save", str(labels))
+
+    assert result.exit_code == 2
+    assert "labels.csv is read by this command; write to another file." in result.stderr
+    assert labels.read_text() == "label\n0\n1\n"
+
+
 def test_an_attack_is_played_on_its_own_channel(labelinf: Labelinf) -> None:
     result = labelinf("attack", "idlg", "--labels", "digits", "--channel", "gradient(samples=20)")
 

@@ -137,6 +137,18 @@ def test_records_are_told_to_a_private_file_only(board: Board) -> None:
     assert stat.S_IMODE(saved.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize("place", ["labels.csv", "scores.csv", "submissions/s03.csv"])
+def test_nothing_that_is_read_is_written_over(board: Board, place: str) -> None:
+    file = board["path"] / place
+    before = file.read_text()
+
+    result = audit(board, "--save", str(board["path"] / "submissions" / ".." / place))
+
+    assert result.exit_code == 2
+    assert "is read by this command; write to another file" in result.stderr
+    assert file.read_text() == before
+
+
 @pytest.mark.parametrize(
     "written_as", ["%.6g", "%.3g", "%.6f", "%.2e", "%r"], ids=["%.6g", "%.3g", "%.6f", "%.2e", "round(x, 4)"]
 )

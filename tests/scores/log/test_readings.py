@@ -182,10 +182,10 @@ def test_intervals_cover_every_way_to_round(convention: str) -> None:
         "truncated": lambda x: repr(float(np.trunc(x * 100) / 100)),
     }
     released = Released(decimals=2, truncated=convention == "truncated")
-    for exact in [k / 200 for k in range(-200, 201)]:
-        low, high = released.interval(Fraction(ways[convention](exact)), Fraction(0))
-        assert low <= Fraction(exact) <= high
-        assert released.shows(Fraction(ways[convention](exact)), exact)
+    for score in [k / 200 for k in range(-200, 201)]:
+        low, high = released.interval(Fraction(ways[convention](score)), Fraction(0))
+        assert low <= Fraction(score) <= high
+        assert released.shows(Fraction(ways[convention](score)), score)
         assert high - low <= Fraction(21, 1000)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from labelinf_core.cli.completion import column, component
-from labelinf_core.cli.options import NewFile
+from labelinf_core.cli.options import NewFile, keep_inputs
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
 
@@ -81,6 +81,7 @@ def log(context: click.Context, /, submissions: str, save: Path | None, as_json:
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status
 
+    keep_inputs()
     with steps("auditing") as progress:
         found = report(submissions, **chosen, progress=progress)
     if save is not None:
