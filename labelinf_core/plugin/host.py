@@ -45,11 +45,9 @@ class Host:
 
     Attributes:
         records: Every installed plugin by entry-point name, faulty and blocked ones included.
-        blocked: Names that were not imported; workers of a run block the same ones.
     """
 
     strict: bool = False
-    blocked: frozenset[str] = frozenset()
     records: dict[str, PluginRecord] = attrs.field(factory=dict)
     _managers: dict[str, pluggy.PluginManager] = attrs.field(factory=dict)
     _points: dict[str, EntryPoint] = attrs.field(factory=dict, init=False)
@@ -89,7 +87,7 @@ class Host:
             UnknownNameError: A blocked name is not installed.
         """
         unwanted = frozenset(blocked) | _blocked_by_environment()
-        host = cls(strict=strict, blocked=unwanted)
+        host = cls(strict=strict)
         found = sorted(entry_points(group=PROJECT), key=lambda point: point.name)
         installed = {point.name for point in found}
         if missing := sorted(unwanted - installed):

@@ -15,7 +15,7 @@ import binascii
 import contextlib
 import hmac
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -43,6 +43,7 @@ _DOWN = "This board cannot answer now. Nothing was told."
 _STRANGER = "The name of the team or its token is wrong."
 _AUDIT = 2.0  # seconds for which a page of the host's looks for labels that are determined
 _PAGES = 4  # threads for pages, which must not wait behind submissions
+_HOSTS = ["127.0.0.1", "localhost", "[::1]"]  # by another name a web site could read it through a browser
 _AWAITING = 64  # submissions that wait for a beat at the same time
 
 Page = Callable[[Board], Response]
@@ -101,20 +102,15 @@ def public_app(board: Board) -> Starlette:
     return _app(routes, pages, awaiting)
 
 
-def host_app(board: Board, *, hosts: Sequence[str] = ("127.0.0.1", "localhost", "[::1]")) -> Starlette:
-    """Return what the host may ask: the status, as a page and as JSON. Serve it where nobody else comes.
-
-    Args:
-        board: Whose status it is.
-        hosts: Names under which it is asked; others are refused, so that no web site reads it through a browser.
-    """
+def host_app(board: Board) -> Starlette:
+    """Return what the host may ask: the status, as a page and as JSON. Serve it where nobody else comes."""
     pages = _Threads(board, _PAGES)
     routes = [
         Route("/", _on(pages, _host), methods=["GET"]),
         Route("/status.json", _on(pages, _host_json), methods=["GET"]),
     ]
     app = _app(routes, pages)
-    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS)
     return app
 
 

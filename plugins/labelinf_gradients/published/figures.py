@@ -134,8 +134,8 @@ def _variance(labels: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.sort(labels, axis=1)[:, :-1].var(axis=1))
 
 
-def _thin(x: NDArray[np.float64], y: NDArray[np.float64], most: int = 50) -> tuple[tuple[float, float], ...]:
-    step = max(1, len(x) // most)
+def _thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[tuple[float, float], ...]:
+    step = max(1, len(x) // 50)
     return tuple(zip(x[::step].tolist(), y[::step].tolist(), strict=True))
 
 

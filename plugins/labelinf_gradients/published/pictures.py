@@ -21,17 +21,15 @@ _SIDE, _PIXEL, _GAP, _TEXT = 8, 6, 6, 330  # pixels of a digit; units of the dra
 _NOISE = 1e-3
 
 
-def reconstructions(n: int, *, epochs: int = 3, seed: int = 1) -> dict[str, NDArray[np.float64]]:
+def reconstructions(n: int) -> dict[str, NDArray[np.float64]]:
     """Return the true inputs and what each method makes of them, by its name, shape ``(n, 64)`` each.
 
     Labels are smoothed by secret factors. No method but the recursion under noise is given any of them.
 
     Args:
         n: How many digits.
-        epochs: Of the network's training.
-        seed: Of the digits.
     """
-    network, victims = fully_connected(epochs), Victims.draw(n, "smoothing", seed=seed)
+    network, victims = fully_connected(epochs=3), Victims.draw(n, "smoothing", seed=1)
     releases = network.gradients(victims.inputs, victims.labels)
     errors = softmax(network.logits(victims.inputs)) - victims.labels
     rng = np.random.default_rng(2)
@@ -48,9 +46,9 @@ def reconstructions(n: int, *, epochs: int = 3, seed: int = 1) -> dict[str, NDAr
     }
 
 
-def grid(n: int = 10, *, epochs: int = 3, seed: int = 1) -> str:
+def grid(n: int = 10) -> str:
     """Return the pictures as SVG, one method a row, with median PSNR and SSIM beside it."""
-    rows, step = reconstructions(n, epochs=epochs, seed=seed), _SIDE * _PIXEL + _GAP
+    rows, step = reconstructions(n), _SIDE * _PIXEL + _GAP
     parts = []
     for number, (name, images) in enumerate(rows.items()):
         shown, truth = np.clip(np.nan_to_num(images), 0, 1), rows["true"]

@@ -140,21 +140,13 @@ def _compared(one: Table, two: Table) -> Iterator[Compared]:
     )
 
 
-def image_tables(images: int = 2, iterations: int = 100) -> Reproduced:
-    """Compute Tables 3 and 4, on digits; without PyTorch, say what is missing.
-
-    Args:
-        images: Digits a cell.
-        iterations: Steps of Adam for each.
-    """
+def image_tables() -> Reproduced:
+    """Compute Tables 3 and 4, on digits; without PyTorch, say what is missing."""
     tables: tuple[Table, ...] = ()
     if importlib.util.find_spec("torch") is not None:
         from labelinf_gradients.published.matching import feature_table, label_table
 
-        tables = (
-            label_table(images=images, iterations=iterations),
-            feature_table(images=images, iterations=iterations),
-        )
+        tables = tuple(made(images=2, iterations=100) for made in (label_table, feature_table))
     return Reproduced(
         title="Tables 3 and 4 of Wang et al., ICLR 2024, in kind: digits, by gradient matching",
         tables=tables,

@@ -61,8 +61,8 @@ def _active(component: object, n_records: int, n_classes: int) -> ActiveDefence:
     return belongs(component, OutputDefence).start(threat, np.random.default_rng(0))
 
 
-def _pipeline(component: object, task: TrainingTask, seed: int = 6) -> _Released:
-    defence, rng = _active(component, task.n_records, task.n_classes), np.random.default_rng(seed)
+def _pipeline(component: object, task: TrainingTask) -> _Released:
+    defence, rng = _active(component, task.n_records, task.n_classes), np.random.default_rng(6)
     trained = defence.train(task, _memorise, rng)
     require(isinstance(trained, Trained), f"train returned {type(trained).__name__}, expected Trained")
     own = np.exp(trained.model.log_probabilities(task.features))

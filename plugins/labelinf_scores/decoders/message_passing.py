@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -36,8 +35,6 @@ __all__ = ["posterior_logits", "predicted_accuracy"]
 _STEPS = 50
 _SURE = 1e-7  # variance of a sign that counts as known
 _SETTLED = 1e-6  # relative change of a variance that counts as none
-
-Transform = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
 
 
 def posterior_logits(
