@@ -16,6 +16,7 @@ from labelinf_core.cli.options import block_option, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import Step, steps
 from labelinf_core.contracts.errors import PluginError
+from labelinf_core.contracts.guarantees import towards
 from labelinf_core.plugin.apart import apart
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ class Row:
         """Which noise a reading of every label survives, in words; fewer labels come out through more."""
         if math.isinf(self.survives):
             return "any noise, while predictions may be anything"
+        below = f"below {towards(self.survives, 2, up=False):.2g}"
         if math.isinf(self.enough):
-            return f"below {self.survives:.2g}; how much hides them is not known"
-        return f"below {self.survives:.2g}; never from {self.enough:.2g}"
+            return f"{below}; how much hides them is not known"
+        return f"{below}; never from {towards(self.enough, 2, up=True):.2g}"
 
 
 @click.command(
