@@ -28,7 +28,7 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
-__all__ = ["DetectingCounts", "Plan", "least_step", "planned"]
+__all__ = ["DetectingCounts", "Plan", "counted", "least_step", "plan_of"]
 
 _BLOCK = 1023  # queries of a block where the size of the sets is limited
 
@@ -72,11 +72,11 @@ class DetectingCounts(MetricAttack):
 
     def too_coarse(self, threat: ScoreThreat) -> str:
         """A count must stand out from the error, in small sets at least."""
-        return "" if _plan(threat) else "one label does not stand out from the error of the score"
+        return "" if plan_of(threat) else "one label does not stand out from the error of the score"
 
     def promised(self, threat: ScoreThreat) -> Promise | None:
         """Every label, when the smallest step of the link exceeds twice the error, and the budget suffices."""
-        plan, metric = _plan(threat), threat.metric
+        plan, metric = plan_of(threat), threat.metric
         if plan is None or not isinstance(metric, ConfusionMetric):
             return None
         return Promise(
@@ -90,19 +90,19 @@ class DetectingCounts(MetricAttack):
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return the labels over the queries of the plan."""
-        plan = _plan(threat)
+        plan = plan_of(threat)
         return threat.n_records / plan.queries if plan else 0.0
 
     def play(self, board: Board) -> None:
         """Ask block after block."""
-        plan = _plan(board.oracle.threat)
+        plan = plan_of(board.oracle.threat)
         if plan is None:
             return
         for start, stop, prescribed in plan.blocks():
             design = _affordable(prescribed, board.oracle.remaining)
             asked = np.arange(start, min(stop, start + n_columns(design.n_queries)))
             stop = start + asked.size
-            counts = [_count(board, asked[design.row(x, stop - start) == 1]) for x in range(1, design.n_queries + 1)]
+            counts = [counted(board, asked[design.row(x, stop - start) == 1]) for x in range(1, design.n_queries + 1)]
             exact = [count for count in counts if count is not None]
             if len(exact) == len(counts):
                 board.settle(asked, decode_bit_sets(design, np.array(exact), stop - start))
@@ -113,7 +113,8 @@ def _affordable(design: BitSets, queries: float) -> BitSets:
     return design if design.n_queries <= queries else BitSets(n_queries=max(1, int(queries)))
 
 
-def _count(board: Board, chosen: NDArray[np.intp]) -> int | None:
+def counted(board: Board, chosen: NDArray[np.intp]) -> int | None:
+    """Ask how many of the chosen records are positive; None when more than one number fits."""
     predictions = np.zeros(board.labels.size)
     predictions[chosen] = 1
     told = board.ask(predictions, chosen)
@@ -121,12 +122,12 @@ def _count(board: Board, chosen: NDArray[np.intp]) -> int | None:
 
 
 @functools.lru_cache(maxsize=8)
-def _plan(threat: ScoreThreat) -> Plan | None:
+def plan_of(threat: ScoreThreat) -> Plan | None:
+    """Return the plan for a board; None where it tells no label."""
     metric = threat.metric
     if not isinstance(metric, ConfusionMetric):
         return None
-    noise = released(threat).noise
-    return planned(metric, threat.totals, noise)
+    return planned(metric, threat.totals, released(threat).noise)
 
 
 def planned(metric: ConfusionMetric, totals: Totals, noise: Fraction) -> Plan | None:

@@ -4,7 +4,7 @@ Predictions are 0 and 1, of which the AUC, NDCG, kappas and averages of F1 are m
 Where a printed step hides several counts, known records that are predicted wrong on purpose shift the score until a
 boundary of the rounding lies between two counts; a bisection then finds the exact one. What is known to start with is
 found by the same means: a path of predictions is bisected to two neighbours that are printed differently, and beside
-such a boundary every query tells one label. Counts go on by a detecting matrix; where a printed step hides so many
+such a boundary every query tells one label. Counts go on as in `count-tree`; where a printed step hides so many
 that the bisection costs more than the matrix saves, labels are read one by one to the end.
 
 Example::
@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_scores.attacks.count_tree import halve
 from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
-from labelinf_scores.constructions.bit_sets import BitSets, n_columns, queries_needed
-from labelinf_scores.decoders.moebius import decode_bit_sets
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 from labelinf_scores.metrics.readings.two_values import counter
+from labelinf_scores.plans.halving import Row, expected
 
 __all__ = ["DitheredCounts"]
 
@@ -61,10 +61,11 @@ class DitheredCounts(MetricAttack):
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return about how many labels a query tells."""
-        return max(1.0, _labels_per_count(threat.n_records) / _queries_per_count(threat))
+        queries = expected(threat.n_records, threat.totals.n_positive)[0] * _queries_per_count(threat)
+        return max(1.0, threat.n_records / queries)
 
     def play(self, board: Board) -> None:
-        """Find a boundary, read labels beside it, then count by a matrix where that is quicker."""
+        """Find a boundary, read labels beside it, then count groups where that is quicker."""
         threat = board.oracle.threat
         metric = counter(board.metric)
         if metric is None:
@@ -75,17 +76,8 @@ class DitheredCounts(MetricAttack):
             wanted = min(wanted, math.ceil(2 * _hidden(threat)) + 2)
         if not _beside_a_boundary(board, dither, wanted):
             return
-        while board.unknown.size:
-            design = BitSets(n_queries=max(1, queries_needed(board.unknown.size - 1)))
-            affordable = int(min(board.oracle.remaining, 2**40) / _queries_per_count(threat))
-            if design.n_queries > affordable:
-                design = BitSets(n_queries=max(1, affordable))
-            asked = board.unknown[: min(board.unknown.size - 1, n_columns(design.n_queries))]
-            rows = (asked[design.row(x, asked.size) == 1] for x in range(1, design.n_queries + 1))
-            counts = [dither.count(chosen) for chosen in rows]
-            if None in counts:
-                return
-            board.settle(asked, decode_bit_sets(design, np.array(counts), asked.size))
+        if board.unknown.size:
+            halve(board, dither.count, each=_queries_per_count(threat))
 
 
 def _hidden(threat: ScoreThreat) -> float:
@@ -95,10 +87,6 @@ def _hidden(threat: ScoreThreat) -> float:
         return math.inf
     step = metric.step(max(1, threat.n_records // 2), threat.totals)
     return threat.step / float(step) if step else math.inf  # a list that holds all records tells nothing
-
-
-def _labels_per_count(n_records: int) -> float:
-    return (n_records - 1) / queries_needed(n_records - 1)
 
 
 def _queries_per_count(threat: ScoreThreat) -> float:
@@ -149,11 +137,10 @@ class _Dither:
         (first, near), (second, far) = self.printed(*one), self.printed(*other)
         return min(near, far) if first != second else Fraction(0)
 
-    def count(self, chosen: NDArray[np.intp]) -> int | None:
-        """Return how many of the chosen, none of which is known, are positive; None when that cannot be found out."""
-        board = self.board
-        left = board.left
-        low, high = max(0, chosen.size - int(left[0])), min(chosen.size, int(left[1]))
+    def count(self, row: Row) -> int | None:
+        """Return how many records of a row, none of which is known, are positive; None when that is not found out."""
+        board, chosen, left = self.board, row.records, self.board.left
+        low, high = max(row.least, chosen.size - int(left[0])), min(row.most, int(left[1]))
         shift: tuple[int, int] | None = (int((board.labels == 1).sum()), 0)
         while low < high and shift is not None:
             predicted = np.zeros(board.labels.size, dtype=bool)
@@ -177,8 +164,9 @@ class _Dither:
             *((positive - wrong, 0) for wrong in range(min(positive, _OFFSETS) + 1)),
             *((right, wrong) for right in (positive, 0) for wrong in range(1, min(negative, _OFFSETS) + 1)),
         ]
-        clear = _CLEAR * self.metric.error_bound(self.board.totals) / self.step
-        middle = (low + high - 1) // 2
+        clear, totals = _CLEAR * self.metric.error_bound(self.board.totals) / self.step, self.board.totals
+        gap = abs(self.metric.link(high, size, totals) - self.metric.link(low, size, totals)) / self.step / (high - low)
+        enough, middle = min(gap / 4, Fraction(1, 8)), (low + high - 1) // 2
         for split in sorted(range(low, high), key=lambda at: abs(at - middle)):
             best, found = clear, None
             for right, wrong in options:
@@ -186,7 +174,7 @@ class _Dither:
                 margin = self.apart((added, total), (added + 1, total))
                 if margin > best:
                     best, found = margin, (right, wrong)
-                if margin * 8 > 1:
+                if margin > enough:
                     break
             if found is not None:
                 return found

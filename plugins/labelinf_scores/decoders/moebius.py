@@ -13,9 +13,13 @@ import numpy as np
 from labelinf_scores.constructions.bit_sets import BitSets, entries, weights, words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-__all__ = ["decode_bit_sets"]
+    from labelinf_scores.constructions.mixed_sets import Columns
+
+__all__ = ["decode_bit_sets", "decode_columns"]
 
 
 def decode_bit_sets(design: BitSets, answers: NDArray[np.int64], n_labels: int) -> NDArray[np.int64]:
@@ -51,6 +55,30 @@ def decode_bit_sets(design: BitSets, answers: NDArray[np.int64], n_labels: int) 
     if left.any() or found[n_labels:].any():
         raise ValueError("no labels have these answers")
     return found[:n_labels]
+
+
+def decode_columns(columns: Columns, answers: NDArray[np.int64], ranges: Sequence[int]) -> list[int]:
+    """Return what every column counts, from 0 and below its range.
+
+    Args:
+        columns: The matrix.
+        answers: Of rows 0, 1, ..., the first of which is zero where it need not be asked.
+        ranges: How many values every count can take.
+
+    Raises:
+        ValueError: No counts have these answers.
+    """
+    left, rows, found = answers.copy(), np.arange(len(answers)), [0] * len(ranges)
+    ends = np.searchsorted(columns.chosen, np.arange(columns.n_sets + 1))
+    for chosen in range(columns.n_sets - 1, columns.first - 1, -1):
+        total, common = _at(left, chosen), words(rows, chosen)
+        for at in range(ends[chosen + 1] - 1, ends[chosen] - 1, -1):
+            found[at], total = divmod(total, int(columns.weight[at]))
+            if found[at]:
+                left -= found[at] * columns.column(at, common)
+    if left.any() or any(not 0 <= value < limit for value, limit in zip(found, ranges, strict=True)):
+        raise ValueError("no counts have these answers")
+    return found
 
 
 def _at(values: NDArray[np.int64], chosen: int) -> int:

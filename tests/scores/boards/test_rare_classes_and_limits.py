@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
+from random import Random
 
 import numpy as np
 import pytest
@@ -13,11 +15,14 @@ from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.attacks.count_tree import _entry, decode, layout
+from labelinf_data.bunches import load_bunch
 from labelinf_scores.attacks.totals import positives
 from labelinf_scores.bounds.metric_limits import fewest_queries
+from labelinf_scores.constructions.mixed_sets import Columns, layout
+from labelinf_scores.decoders.moebius import decode_columns
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
+from labelinf_scores.plans.halving import Halving
 
 BUILDER = Builder(Host.load())
 
@@ -27,10 +32,10 @@ def metric_of(name: str) -> ScoredMetric:
     return built.of_classes(2)
 
 
-def play(metric: str, labels: np.ndarray, budget: int = 0) -> tuple[Outcome, bool]:
+def play(metric: str, labels: np.ndarray, budget: int = 0, *defences: str) -> tuple[Outcome, bool]:
     data = LabelSet(labels=labels.astype(np.intp), class_names=("0", "1"), title="t", provenance="made")
     attack = BUILDER.build(Kind.ATTACK, "count-tree", "test")
-    setting = Setting(data=data, attack=attack, defences=())
+    setting = Setting(data=data, attack=attack, defences=BUILDER.pipeline(defences, "test"))
     channel = ScoreChannel(metric=BUILDER.build(Kind.METRIC, metric, "test"), queries=budget)
     threat = channel.threat(setting)
     assert attack.refusal(threat) == ""
@@ -39,7 +44,7 @@ def play(metric: str, labels: np.ndarray, budget: int = 0) -> tuple[Outcome, boo
     return channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1)), sure
 
 
-@pytest.mark.parametrize(("metric", "n", "rare", "mark"), [("f1", 2201, 22, 97), ("accuracy", 600, 5, 40)])
+@pytest.mark.parametrize(("metric", "n", "rare", "mark"), [("f1", 2201, 22, 75), ("accuracy", 600, 5, 30)])
 def test_a_rare_class_is_found_in_few_queries(metric: str, n: int, rare: int, mark: int) -> None:
     outcome, sure = play(metric, np.random.default_rng(1).permutation(np.arange(n) < rare))
     assert (outcome.n_correct, sure) == (n, True)
@@ -57,15 +62,56 @@ def test_a_budget_that_ends_leaves_what_was_settled() -> None:
     assert outcome.n_correct >= int(outcome.evidence["labels decided"]) > 0
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=24), st.randoms(use_true_random=False))
+@pytest.mark.parametrize("metric", ["accuracy", "f1", "mcc"])
+def test_heeded_counts_take_fewer_queries_than_a_fixed_matrix(metric: str) -> None:
+    outcome, sure = play(metric, load_bunch("breast-cancer").target)
+    assert (outcome.n_correct, sure) == (569, True)
+    assert outcome.queries < 150
+
+
+def test_counts_of_small_sets_are_heeded_too() -> None:
+    """Precision in two decimals tells a count of fewer than a hundred records."""
+    outcome, sure = play("precision", load_bunch("breast-cancer").target, 0, "round(decimals=2)")
+    assert (outcome.n_correct, sure) == (569, True)
+    assert outcome.queries < 180
+
+
+@pytest.mark.parametrize(("n", "largest"), [(2, None), (5, None), (7, None), (7, 1), (7, 3)])
+def test_all_labels_come_out_by_halving(n: int, largest: int | None) -> None:
+    """Of every labelling, all begun as one group or not: in ``n`` queries at most, none of more than ``largest``."""
+    for labels in map(np.array, itertools.product((0, 1), repeat=n)):
+        one = Halving(fresh=np.arange(0), groups=[(np.arange(n), int(labels.sum()))])
+        begun = [Halving.of(np.arange(n), int(labels.sum()), largest)]
+        for state in begun + ([one] if largest is None and 0 < labels.sum() < n else []):
+            found, queries = np.full(n, -1), 0
+            while (turn := state.turn()) is not None:
+                rows = list(turn.rows())
+                counts = [int(labels[row.records].sum()) for row in rows]
+                assert all(row.least <= count <= row.most for row, count in zip(rows, counts, strict=True))
+                assert largest is None or max(row.records.size for row in rows) <= largest
+                queries += len(rows)
+                for records, label in state.learned(turn, turn.decode(counts)):
+                    found[records] = label
+            assert queries <= n
+            assert (found < 0).sum() <= 1
+            assert np.array_equal(found[found >= 0], labels[found >= 0])
+
+
+@given(st.lists(st.integers(1, 9), max_size=24), st.integers(0, 24), st.randoms(use_true_random=False))
 @settings(max_examples=60, deadline=None, derandomize=True)
-def test_mixed_radices_are_told_apart(most: list[int], random: object) -> None:
-    columns = layout([limit + 1 for limit in most])
-    truth = [random.randint(0, limit) for limit in most]  # type: ignore[attr-defined]
-    rows = range(columns[-1][0] + 1)
-    answers = [sum(truth[place] for chosen, weight, place in columns if _entry(x, chosen, weight)) for x in rows]
-    assert decode(columns, np.array(answers), most) == truth
-    assert sorted(place for _, _, place in columns) == list(range(len(most)))
+def test_mixed_radices_are_told_apart(most: list[int], n_fresh: int, random: Random) -> None:
+    """Halves of groups, whose entries may be -1, beside fresh records, single ones and groups."""
+    places = layout([limit + 1 for limit in most], n_fresh=n_fresh, together=4)
+    assert sorted(place.split for place in places if place.split is not None) == list(range(len(most)))
+    assert sum(place.n_fresh for place in places) == n_fresh
+    if not places:
+        return
+    ranges = [place.n_fresh + 1 if place.split is None else most[place.split] + 1 for place in places]
+    truth, columns = [random.randrange(one) for one in ranges], Columns(places)
+    answers = [int(columns.row(x) @ truth) * (x >= columns.first) for x in range(columns.n_sets)]
+    assert decode_columns(columns, np.array(answers), ranges) == truth
+    for place, column in zip(places, np.array([columns.row(x) for x in range(columns.n_sets)]).T, strict=True):
+        assert place.split is not None or column.min() >= 0
 
 
 @pytest.mark.parametrize(
