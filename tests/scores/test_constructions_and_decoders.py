@@ -35,6 +35,7 @@ from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.conway_guy import ConwayGuy
 from labelinf_scores.constructions.detecting_matrix import detecting_matrix
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
+from labelinf_scores.constructions.mixed_sets import Columns, layout
 from labelinf_scores.constructions.rows import LossRows, Rows, rows_for
 from labelinf_scores.constructions.weights import Code, Superincreasing
 from labelinf_scores.decoders import exhaustive, meet_in_the_middle
@@ -46,7 +47,7 @@ from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.decoders.message_passing import posterior_logits
-from labelinf_scores.decoders.moebius import decode_bit_sets
+from labelinf_scores.decoders.moebius import decode_bit_sets, decode_columns
 from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.decoders.rounding import nearest_integer, spelled_integer
@@ -141,6 +142,24 @@ def of_bit_sets() -> Iterator[Case]:
         yield Case(
             title=str(design),
             n_records=n,
+            n_classes=values,
+            answers=lambda labels, m=matrix: [Fraction(int(x)) for x in m @ np.array(labels)],
+            margin=Fraction(1, 2),
+            decoders={"moebius": (own, None)},
+        )
+
+
+def of_mixed_sets() -> Iterator[Case]:
+    """Halves of groups, of two values or three, and fresh records beside them."""
+    for values, halves_of, n_fresh in ((2, 0, 5), (2, 3, 3), (3, 4, 0)):
+        places = layout([values] * halves_of, n_fresh=n_fresh, together=1)
+        columns = Columns(places)
+        matrix = np.array([columns.row(x) for x in range(columns.n_sets)])
+        ranges = [values] * len(places)
+        own: Decode = lambda answers, c=columns, r=ranges: decode_columns(c, np.array(rounded(answers)), r)  # noqa: E731
+        yield Case(
+            title=f"{halves_of} halves of {values} values, {n_fresh} fresh records",
+            n_records=len(places),
             n_classes=values,
             answers=lambda labels, m=matrix: [Fraction(int(x)) for x in m @ np.array(labels)],
             margin=Fraction(1, 2),
@@ -451,6 +470,7 @@ CONSTRUCTIONS: Mapping[str, Callable[[], Iterator[Case]]] = {
     "log_primes": of_log_primes,
     "log_rows": of_log_rows,
     "loss_rows": of_loss_rows,
+    "mixed_sets": of_mixed_sets,
     "powers": of_powers,
     "prime_powers": of_prime_powers,
     "primes": of_primes,

@@ -21,7 +21,6 @@ def labellings_between(
     low: int | Fraction,
     high: int | Fraction,
     *,
-    counts: Sequence[int] | None = None,
     most: int = 4096,
 ) -> list[tuple[int, ...]] | None:
     """Return the labellings, in the order of the records; None when there are too many to look at.
@@ -30,7 +29,6 @@ def labellings_between(
         costs: What every label of a record costs, shape ``(m, K)``.
         low: Closed.
         high: Closed.
-        counts: The most records that each class may have.
         most: Partial labellings that are kept at once.
     """
     order = sorted(range(len(costs)), key=lambda i: max(costs[i]) - min(costs[i]))
@@ -45,9 +43,7 @@ def labellings_between(
             (total + cost, (*chosen, label))
             for total, chosen in partial
             for label, cost in enumerate(row)
-            if total + cost + least[rank] <= high
-            and total + cost + largest[rank] >= low
-            and (counts is None or chosen.count(label) < counts[label])
+            if total + cost + least[rank] <= high and total + cost + largest[rank] >= low
         ]
         if len(partial) > most:
             return None
