@@ -79,9 +79,8 @@ def halve(board: Board, counted: Callable[[Row], int | None], *, largest: int | 
         largest: Records that it can count; None: any number.
         each: Queries that a count takes.
     """
-    records = board.rng.permutation(board.unknown)
-    state = Halving.of(records, int(board.left[1]), largest)
-    while (turn := state.turn(max(1, board.oracle.remaining / each))) is not None:
+    state = Halving.of(board.rng.permutation(board.unknown), int(board.left[1]), largest)
+    while board.left.all() and (turn := state.turn(max(1, board.oracle.remaining / each))) is not None:
         counts = []
         for row in turn.rows():
             count = row.least if row.least == row.most else counted(row)
@@ -90,6 +89,8 @@ def halve(board: Board, counted: Callable[[Row], int | None], *, largest: int | 
             counts.append(count)
         for settled, label in state.learned(turn, turn.decode(counts)):
             board.settle(settled, [label] * settled.size)
+    if board.unknown.size:  # all of one class
+        board.settle(board.unknown, [int(board.left.argmax())] * board.unknown.size)
 
 
 def _largest(threat: ScoreThreat, plan: Plan) -> int | None:

@@ -61,8 +61,9 @@ class DitheredCounts(MetricAttack):
 
     def rate(self, threat: ScoreThreat) -> float:
         """Return about how many labels a query tells."""
-        queries = expected(threat.n_records, threat.totals.n_positive)[0] * _queries_per_count(threat)
-        return max(1.0, threat.n_records / queries)
+        start = math.log2(threat.n_records) + _wanted(threat)
+        counts = expected(threat.n_records, threat.totals.n_positive)[0]
+        return max(1.0, threat.n_records / (start + counts * _queries_per_count(threat)))
 
     def play(self, board: Board) -> None:
         """Find a boundary, read labels beside it, then count groups where that is quicker."""
@@ -73,7 +74,7 @@ class DitheredCounts(MetricAttack):
         dither = _Dither(board=board, metric=metric, step=Fraction(threat.step).limit_denominator(10**16))
         wanted = board.labels.size
         if self.rate(threat) > 1:
-            wanted = min(wanted, math.ceil(2 * _hidden(threat)) + 2)
+            wanted = min(wanted, _wanted(threat))
         if not _beside_a_boundary(board, dither, wanted):
             return
         if board.unknown.size:
@@ -87,6 +88,11 @@ def _hidden(threat: ScoreThreat) -> float:
         return math.inf
     step = metric.step(max(1, threat.n_records // 2), threat.totals)
     return threat.step / float(step) if step else math.inf  # a list that holds all records tells nothing
+
+
+def _wanted(threat: ScoreThreat) -> int:
+    """Return how many labels must be known before counts are told apart."""
+    return math.ceil(min(2 * _hidden(threat), threat.n_records)) + 2
 
 
 def _queries_per_count(threat: ScoreThreat) -> float:
