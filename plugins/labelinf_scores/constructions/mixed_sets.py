@@ -1,6 +1,6 @@
 """Detecting matrices on bit sets whose columns count groups: digits of many ranges, some with entries of -1 (M10).
 
-Rows and columns belong to sets of bits, as in :mod:`labelinf_scores.constructions.bit_sets`. The Moebius transform of
+Rows and columns belong to sets of bits, as in ``constructions.bit_sets``. The Moebius transform of
 the answers at a set is the sum of its own columns' weights times what they count, mixed radices: every weight is the
 product of the ranges of those below it. A column of entries 0 and 1 can weigh ``2**(|S| - 1)``. A group whose count is
 known has two halves, of which one tells the other, so that its entries are 1, 0 and -1, and it can weigh ``2**|S|``.
