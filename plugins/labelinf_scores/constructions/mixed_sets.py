@@ -1,15 +1,14 @@
 """Detecting matrices on bit sets whose columns count groups: digits of many ranges, some with entries of -1 (M10).
 
-Rows and columns belong to sets of bits, as in ``constructions.bit_sets``. The Moebius transform of
-the answers at a set is the sum of its own columns' weights times what they count, mixed radices: every weight is the
-product of the ranges of those below it. A column of entries 0 and 1 can weigh ``2**(|S| - 1)``. A group whose count is
+Rows and columns belong to sets of bits, as in ``constructions.bit_sets``. The Moebius transform of the answers at a set
+is the sum of its own columns' weights times what they count, mixed radices: every weight is the product of the ranges
+of those below it. A column of entries 0 and 1 can weigh ``2**(|S| - 1)``. A group whose count is
 known has two halves, of which one tells the other, so that its entries are 1, 0 and -1, and it can weigh ``2**|S|``.
 The last column of a set may have any range, since nothing weighs above it.
 
 Example:
-    >>> layout([2, 3, 2], n_fresh=1, together=4)
-    [Place(chosen=0, weight=1, split=1, n_fresh=0), Place(chosen=1, weight=1, split=None, n_fresh=1),\
- Place(chosen=1, weight=2, split=2, n_fresh=0), Place(chosen=2, weight=1, split=0, n_fresh=0)]
+    >>> [tuple(place) for place in layout([2, 3, 2], n_fresh=1, together=4)]
+    [(0, 1, 1, 0), (1, 1, None, 1), (1, 2, 2, 0), (2, 1, 0, 0)]
 """
 
 from __future__ import annotations
