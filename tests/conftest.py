@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ settings.load_profile("steady")
 
 InstallFake = Callable[..., Path]
 Accused = Callable[..., set[str]]
+Loaded = Callable[[Path], ModuleType]
 LONG = Path(__file__).parent / "long.txt"
 
 
@@ -41,6 +44,21 @@ def one_key(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """
     if request.node.get_closest_marker("fresh_key") is None:
         monkeypatch.setattr("labelinf_core.evaluator.plan.new_key", lambda: "0f" * 32)
+
+
+@pytest.fixture(scope="session")
+def loaded() -> Loaded:
+    """Return what runs a script as a module of its own, which nobody else imports."""
+
+    def load(path: Path) -> ModuleType:
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
 
 
 @pytest.fixture

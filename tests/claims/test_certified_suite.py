@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -31,13 +31,8 @@ LOW_BITS = {"ulp-grid", "zero-mask", "lia-threshold"}  # the last reads a model 
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("certified_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(loaded: Callable[[Path], ModuleType]) -> ModuleType:
+    return loaded(SCRIPT)
 
 
 def lost(script: ModuleType, every: int, games: int) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -23,13 +22,8 @@ STICKY = "score-noise(model=grid-laplace(scale=50), sticky=true)"
 
 
 @pytest.fixture(scope="module")
-def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("false_certificates_script", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def script(loaded: Callable[[Path], ModuleType]) -> ModuleType:
+    return loaded(SCRIPT)
 
 
 def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:

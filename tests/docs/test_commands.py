@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -108,17 +108,8 @@ def test_the_cheap_commands_of_the_readme_run(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def outputs() -> ModuleType:
+def outputs(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(ROOT / "docs" / "outputs.py")
-
-
-def loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.mark.slow
@@ -145,7 +136,7 @@ def test_every_exit_status_is_documented() -> None:
     assert {int(status) for status in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)} == {*Exit}
 
 
-def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
+def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails(loaded: Callable[[Path], ModuleType]) -> None:
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")
 
     assert bench.main(["--check"]) == 0
@@ -156,7 +147,7 @@ def test_the_bench_is_fresh_and_a_row_above_its_ceiling_fails() -> None:
     assert "made up allows 51.0%" in bench.above({"cells": [cell]})[0]
 
 
-def test_the_games_of_an_entry_are_those_that_are_played_today() -> None:
+def test_the_games_of_an_entry_are_those_that_are_played_today(loaded: Callable[[Path], ModuleType]) -> None:
     """A new setting of the channel drew other noise, and no recorded run but *outputs* could be played again."""
     bench, host = loaded(ROOT / "benchmarks" / "labelbench.py"), Host.load()
 
@@ -168,14 +159,16 @@ def test_the_games_of_an_entry_are_those_that_are_played_today() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_an_entry_plays_again_to_the_same_figures() -> None:
+def test_an_entry_plays_again_to_the_same_figures(loaded: Callable[[Path], ModuleType]) -> None:
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")
 
     assert {"metrics", "outputs", "quick"} <= {name for name, _ in bench.entries()}
     assert bench.replay(["metrics"]) == []
 
 
-def test_private_labels_make_no_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_labels_make_no_entry(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: Callable[[Path], ModuleType]
+) -> None:
     """Of a run written with ``--full`` one used to be made, with exact shares: equations on the labels."""
     bench = loaded(ROOT / "benchmarks" / "labelbench.py")
     monkeypatch.setattr(bench, "ENTRIES", tmp_path)

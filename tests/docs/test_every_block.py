@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import runpy
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -51,16 +52,7 @@ def update(model, x, labels):
 """
 
 
-def loaded(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-BLOCKS = loaded(Path(__file__).with_name("test_commands.py"))
+BLOCKS = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("test_commands.py"))))
 PAGES = [page for page in BLOCKS.PAGES if "tutorials" not in page]  # theirs run where what they print is compared
 
 
@@ -174,7 +166,7 @@ def elsewhere(command: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", PAGES)
-def test_every_command_of_a_page_runs(page: str) -> None:
+def test_every_command_of_a_page_runs(page: str, loaded: Callable[[Path], ModuleType]) -> None:
     outputs = loaded(ROOT / "docs" / "outputs.py")
     with outputs.session() as folder:
         assert outputs.run("labelinf samples", folder)[0] == 0
@@ -194,7 +186,7 @@ def test_what_is_not_run_is_there_and_says_why() -> None:
     assert set(FILES) <= set(PAGES)
 
 
-def test_a_command_that_is_gone_fails() -> None:
+def test_a_command_that_is_gone_fails(loaded: Callable[[Path], ModuleType]) -> None:
     outputs = loaded(ROOT / "docs" / "outputs.py")
     with outputs.session() as folder:
         assert outputs.run("labelinf bounds --clip 0.1", folder)[0] == 2

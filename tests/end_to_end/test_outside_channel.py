@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner, Result
@@ -101,12 +101,10 @@ def test_its_own_audit_says_what_answers_gave_away(labelinf: Labelinf, tmp_path:
     assert "the answers contradict one another" in torn.stderr
 
 
-def test_the_docs_list_its_components_where_it_is_installed(labelinf: Labelinf) -> None:
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
+def test_the_docs_list_its_components_where_it_is_installed(
+    labelinf: Labelinf, loaded: Callable[[Path], ModuleType]
+) -> None:
+    generate = loaded(ROOT / "docs" / "generate.py")
 
     page = "\n".join(generate.components(Host.load(), installed=True))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -28,13 +27,8 @@ HERE = Path(__file__).parent
 
 
 @pytest.fixture
-def zoo() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("zoo", HERE / "zoo.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def zoo(loaded: Callable[[Path], ModuleType]) -> ModuleType:
+    return loaded(HERE / "zoo.py")
 
 
 def labelinf(folder: Path, site: Path, *arguments: str, seconds: float) -> subprocess.CompletedProcess[str]:

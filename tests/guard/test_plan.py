@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -18,13 +18,8 @@ BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "guard.py"
 
 
 @pytest.fixture(scope="module")
-def study() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("guard_benchmark", BENCHMARK)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def study(loaded: Callable[[Path], ModuleType]) -> ModuleType:
+    return loaded(BENCHMARK)
 
 
 def _agrees(found: np.ndarray, said: tuple[float, float], least: tuple[float, float] = (0.03, 0.3)) -> None:
