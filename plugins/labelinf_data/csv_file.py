@@ -18,7 +18,7 @@ from labelinf_core.contracts.components import LabelSet, LabelSource
 from labelinf_core.contracts.errors import InputError
 from labelinf_data.encode import is_missing, is_number, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
-from labelinf_data.posteriors import perfect_share
+from labelinf_data.posteriors import with_posteriors
 from labelinf_data.table import Row, listed, read_rows
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class CsvFile(LabelSource):
         if not self.posteriors:
             return found
         own = {name: [cells[at] for _, cells in body] for at, name in enumerate(header)}
-        sizes = {"n_records": found.n_records, "n_classes": found.n_classes}
-        return attrs.evolve(found, perfect=perfect_share(self.posteriors, own, self.path, **sizes))
+        return with_posteriors(found, self.posteriors, own, self.path)
 
 
 def _split(rows: list[Row], column: str) -> tuple[list[str], list[Row]]:

@@ -13,7 +13,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_data.arrays import read_arrays
 from labelinf_data.encode import is_missing, label_set
 from labelinf_data.groups import group_numbers, groups_of_file
-from labelinf_data.posteriors import perfect_share
+from labelinf_data.posteriors import with_posteriors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,10 +76,7 @@ class NpyFile(LabelSource):
             features=None if features is None else _checked(self.path, features, len(values)),
             groups=groups,
         )
-        if not self.posteriors:
-            return found
-        sizes = {"n_records": found.n_records, "n_classes": found.n_classes}
-        return attrs.evolve(found, perfect=perfect_share(self.posteriors, {}, self.path, **sizes))
+        return with_posteriors(found, self.posteriors, {}, self.path) if self.posteriors else found
 
 
 def _arrays(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
@@ -20,26 +21,26 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["perfect_share"]
+    from labelinf_core.contracts.components import LabelSet
+
+__all__ = ["with_posteriors"]
 
 _SUM = 1e-3  # by which probabilities that were rounded may miss one
 
 
-def perfect_share(
-    written: str, own: Mapping[str, Sequence[str]], path: str, *, n_records: int, n_classes: int
-) -> float:
-    """Return the mean of the largest posteriors.
+def with_posteriors(found: LabelSet, written: str, own: Mapping[str, Sequence[str]], path: str) -> LabelSet:
+    """Return labels with what a perfect model would be right on: the mean of the largest posteriors.
 
     Args:
+        found: The labels.
         written: ``column``, ``column,column,...`` of the labels' own file, or ``FILE.csv:`` and columns of another.
         own: The columns of the labels' own file.
         path: What that file is called.
-        n_records: N.
-        n_classes: K.
 
     Raises:
         InputError: A column is missing, a cell is no probability, or a row does not sum to one.
     """
+    n_records, n_classes = found.n_records, found.n_classes
     other, _, names = written.rpartition(":")
     place, columns = (other, columns_of(other, names.split(",")[0], "label")) if other else (path, own)
     wanted = [name.strip() for name in names.split(",")]
@@ -53,7 +54,7 @@ def perfect_share(
     if len(cells[0]) != n_records:
         raise InputError(f"{place} has posteriors of {len(cells[0])} records for {n_records} labels, in order.")
     largest = _largest(np.array([[_share(cell, place) for cell in column] for column in cells]).T, n_classes, place)
-    return float(largest.mean())
+    return attrs.evolve(found, perfect=float(largest.mean()))
 
 
 def _largest(rows: NDArray[np.float64], n_classes: int, place: str) -> NDArray[np.float64]:
