@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -299,17 +298,6 @@ def nothing_false(game: Game) -> None:
         check(game)
 
 
-def examples(count: int) -> Any:
-    return settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=[HealthCheck.too_slow],
-    )
-
-
 PIPELINES = st.lists(st.sampled_from(STAGES), min_size=1, max_size=4).map(tuple)
 
 
@@ -319,20 +307,20 @@ def test_what_every_stage_alone_says_is_what_happens(stage: GradientDefence) -> 
 
 
 @given(PIPELINES, st.integers(0, 99))
-@examples(12)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens(defences: tuple[GradientDefence, ...], seed: int) -> None:
     nothing_false(Game.of(defences, seed))
 
 
 @pytest.mark.slow
 @given(PIPELINES, st.integers(0, 99))
-@examples(600)
+@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens_in_many_games(defences: tuple[GradientDefence, ...], seed: int) -> None:
     nothing_false(Game.of(defences, seed))
 
 
 @given(PIPELINES, st.sampled_from(LIARS), PIPELINES)
-@examples(30)
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_who_says_too_little_is_found_out_or_misleads_nobody(
     before: tuple[GradientDefence, ...], liar: Outside, after: tuple[GradientDefence, ...]
 ) -> None:
@@ -346,7 +334,7 @@ def test_who_says_too_little_is_found_out_or_misleads_nobody(
 
 
 @given(PIPELINES, PIPELINES)
-@examples(60)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_is_known_beyond_a_stage_that_says_nothing(
     before: tuple[GradientDefence, ...], after: tuple[GradientDefence, ...]
 ) -> None:

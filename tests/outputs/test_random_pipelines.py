@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.effects import Effect
@@ -228,17 +228,6 @@ def nothing_false(*stages: OutputDefence) -> None:
             check(chain)
 
 
-def examples(count: int) -> Any:
-    return settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=[HealthCheck.too_slow],
-    )
-
-
 PIPELINES = st.lists(st.sampled_from(STAGES), min_size=2, max_size=4)
 
 
@@ -251,14 +240,14 @@ def few_records() -> Iterator[None]:
 
 
 @given(PIPELINES)
-@examples(8)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens(stages: list[OutputDefence]) -> None:
     nothing_false(*stages)
 
 
 @pytest.mark.slow
 @given(PIPELINES)
-@examples(600)
+@settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens_in_many_pipelines(stages: list[OutputDefence]) -> None:
     nothing_false(*stages)
 

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -240,17 +240,6 @@ def _rows(loss: AdditiveLoss, n_classes: int, n_records: int, rng: np.random.Gen
     return rng.choice([1e-4, 0.003, 0.05, 0.3, 0.5, 0.9, 0.997, 1 - 1e-4], shape)
 
 
-def every_example(examples: int) -> Any:
-    return settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=[HealthCheck.too_slow],
-    )
-
-
 def _allowed(facts: ScoreFacts) -> float:
     """Return what the curator's own arithmetic adds to a difference of two answers."""
     return 2 * facts.magnification * facts.error if facts.rounding else 0.0
@@ -439,13 +428,13 @@ def test_what_every_stage_alone_and_behind_a_rounding_says_is_what_happens(near:
 
 
 @given(games())
-@every_example(12)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens(game: Game) -> None:
     nothing_false(game)
 
 
 @pytest.mark.slow
 @given(games())
-@every_example(700)
+@settings(max_examples=700, suppress_health_check=[HealthCheck.too_slow])
 def test_what_the_fold_says_is_what_happens_in_many_games(game: Game) -> None:
     nothing_false(game)
