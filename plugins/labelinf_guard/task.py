@@ -160,7 +160,9 @@ def _queries(threat: ScoreThreat, metric: ScoredMetric) -> tuple[Written, tuple[
     if metric.rows in (Rows.COUNTS, Rows.CLASSES, Rows.GRADES):
         return _whole, ()
     if metric.rows is Rows.COSTS:
-        raise InputError(f"guarded-board scores costs as the losses log-loss and brier only, not {metric}.")
+        raise InputError(
+            f"guarded-board scores costs as the losses log-loss and brier only, not {type(metric).__name__}."
+        )
     return _places, ()
 
 

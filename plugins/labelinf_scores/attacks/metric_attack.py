@@ -9,6 +9,7 @@ them are, as the class totals tell: an attack that reads half of the labels does
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from labelinf_scores.game.scoring import Answer
+    from labelinf_scores.game.scoring import Answer, Query
     from labelinf_scores.game.threat import ScoreThreat
     from labelinf_scores.metrics.readings import Reading, ScoredMetric, Totals
 
@@ -209,6 +210,10 @@ def released(threat: ScoreThreat) -> Released:
     return Released(noise=Fraction(threat.noise_bound))
 
 
+def _asked(oracle: ScoreOracle, query: Query) -> Answer:
+    return oracle.query(query.predictions, precision=query.precision)
+
+
 def _supposed(threat: ScoreThreat) -> ScoreThreat:
     """Return what is public, as though what hardly ever happens did not; where nothing is supposed, the same.
 
@@ -264,7 +269,9 @@ class MetricAttack(ScoreAttack):
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Play until every label is known, the budget is spent, or an answer fits no labels."""
         told = _supposed(oracle.threat)
-        board = Board.of(oracle if told is oracle.threat else oracle.taking(told), rng)
+        if told is not oracle.threat:
+            oracle = ScoreOracle(told, functools.partial(_asked, oracle))
+        board = Board.of(oracle, rng)
         try:
             self.play(board)
         except QueriesExhaustedError:

@@ -67,10 +67,6 @@ class ScoreOracle:
         budget = self.threat.query_budget
         return float("inf") if budget is None else budget - self._spent
 
-    def taking(self, threat: ScoreThreat) -> ScoreOracle:
-        """Return this oracle for an attack that takes something else for public, at its own risk."""
-        return ScoreOracle(threat, lambda query: self.query(query.predictions, precision=query.precision))
-
     def query(self, predictions: NDArray[Any], *, precision: int | None = None) -> Answer:
         """Ask for the score of ``predictions``.
 

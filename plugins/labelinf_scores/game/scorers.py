@@ -324,7 +324,26 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
             f"there is no scorer {name!r}; choose sklearn, sklearn:float32, an arithmetic ({', '.join(NAMES)}), "
             f"your own module:function or cmd:PROGRAM."
         ) from error
+    _need_classes(loss, numbers, n_classes)
     return LossScorer(loss=loss, numbers=numbers)
+
+
+def _need_classes(loss: AdditiveLoss, numbers: Arithmetic, n_classes: int) -> None:
+    """Refuse a loss of two classes where there are more.
+
+    Raises:
+        InputError: It has no cost for every class.
+    """
+    if n_classes == 2:
+        return
+    row = np.full((1, n_classes), 1 / n_classes)
+    try:
+        with numbers.context():
+            costs = np.shape(loss.costs(numbers.convert(row), numbers))
+    except Exception:  # somebody's own may want other rows
+        costs = (1, 2) if loss.fault(row, 1, n_classes) else (1, n_classes)
+    if costs != (1, n_classes):
+        raise InputError(f"the loss {type(loss).__name__} is for two classes, and there are {n_classes}.")
 
 
 def valued(labels: NDArray[np.intp], metric: ScoredMetric, values: tuple[float, ...]) -> NDArray[Any]:

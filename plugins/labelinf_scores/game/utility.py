@@ -192,6 +192,8 @@ def _query(submission: HonestSubmission, threat: ScoreThreat) -> Query:
     rows = submission.probabilities
     if threat.metric is not None and threat.metric.rows in (Rows.COUNTS, Rows.CLASSES, Rows.GRADES):
         return Query(predictions=rows.argmax(axis=1))
+    if threat.metric is not None and threat.metric.columns:
+        return Query(predictions=rows)
     if threat.metric is not None:  # classes count as numbers: the expected one
         return Query(predictions=rows @ np.arange(threat.n_classes))
     if threat.loss.takes_logits:

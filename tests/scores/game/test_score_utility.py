@@ -21,6 +21,7 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.utility import HonestSubmission, Panel, Utility, honest_panel, utility
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.columns import MacroAuc
 from labelinf_scores.metrics.sigmoid_log_loss import SigmoidLogLoss
 
 CHANNEL = ScoreChannel(loss=LogLoss(), scorer="float64")
@@ -122,3 +123,15 @@ def test_a_panel_is_resized_to_the_curators_records(made: Panel) -> None:
     assert made.resized(200) is made
     assert made.resized(2000).data.n_records == 2000
     assert large.mean_error == pytest.approx(small.mean_error / 10, rel=1e-2)
+
+
+def test_honest_rows_of_a_metric_of_columns_are_rows() -> None:
+    """Whoever hosts a mean AUC of ten classes was told that every honest submission is refused."""
+    labels, rng = np.arange(40) % 4, np.random.default_rng(0)
+    data = LabelSet(labels=labels, class_names=("a", "b", "c", "d"), title="made", provenance="made")
+    sent = [HonestSubmission(model=str(i), probabilities=rng.dirichlet(np.ones(4), 40)) for i in range(3)]
+    found = utility(
+        ScoreChannel(metric=MacroAuc()), (Round(decimals=6),), Panel(data=data, submissions=tuple(sent)), rng
+    )
+    assert found.refused == 0
+    assert found.max_error <= 5.01e-7

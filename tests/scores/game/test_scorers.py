@@ -15,8 +15,11 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.game.scorers import ImportedScorer, LossScorer, SklearnScorer, make_scorer
 from labelinf_scores.game.scoring import Query
+from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
+from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 
 def clipped_columns(predictions: np.ndarray) -> np.ndarray:
@@ -196,3 +199,11 @@ def test_a_users_function_cannot_change_labels_or_predictions(board: str) -> Non
 
     assert labels.tolist() == [0, 1]
     assert predictions.tolist() == [0.25, 0.75]
+
+
+def test_a_loss_of_two_classes_is_refused_where_there_are_more() -> None:
+    """The Brier score of three ended in an IndexError under attacks, and in proofs about nothing under advise."""
+    with pytest.raises(InputError, match="the loss Brier is for two classes, and there are 3"):
+        make_scorer("float64", Brier(), 3)
+    make_scorer("float64", SquaredEuclidean(), 3)
+    make_scorer("exact", SoftmaxLogLoss(), 3)
