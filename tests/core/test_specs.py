@@ -145,7 +145,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.dictionaries(st.sampled_from(["alpha", "b", "n_queries"]), VALUES, max_size=3))
 def test_a_spec_reads_back_as_it_was_written(params: dict[str, Any]) -> None:
     spec = Spec("some-name", params)

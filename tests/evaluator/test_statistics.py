@@ -145,7 +145,7 @@ def test_a_guess_that_knows_nothing_rarely_shows_a_leak() -> None:
     assert false / 2000 < 0.07
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.sampled_from([0.9, 0.95, 0.9999]))
 def test_an_interval_contains_its_estimate_and_stays_a_proportion(counts: list[int], confidence: float) -> None:
     shares = [count / 40 for count in counts]

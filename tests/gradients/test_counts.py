@@ -100,7 +100,7 @@ def compositions(n_classes: int, batch: int) -> list[tuple[int, ...]]:
     return [c for c in itertools.product(range(batch + 1), repeat=n_classes) if sum(c) == batch]
 
 
-few = settings(max_examples=40, deadline=None, derandomize=True)
+few = settings(max_examples=40)
 shares = st.lists(st.floats(0, 1e3), min_size=2, max_size=7)
 
 

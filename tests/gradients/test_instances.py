@@ -226,7 +226,7 @@ def test_nothing_is_claimed_of_a_zero_gradient() -> None:
     assert len(found.classes) == 0
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10_000),
     n_classes=st.integers(6, 12),

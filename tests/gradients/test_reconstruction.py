@@ -29,7 +29,7 @@ from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
 
 TARGET = "labelinf_gradients.published.reconstruction:reconstruction"
-few = settings(max_examples=25, deadline=None, derandomize=True)
+few = settings(max_examples=25)
 
 
 def released(dtype: str, family: str = "smoothing") -> tuple[Perceptron, np.ndarray, dict[str, np.ndarray]]:

@@ -148,7 +148,7 @@ def odd_gradients(rng: np.random.Generator, make_labels: Callable[..., Any], *, 
 
 
 @pytest.mark.parametrize("scaled", [False, True], ids=["exact", "unknown factor"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_truth_is_the_only_answer_or_listed_or_the_list_is_not_called_whole(
     make_labels: Callable[..., Any], scaled: bool, seed: int
@@ -183,7 +183,7 @@ def test_rows_that_repeat_each_other_leave_no_equation_to_spare(make_labels: Cal
     assert not found.complete.any()
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_all_roots_of_three_exponentials_are_found(seed: int) -> None:
     """Signs of the sum on a fine grid count its roots; each is returned."""

@@ -166,7 +166,7 @@ def refined(problem: Problem, pattern: Pattern, low: float, high: float) -> floa
     return float((low + high) / 2)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(3, 9), family=st.sampled_from(FAMILIES))
 def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, family: str) -> None:
     pattern = {"one-hot": ONE_HOT, "smoothing": SMOOTHING, "mixup": MIXUP}[family]
@@ -182,7 +182,7 @@ def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, f
         assert np.abs(found.labels[0] - label).sum() < 1e-3
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=80)
 @given(
     seed=st.integers(0, 2**32 - 1),
     n_classes=st.integers(4, 30),

@@ -110,7 +110,7 @@ def test_sure_of_three_and_a_coin_on_the_fourth_beats_one_posterior_for_all() ->
     st.lists(st.floats(0.5, 1), min_size=1, max_size=4),
     st.lists(st.lists(st.floats(0.001, 1), min_size=2, max_size=5), min_size=4, max_size=4),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_channel_gains_more_than_its_information(shares: list[float], noise: list[list[float]]) -> None:
     """Records behind arbitrary noisy channels of their own: gains add, bits add, and the law holds."""
     gains, bits = [], []
@@ -480,7 +480,7 @@ FORBIDDEN = ("without this board", "what is known without", "best honest model",
     st.one_of(st.none(), st.floats(0, 1e5)),
     st.sampled_from(["", "patients"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_certificates_are_sober(n, share, perfect, known, bits, noise, final, group) -> None:  # type: ignore[no-untyped-def]
     """Whatever the terms: the release adds, known counts add, nothing exceeds what is left, nothing is oversaid."""
     public = max(1, round(share * n))

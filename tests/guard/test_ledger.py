@@ -68,7 +68,7 @@ def reopen(folder: Path, clock: StepClock | None = None) -> Ledger:
     st.integers(0, 10**6),
     st.sampled_from(["near", "uniform", "records", "ranks"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_prediction_sums_to_one_at_most(
     answers: int, board: list[int], own: int | None, before: int, name: str
 ) -> None:

@@ -62,7 +62,7 @@ def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
 
 
 @given(policies())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_whole_numbers_say_the_same_of_every_policy(asked: tuple[Policy, Sizes]) -> None:
     """Never below the first computation, and hardly above it; the line that is printed is proved."""
     policy, sizes = asked

@@ -63,7 +63,7 @@ def memorising(n: int, k: int, n_references: int, rng: np.random.Generator, shif
 
 @pytest.mark.parametrize("level", Level)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_two_classes_are_thresholded_as_published(level: Level, scores: list[float]) -> None:
     p = np.array(scores)
     tau = {Level.FIXED: 0.5, Level.MEAN: np.mean(p), Level.MEDIAN: np.median(p)}[level]
@@ -89,7 +89,7 @@ def test_ties_go_to_the_highest_class() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_loss_gives_its_label_away_exactly(n_classes: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet(np.ones(n_classes), 20)
@@ -201,7 +201,7 @@ def naive_log_odds(logs: Floats) -> Floats:
 
 
 @given(st.integers(2, 7), st.integers(0, 2**32 - 1), st.floats(0.1, 300))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_log_odds_by_running_sums_are_those_of_the_definition(k: int, seed: int, spread: float) -> None:
     logits = spread * np.random.default_rng(seed).standard_normal((3, 4, k))
     logs = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)

@@ -118,7 +118,7 @@ EFFECTS = st.one_of(
 
 
 @given(st.lists(EFFECTS, max_size=5), st.lists(EFFECTS, max_size=5))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_nothing_is_certified_beyond_what_nobody_knows(before: list[Any], after: list[Any]) -> None:
     facts = fold([*before, Unknown(stage="x"), *after], START)
 
@@ -128,7 +128,7 @@ def test_nothing_is_certified_beyond_what_nobody_knows(before: list[Any], after:
 
 
 @given(st.lists(EFFECTS, max_size=6), EFFECTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_first_mechanism_decides_and_nothing_behind_it_changes_that(effects: list[Any], more: Any) -> None:
     facts, further = fold(effects, START), fold([*effects, more], START)
 

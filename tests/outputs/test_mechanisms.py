@@ -76,7 +76,7 @@ def test_answers_within_the_top_follow_their_definition(k: int) -> None:
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=6), st.floats(0.01, 5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_best_k_keeps_most_labels(weights: list[float], epsilon: float) -> None:
     prior = np.array(weights) / sum(weights)
     kept = [
@@ -107,7 +107,7 @@ def test_noisy_one_hot_labels_are_private() -> None:
 
 
 @given(st.floats(1e-3, 50))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_noise_of_one_hot_labels_is_no_less_than_the_certificate_needs(epsilon: float) -> None:
     assert noise_of(epsilon).epsilon_for(2 * STEPS) <= epsilon
 

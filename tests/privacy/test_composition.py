@@ -38,7 +38,7 @@ def test_tight_composition_is_no_worse_than_diffprivlib() -> None:
     assert 0 < ours <= delta
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 6), st.floats(0, 3), st.floats(-8, 8))
 def test_a_pure_product_is_the_sum_over_all_answers(queries: int, budget: float, epsilon: float) -> None:
     keep = 1 / (1 + math.exp(-budget))
@@ -50,7 +50,7 @@ def test_a_pure_product_is_the_sum_over_all_answers(queries: int, budget: float,
     assert PureProduct(epsilon=budget, queries=queries).delta(epsilon) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.floats(0.01, 5), st.floats(-6, 6))
 def test_one_laplace_answer_is_the_integral_it_stands_for(budget: float, epsilon: float) -> None:
     # Densities of scale 1 around 0 and around -budget; the likelihood ratio rises from e**-budget to e**budget.
@@ -110,7 +110,7 @@ def test_one_laplace_answer_exactly(epsilon: float, expected: float) -> None:
     assert (1 + LaplaceProduct(epsilon=epsilon, queries=1).delta(0)) / 2 == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(0.01, 2), st.integers(1, 300), st.floats(-5, 5))
 def test_laplace_is_more_private_than_the_worst_pure_mechanism(budget: float, queries: int, epsilon: float) -> None:
     laplace = LaplaceProduct(epsilon=budget, queries=queries).delta(epsilon)
@@ -120,7 +120,7 @@ def test_laplace_is_more_private_than_the_worst_pure_mechanism(budget: float, qu
     assert laplace <= ApproximateProfile(budget * queries).delta(epsilon) + 1e-4 * budget**2 + 1e-9
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.floats(-8, 8), st.integers(1, 10**6), st.floats(-50, 50))
 def test_profiles_are_proper_over_many_decades(size: float, queries: int, at: float) -> None:
     for profile in (

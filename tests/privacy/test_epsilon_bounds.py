@@ -18,7 +18,7 @@ from labelinf_privacy.profiles import ApproximateProfile
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_p_value_is_the_binomial_tail(correct: int, guesses: int, probability: float) -> None:
     correct = min(correct, guesses)
 
@@ -51,7 +51,7 @@ def rejected(p_values: list[float], level: float) -> list[float]:
 
 
 @given(st.lists(st.floats(1e-6, 1), min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_holm_is_the_step_down_procedure(p_values: list[float]) -> None:
     assert holm(p_values) == pytest.approx(naive_holm(p_values))
 
@@ -74,7 +74,7 @@ def test_the_ceiling_is_sane_at_its_ends() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 200), st.integers(2, 10), st.floats(0.001, 0.2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_bound_is_where_the_p_value_reaches_beta(correct: int, guesses: int, n_classes: int, beta: float) -> None:
     correct = min(correct, guesses)
 

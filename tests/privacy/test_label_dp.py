@@ -63,13 +63,13 @@ def best_guess(prior: tuple[float, ...], epsilon: float, delta: float) -> float:
     return float(-solved.fun)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(priors(), st.floats(0, 5))
 def test_the_pure_ceiling_is_the_best_of_all_mechanisms(prior: tuple[float, ...], epsilon: float) -> None:
     assert pure_accuracy(epsilon, prior) == pytest.approx(best_guess(prior, epsilon, 0.0), abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(priors(), st.floats(0, 4), st.floats(0, 0.4))
 def test_no_mechanism_beats_the_approximate_ceiling(prior: tuple[float, ...], epsilon: float, delta: float) -> None:
     ceiling, best = approximate_accuracy(epsilon, delta, prior), best_guess(prior, epsilon, delta)
@@ -78,7 +78,7 @@ def test_no_mechanism_beats_the_approximate_ceiling(prior: tuple[float, ...], ep
         assert best == pytest.approx(ceiling, abs=1e-4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(priors((2, 6)), st.floats(0, 6), st.floats(0, 0.9))
 def test_no_ceiling_is_below_the_majority_guess(prior: tuple[float, ...], epsilon: float, delta: float) -> None:
     for ceiling in (
@@ -89,7 +89,7 @@ def test_no_ceiling_is_below_the_majority_guess(prior: tuple[float, ...], epsilo
         assert max(prior) - 1e-12 <= ceiling <= 1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(0.5, 0.95), st.floats(0.05, 5))
 def test_two_classes_are_the_bayes_accuracy_under_gaussian_noise(share: float, mu: float) -> None:
     # N(0, 1) with the larger share against N(mu, 1): the threshold where the weighted densities meet.

@@ -40,21 +40,21 @@ def within(atoms: Atoms, tau: Fraction) -> Fraction:
     return sum((weight for value, weight in atoms if abs(value) <= tau), Fraction(0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(distributions(), st.fractions(Fraction(1, 100), Fraction(99, 100)))
 def test_noise_stays_within_the_quantiles_with_probability_one_minus_half_delta(atoms: Atoms, delta: Fraction) -> None:
     tau = robustness_needed(lambda level: quantile(atoms, level), delta)
     assert within(atoms, tau) >= 1 - delta / 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(distributions(), st.fractions(Fraction(1, 100), Fraction(99, 100)))
 def test_quantiles_at_half_delta_are_enough(atoms: Atoms, delta: Fraction) -> None:
     tau = central_bound(lambda level: quantile(atoms, level), delta)
     assert within(atoms, tau) >= 1 - delta
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(distributions(), st.fractions(Fraction(1, 20), Fraction(1, 2)))
 def test_a_vector_robust_to_tau_is_decoded_with_probability_one_minus_delta(atoms: Atoms, delta: Fraction) -> None:
     tau = robustness_needed(lambda level: quantile(atoms, level), delta)

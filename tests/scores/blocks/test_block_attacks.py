@@ -183,7 +183,7 @@ def answer(rows: np.ndarray[Any, Any], records: slice, n_records: int, block_lab
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.integers(0, 2**60), st.integers(0, 1))
 def test_no_labelling_breaks_the_certificate(code: int, others: int) -> None:
     """Adversarial labellings of the first block, through scikit-learn: none is read wrong."""

@@ -141,7 +141,7 @@ def test_no_labelling_is_read_wrong(game: Game) -> None:
     outside = np.delete(np.arange(threat.n_records), block.records)
     assert block.reading.is_certain
 
-    @settings(max_examples=15, deadline=None)
+    @settings(max_examples=15)
     @given(labellings(block.size, game.n_classes), st.integers(0, game.n_classes - 1))
     def search(of_block: np.ndarray, of_others: int) -> None:
         labels = np.full(threat.n_records, of_others)
@@ -223,7 +223,7 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     sent = [planner.predictions(group, query.weighing) for query in group.queries]
     assert all(query.reading.is_certain for query in group.queries)
 
-    @settings(max_examples=8, deadline=None)
+    @settings(max_examples=8)
     @given(labellings(game.n, 2))
     def search(labels: np.ndarray) -> None:
         curator, weighed, used = channel.curator(labels, threat, np.random.default_rng(0)), [], 0.0

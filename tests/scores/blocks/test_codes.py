@@ -40,7 +40,7 @@ def test_only_narrow_weights_are_widened() -> None:
     assert Superincreasing().n_widened(5) == 5
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(2, 10), st.integers(1, 90), st.integers(0, 2**32 - 1), st.integers(0, 4))
 def test_digits_come_back_from_numbers_of_any_size(k: int, n_rows: int, seed: int, extra: int) -> None:
     rng = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ def distance(costs: list[list[int]], labels: object, target: Fraction) -> Fracti
 
 
 @decoders
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(st.integers(-50, 50), min_size=3, max_size=3), min_size=n)),
     st.fractions(-200, 200, max_denominator=7),

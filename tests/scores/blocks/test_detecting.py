@@ -113,7 +113,7 @@ def test_a_weighing_that_is_wrong_shows_or_misleads_but_does_not_fail() -> None:
     assert wrong.shape == vector.shape
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(queries=st.integers(1, 200), seed=st.integers(0, 2**32 - 1), share=st.floats(0, 1))
 def test_large_vectors_come_back(queries: int, seed: int, share: float) -> None:
     vector = (np.random.default_rng(seed).random(n_columns(queries)) < share).astype(int)

@@ -56,7 +56,7 @@ def exact_score(labels: np.ndarray, predictions: np.ndarray, threat: ScoreThreat
 @pytest.mark.parametrize(
     "scorer", ["float64", "float32", "sklearn", "sklearn:float32", "float16", "bfloat16", "fpa:41"]
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(n=st.sampled_from([1, 7, 8, 9, 130, 300]), seed=st.integers(0, 2**32 - 1), widest=st.floats(0.1, 8))
 def test_no_curator_errs_by_more_than_the_bound(scorer: str, n: int, seed: int, widest: float) -> None:
     rng = np.random.default_rng(seed)

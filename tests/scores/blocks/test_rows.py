@@ -46,7 +46,7 @@ def threat_of(
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(exponent=st.floats(0, 36))
 def test_the_librarys_logarithm_is_among_the_possible_costs(dtype: str, exponent: float) -> None:
     p = np.exp(-exponent).astype(dtype)

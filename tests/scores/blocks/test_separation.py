@@ -23,19 +23,19 @@ def by_brute_force(gaps: list[Fraction]) -> Fraction:
     return min(b - a for a, b in itertools.pairwise(sums))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.fractions(-40, 40, max_denominator=5), min_size=1, max_size=7))
 def test_it_is_the_least_distance_of_two_labellings(gaps: list[Fraction]) -> None:
     assert separation(gaps).value == by_brute_force(gaps)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(2**40, 2**41), min_size=2, max_size=9))
 def test_wide_numbers_are_searched_by_halves(gaps: list[int]) -> None:
     assert separation(gaps).value == by_brute_force([Fraction(gap) for gap in gaps])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(1, 2**20), min_size=1, max_size=9), st.sampled_from([1, 4, 50, 10_000]))
 def test_windows_of_any_size_find_the_same(gaps: list[int], window: int) -> None:
     """Of few sums a window, most hold none of one half; sums that meet at a window's edge are not lost."""
@@ -74,7 +74,7 @@ def test_thirty_six_gaps_take_seconds() -> None:
     assert time.process_time() - start < 120
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(2**70, 2**71), min_size=2, max_size=7))
 def test_numbers_beyond_64_bits_stay_exact(gaps: list[int]) -> None:
     assert separation(gaps).value == by_brute_force([Fraction(gap) for gap in gaps])

@@ -63,7 +63,7 @@ def spread_of(costs: np.ndarray, step: float) -> Spread:
     return Spread(low=min(ends), high=max(ends), top=to_fixed(step))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(designs())
 def test_every_labelling_stays_within_the_spread(design: tuple[str, np.ndarray, np.ndarray, int]) -> None:
     dtype, costs, steps, unit = design
@@ -116,7 +116,7 @@ def test_what_is_below_the_fixed_point_is_refused() -> None:
 
 
 @pytest.mark.parametrize("numbers", [FLOAT16, BFLOAT16], ids=str)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     n=st.sampled_from([1, 7, 30, 90]),
     m=st.integers(1, 5),

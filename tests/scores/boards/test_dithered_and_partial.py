@@ -104,7 +104,7 @@ def test_errors_of_values_are_shifted_to_boundaries_with_nothing_known(metric: s
 
 
 @given(st.integers(4, 14), st.integers(0, 2**32), st.sampled_from(["mae", "rmse", "pinball(alpha=0.3)"]))
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=15)
 def test_what_is_decided_by_shifting_is_right(n: int, seed: int, metric: str) -> None:
     rng = np.random.default_rng(seed)
     labels = np.append(rng.integers(0, 3, n - 2), [0, 2]).astype(np.intp)
@@ -131,7 +131,7 @@ def test_boundaries_on_scores_that_occur_are_no_trap() -> None:
     st.sampled_from(["accuracy", "error", "f1", "recall", "precision", "mcc", "jaccard", "specificity"]),
     st.sampled_from([1, 2]),
 )
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12)
 def test_what_is_decided_through_rounding_is_right(n: int, seed: int, metric: str, decimals: int) -> None:
     labels = np.random.default_rng(seed).random(n) < 0.4
     labels[:2] = (True, False)

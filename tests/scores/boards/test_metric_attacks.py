@@ -110,7 +110,7 @@ def test_decimals_do_not_protect_the_mean_squared_error() -> None:
 
 
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=14), st.sampled_from(["accuracy", "mcc", "roc-auc", "mse"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_small_boards_of_any_labels_are_read(labels: list[int], metric: str) -> None:
     if len(set(labels)) < 2:
         return

@@ -90,7 +90,7 @@ def test_a_record_on_top_of_a_column_tells_its_class_as_far_as_said(against: str
 
 
 @given(st.lists(st.integers(0, 2), min_size=3, max_size=16), st.sampled_from(["ovr", "ovo"]), st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_small_boards_of_many_classes_are_read(labels: list[int], against: str, rounded: bool) -> None:
     if len(set(labels)) < 3:
         return

@@ -63,7 +63,7 @@ def test_batches_beside_the_list_are_decoded() -> None:
     st.sampled_from([None, 5, 3, 2]),
     st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_whatever_the_labels_and_places_what_is_decided_is_right(
     labels: list[int], decimals: int | None, seed: int
 ) -> None:

@@ -127,7 +127,7 @@ def test_two_labellings_of_one_ndcg_are_both_found() -> None:
 
 
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=9), st.integers(-80, 80), st.integers(0, 40))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_all_labellings_between_are_found_and_no_others(gaps: list[int], low: int, wide: int) -> None:
     every = itertools.product((0, 1), repeat=len(gaps))
     right = sorted(y for y in every if low <= sum(g * v for g, v in zip(gaps, y, strict=True)) <= low + wide)
@@ -213,7 +213,7 @@ def test_no_exchange_of_two_labels_moves_more_than_twice_the_ceiling(metric: Sco
 
 
 @given(st.lists(st.integers(0, 1), min_size=2, max_size=40), st.sampled_from(["ndcg", "average-precision"]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_lists_of_any_labels_are_read(labels: list[int], metric: str) -> None:
     if len(set(labels)) < 2:
         return

@@ -84,7 +84,7 @@ def _climb(scores: tuple[float, ...], threat: ScoreThreat) -> tuple[float, ...]:
     return tuple(active.answer(labels, query, lambda _labels, _query, score=score: score) for score in scores)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(2, 6), st.floats(0.0, 1.2), st.integers(10, 1000))
 def test_fano_inverts_and_never_falls_below_a_blind_guess(n_classes: int, share: float, n_records: int) -> None:
     entropy = n_records * math.log2(n_classes)
@@ -97,7 +97,7 @@ def test_fano_inverts_and_never_falls_below_a_blind_guess(n_classes: int, share:
         assert left == pytest.approx((1 - share) * math.log2(n_classes), abs=1e-6)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.floats(0, 100))
 def test_no_counting_ceiling_is_below_the_majority_guess(counts: list[int], bits: float) -> None:
     n = sum(counts)
@@ -170,7 +170,7 @@ def test_an_adaptive_budget_never_carries_more_than_the_range_allows() -> None:
         assert fixed - 1e-9 <= bits <= ranged + 1e-9
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 10), st.integers(0, 2**31))
 def test_a_posterior_moves_the_variance_no_further_than_its_information_allows(n: int, seed: int) -> None:
     """The step that adaptive queries rest on: any distribution over labellings, D nats from uniform."""
@@ -362,7 +362,7 @@ def test_the_ladder_is_counted_only_where_all_scores_lie_within_the_span(make_th
     assert transcript_bits(noisy) == pytest.approx(ladder_bits(math.log(99) + 0.6, 0.2, 41))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.integers(2, 6), st.floats(0.001, 0.45), st.integers(0, 10**6))
 def test_the_clipped_log_loss_has_no_score_beyond_its_span(n_classes: int, clip: float, seed: int) -> None:
     """Any rows, whether they sum to one or not: what the count of the Ladder's transcripts rests on."""

@@ -54,7 +54,7 @@ def test_three_classes_as_printed_need_thirty_times_the_range() -> None:
     assert ratio == pytest.approx(3584 / 96)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.integers(2, 10), st.floats(1e-9, 0.3))
 def test_the_widest_row_of_k_classes_touches_the_clip(n_classes: int, clip: float) -> None:
     clip = min(clip, 0.9 / n_classes)

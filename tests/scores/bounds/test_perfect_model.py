@@ -36,7 +36,7 @@ def gains(posteriors: list[float], tells: np.ndarray) -> float:  # type: ignore[
     return float(right / N - np.maximum(ones, 1 - ones).mean())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(posteriors=st.lists(st.floats(0, 1), min_size=N, max_size=N))
 def test_no_answer_of_one_bit_gains_more(posteriors: list[float]) -> None:
     perfect = float(np.maximum(posteriors, 1 - np.array(posteriors)).mean())
@@ -46,7 +46,7 @@ def test_no_answer_of_one_bit_gains_more(posteriors: list[float]) -> None:
         assert gains(posteriors, np.array([told, 1 - told])) <= ceiling + 1e-12
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(posteriors=st.lists(st.floats(0, 1), min_size=N, max_size=N), epsilon=st.floats(0.01, 5))
 def test_no_private_answer_gains_more(posteriors: list[float], epsilon: float) -> None:
     """Labels kept with probability ``e^eps / (e^eps + 1)``: every pure mechanism on one of them is made from that."""

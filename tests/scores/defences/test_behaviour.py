@@ -64,7 +64,7 @@ def true_score(labels: Any, predictions: Any) -> float:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.fractions(0, 100), st.integers(0, 12))
 def test_rounding_is_correct_whatever_the_precision(value: Any, decimals: int) -> None:
     exact = gmpy2.mpq(value.numerator, value.denominator)
@@ -367,7 +367,7 @@ def test_exact_curators_keep_small_noise(play: Play) -> None:
         assert 0 < abs(noisy - plain) <= 1e-40
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(0.01, 3.0), st.integers(0, 1000))
 def test_worst_case_noise_stays_within_tau_and_hides_its_records(tau: float, seed: int) -> None:
     data = LabelSet(labels=np.arange(10) % 2, class_names=("a", "b"), title="made", provenance="made")

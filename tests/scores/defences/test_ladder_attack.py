@@ -175,7 +175,7 @@ def test_it_ends_with_its_budget() -> None:
     assert not bout.certified
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 1), min_size=1, max_size=40),
     st.sampled_from([0.003, 0.01, 0.05]),

@@ -13,13 +13,13 @@ from labelinf_scores.decoders.divisibility import divisors, exponents, product_t
 positive = st.integers(min_value=1, max_value=10**6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(min_value=0, max_value=10**80), st.lists(positive, max_size=150))
 def test_remainders_are_those_of_single_divisions(number: int, moduli: list[int]) -> None:
     assert remainders(number, moduli) == [number % modulus for modulus in moduli]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(min_value=0, max_value=4), min_size=1, max_size=80), st.integers(min_value=1, max_value=4))
 def test_exponents_round_trip(truth: list[int], largest: int) -> None:
     primes = first_primes(len(truth))

@@ -25,7 +25,7 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 Play = Callable[..., Any]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(0, 1), min_size=1, max_size=90), st.integers(-49, 49), st.integers(0, 3))
 def test_digits_round_trip_within_half_a_gap(labels: list[int], percent: int, halvings: int) -> None:
     n, widest = len(labels), gmpy2.mpq(1, 2**halvings)

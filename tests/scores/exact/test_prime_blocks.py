@@ -71,7 +71,7 @@ def test_classes_may_be_asked_about_in_groups(play: Play, classes: int) -> None:
     assert (bout.accuracy, bout.outcome.queries) == (1, 8 * groups)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     n=st.integers(1, 30),
     n_classes=st.integers(2, 4),

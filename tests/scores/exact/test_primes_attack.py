@@ -55,7 +55,7 @@ def test_the_precision_of_the_proof_is_enough(n: int) -> None:
         assert found.tolist() == labels.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(2, 6), st.data())
 def test_classes_survive_the_precision_of_the_proof(n_classes: int, data: st.DataObject) -> None:
     labels = np.array(data.draw(st.lists(st.integers(0, n_classes - 1), min_size=1, max_size=30)))

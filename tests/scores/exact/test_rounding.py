@@ -24,7 +24,7 @@ labellings = st.lists(st.integers(0, 1), min_size=1, max_size=12)
 share = st.floats(min_value=-0.999999, max_value=0.999999)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(labellings, share)
 def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
     primes = first_primes(len(labels))
@@ -37,7 +37,7 @@ def test_rounding_survives_its_margin(labels: list[int], noise: float) -> None:
     assert exponents(integer, primes).tolist() == labels
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(labellings, share)
 def test_the_nearest_divisor_survives_half_the_separation(labels: list[int], noise: float) -> None:
     primes = first_primes(len(labels))
@@ -46,7 +46,7 @@ def test_the_nearest_divisor_survives_half_the_separation(labels: list[int], noi
     assert nearest_divisor(logarithm, primes).tolist() == labels
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=6), share)
 def test_the_nearest_divisor_knows_powers(labels: list[int], noise: float) -> None:
     primes = first_primes(len(labels))

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -329,19 +329,6 @@ CHECKS = (
 )
 
 
-def every_example(examples: int) -> Any:
-    phases = (Phase.generate, Phase.shrink)
-    quiet = [HealthCheck.too_slow]
-    return settings(
-        max_examples=examples,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=phases,
-        suppress_health_check=quiet,
-    )
-
-
 def nothing_false(game: Game) -> None:
     for check in CHECKS:
         check(game)
@@ -375,13 +362,13 @@ def test_no_stage_beside_a_private_one_makes_its_certificate_false(private: tupl
 
 
 @given(games())
-@every_example(12)
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_certified_holds_for_the_law_of_what_is_released(game: Game) -> None:
     nothing_false(game)
 
 
 @pytest.mark.slow
 @given(games())
-@every_example(250)
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_certified_holds_for_the_law_of_what_is_released_in_many_games(game: Game) -> None:
     nothing_false(game)

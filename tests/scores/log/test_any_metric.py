@@ -124,7 +124,7 @@ def test_two_records_alike_are_not_open_where_scores_are_shown_in_full(name: str
 
 
 @given(st.integers(4, 7), st.integers(0, 10**6), st.sampled_from([None, 2, 3]), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_average_precision_lies_between_two_sums(n: int, seed: int, decimals: int | None, near: bool) -> None:
     """For every labelling that has the score, ties or none; about the true labels the first sum is the score."""
     rng, scored = np.random.default_rng(seed), metric("average-precision")
@@ -152,7 +152,7 @@ def test_honest_average_precisions_determine_labels() -> None:
 
 
 @given(st.integers(3, 6), st.integers(1, 4), st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_bound_of_many_classes_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.permutation([0, 1, 2, *rng.integers(0, 3, n - 3)])

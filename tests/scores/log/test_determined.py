@@ -51,7 +51,7 @@ def fitting(log: Log) -> Labels:
 
 
 @hypothesis.given(st.integers(3, 9), st.integers(1, 5), st.integers(0, 2), st.integers(0, 10**6))
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=60)
 def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: int, slack: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, n)
@@ -65,7 +65,7 @@ def test_nothing_is_called_determined_that_another_labelling_changes(n: int, q: 
 
 
 @hypothesis.given(st.integers(3, 8), st.integers(1, 4), st.integers(0, 10**6))
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=60)
 def test_the_bound_holds_for_any_multipliers(n: int, q: int, seed: int) -> None:
     """Whatever the solver says: the bound is no less than what a labelling that fits really changes."""
     rng = np.random.default_rng(seed)
@@ -188,7 +188,7 @@ def test_one_answer_with_powers_of_two_proves_every_label() -> None:
 
 
 @hypothesis.given(st.integers(3, 9), st.integers(0, 3), st.integers(0, 10**6))
-@hypothesis.settings(max_examples=80, deadline=None)
+@hypothesis.settings(max_examples=80)
 def test_what_one_answer_determines_is_what_all_that_fit_it_share(n: int, slack: int, seed: int) -> None:
     """By every labelling, whatever its class totals: groups that are all of one class and cannot be otherwise."""
     rng = np.random.default_rng(seed)

@@ -151,7 +151,7 @@ def test_links_are_scikit_learns_functions_for_every_count(name: str) -> None:
 
 
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=9), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_an_exact_auc_is_the_sum_of_doubled_midranks(scores: list[int], data: st.DataObject) -> None:
     n = len(scores)
     labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)))

@@ -143,7 +143,7 @@ def test_a_certain_and_right_prediction_costs_nothing(loss: AdditiveLoss) -> Non
         assert float(costs[0, 1]) == float(costs[1, 0]) == pytest.approx(BOUNDED.get(loss, math.inf))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 @given(theta=st.floats(0, 1), loss=st.sampled_from(PROBABILITIES))
 def test_no_cost_is_negative(theta: float, loss: AdditiveLoss) -> None:
     numbers = make_arithmetic("float64")

@@ -23,7 +23,7 @@ def test_without_noise_the_estimates_are_the_signs() -> None:
         assert sign_estimates(matrix, matrix.times(signs)) == pytest.approx(signs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([4, 8, 12, 20]), st.floats(0.1, 3.0), st.integers(0, 10**6), st.booleans())
 def test_any_noise_of_size_nu_leaves_at_most_nu_squared_wrong(order: int, nu: float, seed: int, worst: bool) -> None:
     """Random bounded noise, and the noise that presses as hard as it may against the first few signs."""
