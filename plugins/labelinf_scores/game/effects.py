@@ -86,8 +86,8 @@ class Confined(ScoreEffect):
     high: float
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """The narrower range counts."""
-        low, high = max(facts.lowest, self.low), min(facts.highest, self.high)
+        """This range is cut to first, then the one nearer to the scorer: ranges apart leave one of its ends."""
+        low, high = (min(max(end, facts.lowest), facts.highest) for end in (self.low, self.high))
         return attrs.evolve(facts, lowest=low, highest=high, loss=facts.loss.confined(low, high))
 
 

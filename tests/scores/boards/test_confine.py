@@ -129,3 +129,25 @@ def test_confined_and_rounded_scores_give_every_label_away_all_the_same(metric: 
 def test_a_range_that_is_less_than_that_of_the_labels_is_not_read() -> None:
     attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
     assert "less than the range" in attack.refusal(threat("mse", "confine(high=2)", "round(decimals=0)"))
+
+
+@pytest.mark.parametrize(
+    "ranges",
+    list(itertools.permutations(["confine(low=0, high=1)", "confine(low=5, high=6)", "confine(low=0.5, high=9)"], 2)),
+)
+def test_two_ranges_leave_what_is_left_of_one_after_the_other(ranges: tuple[str, str]) -> None:
+    """Ranges that lie apart leave one of their ends, beyond all labels perhaps, and not their least common range."""
+    data, channel = made(4, ("0", "1")), board("mse")
+    setting = Setting(data=data, defences=BUILDER.pipeline(ranges, "test"))
+    told, predictions = channel.threat(setting), Query(predictions=np.full(4, 7.0))
+    labels = [data.labels, np.array([1 - data.labels[0], *data.labels[1:]])]
+    rng = np.random.default_rng(0)
+    scores = [float(channel.curator(some, told, rng).answer(predictions)) for some in labels]
+    assert abs(scores[0] - scores[1]) <= told.sensitivity * (1 + 1e-12)
+
+
+def test_a_floor_of_noise_is_not_said_of_predictions_that_are_cut_to_a_range() -> None:
+    """It is without limit where predictions are: here noise of the range of the score hides every label."""
+    bound = BUILDER.build(Kind.BOUND, "metric-noise", "test")
+    assert [line.value for line in bound.evaluate(threat("mse"))] == [math.inf]
+    assert bound.evaluate(threat("mse", "confine")) == ()
