@@ -130,6 +130,7 @@ class Board:
         except QueryRefusedError:
             return None
         threat = self.oracle.threat
+        predictions = np.clip(predictions, threat.facts.lowest, threat.facts.highest)  # what is scored
         reading = self.metric.reading(predictions, Fraction(float(answer)), self.totals, released(threat))
         for other, said in self.oracle.beside:
             reading = _narrowed(reading, predictions, other, said)

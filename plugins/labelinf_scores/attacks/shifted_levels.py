@@ -176,8 +176,7 @@ class _Shifts(abc.ABC):
         def told(scores: Floats) -> float:
             steps = scores / step + 0.5
             cells = np.floor(steps)
-            sizes = np.bincount((cells - cells.min()).astype(np.intp), weights=likely)
-            sizes = sizes[sizes > 0]
+            sizes = np.bincount(np.unique(cells, return_inverse=True)[1], weights=likely)  # cells may be far apart
             clear = np.minimum(steps - cells, 1 - steps + cells).min()
             return float(-(sizes * np.log2(sizes)).sum() + min(0.01, clear))
 

@@ -151,3 +151,27 @@ def test_a_floor_of_noise_is_not_said_of_predictions_that_are_cut_to_a_range() -
     bound = BUILDER.build(Kind.BOUND, "metric-noise", "test")
     assert [line.value for line in bound.evaluate(threat("mse"))] == [math.inf]
     assert bound.evaluate(threat("mse", "confine")) == ()
+
+
+@pytest.mark.parametrize("attack", ["labelling-table", "thresholds", "linear-weights"])
+@pytest.mark.parametrize("confined", ["confine", "confine(low=0.7)", "confine(low=-2, high=2)"])
+@pytest.mark.parametrize("metric", ["mse", "rmse", "mae", "pinball(alpha=0.3)"])
+def test_attacks_read_the_predictions_that_are_scored(metric: str, confined: str, attack: str) -> None:
+    """What was sent lay beyond the range, and the host was told that her scorer is another than was assumed."""
+    played = BUILDER.build(Kind.ATTACK, attack, "test")
+    setting = Setting(data=made(12), attack=played, defences=BUILDER.pipeline((confined,), "test"))
+    if played.refusal(board(metric).threat(setting)):
+        return
+    outcome = board(metric).play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(1))
+    assert "contradiction" not in outcome.evidence
+    assert outcome.n_correct >= outcome.evidence["labels decided"]
+
+
+@pytest.mark.parametrize("metric", ["mse", "mae"])
+def test_amounts_that_lie_far_apart_are_read_in_little_memory(metric: str) -> None:
+    attack = BUILDER.build(Kind.ATTACK, "shifted-levels", "test")
+    stages = BUILDER.pipeline(("round(decimals=4)",), "test")
+    setting = Setting(data=made(6, ("1", "1000000000")), attack=attack, defences=stages)
+    rngs = np.random.default_rng(0), np.random.default_rng(1)
+    outcome = board(metric, queries=4).play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
+    assert outcome.n_correct >= outcome.evidence["labels decided"]
