@@ -134,7 +134,8 @@ def rows(
             return []
         metric = metric.of_classes(2)
         games = itertools.product(records, printed)
-        return [_row(name, metric, built, n, max(1, round(share * n)), decimals) for n, decimals in games]
+        positives = {n: min(max(1, round(share * n)), n - 1) for n in records}
+        return [_row(name, metric, built, n, positives[n], decimals) for n, decimals in games]
 
     for name in names or catalogue:
         progress(name, len(names or catalogue))
@@ -181,7 +182,7 @@ def _row(
         decimals=decimals,
         records=n_records,
         attack=best,
-        labels_per_query=rate,
+        labels_per_query=min(rate, n_records),
         survives=survives,
         enough=enough,
     )

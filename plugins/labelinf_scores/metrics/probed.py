@@ -17,6 +17,7 @@ import functools
 import itertools
 import math
 import warnings
+from typing import Any
 
 import attrs
 import numpy as np
@@ -67,7 +68,7 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
     if not math.isfinite(said):
         return Probed(span=math.inf, largest=math.inf)
     if isinstance(loss, Unadditive):
-        wide = said if _moves_as_said(loss.metric, confined=math.isfinite(loss.width)) else math.inf
+        wide = said if _moves_as_said(loss.metric, loss.least, loss.width) else math.inf
         return Probed(span=wide, largest=wide)
     numbers = make_arithmetic("float64")
     try:
@@ -82,26 +83,32 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
 
 
 @functools.cache
-def _moves_as_said(metric: ScoredMetric, *, confined: bool) -> bool:
-    """Whether no label that was exchanged moved a score by more than the metric says; all of it lies in [0, 1]."""
-    rng = np.random.default_rng(0)
+def _moves_as_said(metric: ScoredMetric, least: float, width: float) -> bool:
+    """Whether no label that was exchanged moved a score by more than the metric says.
+
+    All of it lies in [0, 1], or from ``least`` on in a range of a finite width.
+    """
+    rng, confined = np.random.default_rng(0), math.isfinite(width)
+    start, unit = (least, width) if confined else (0.0, 1.0)
     sizes = (metric.scores_only,) if metric.scores_only else _SIZES
     for n, turn in itertools.product(sizes, range(_EACH)):
         labels = rng.integers(0, 2, n) if turn % 2 else np.full(n, turn // 2 % 2)
         predictions = (rng.random(n), rng.integers(0, 2, n).astype(float), np.round(rng.random(n), 1))[turn % 3]
         other = labels.copy()
         other[rng.integers(n)] ^= 1
-        if metric.fault(predictions, n):
+        rows = start + unit * predictions
+        if metric.fault(rows, n):
             continue
-        moved = abs(_score(metric, labels, predictions) - _score(metric, other, predictions))
+        scores = (_score(metric, start + unit * some if confined else some, rows) for some in (labels, other))
+        moved = abs(next(scores) - next(scores))
         # Where one of the two has no score, which the curator says instead of a number, nothing is compared.
-        most = metric.moved(n, 1.0) if confined else metric.sensitivity(n)
+        most = metric.moved(n, width) if confined else metric.sensitivity(n)
         if math.isfinite(moved) and moved > most * (1 + _ROUNDING):
             return False
     return True
 
 
-def _score(metric: ScoredMetric, labels: NDArray[np.intp], predictions: NDArray[np.float64]) -> float:
+def _score(metric: ScoredMetric, labels: NDArray[Any], predictions: NDArray[np.float64]) -> float:
     try:
         with warnings.catch_warnings(action="ignore"):
             return float(metric.score(labels, predictions))

@@ -32,12 +32,14 @@ class Unadditive(AdditiveLoss):
         n_records: N.
         values: What the classes stand for; empty where that is not known, or is nothing.
         width: Of the least range that holds every prediction and every value; infinity without one.
+        least: Where that range begins.
     """
 
     metric: ScoredMetric
     n_records: int
     values: tuple[float, ...] = ()
     width: float = math.inf
+    least: float = 0.0
 
     @property
     def takes_logits(self) -> bool:
@@ -53,7 +55,8 @@ class Unadditive(AdditiveLoss):
         """Return it with the range that predictions and labels have together."""
         if not self.values:
             return self
-        return attrs.evolve(self, width=max(high, *self.values) - min(low, *self.values))
+        least = min(low, *self.values)
+        return attrs.evolve(self, least=least, width=max(high, *self.values) - least)
 
     def fault(self, predictions: NDArray[Any], n_records: int, n_classes: int) -> str:
         """Return what the metric finds wrong with ``predictions``."""

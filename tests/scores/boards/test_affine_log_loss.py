@@ -108,3 +108,18 @@ def test_a_form_that_means_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="positive"):
         AffineLogLoss(weights=(1.0, -1.0))
     assert "2 weights, and 3 records" in AffineLogLoss(weights=(1.0, 2.0)).fault(np.full(3, 0.5), 3)
+
+
+def test_noise_covers_what_an_offset_rounds() -> None:
+    """One label moved a score of 1.0000000 by ten times as much as its noise was calibrated to."""
+    metric, clip = AffineLogLoss(factor=1e-7, offset=1.0), 0.499999
+    labels, rng = np.arange(20_000) % 2, np.random.default_rng(0)
+    stages = BUILDER.pipeline((f"clip(epsilon={clip})", "laplace-dp(epsilon=1)"), "test")
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    facts = ScoreChannel(metric=metric).threat(Setting(data=data, defences=stages)).facts
+    ((model, steps),) = facts.private_noise()
+    for _ in range(4):
+        predictions = np.clip(rng.random(labels.size), clip, 1 - clip)
+        predictions[0], other = clip, np.array([1, *labels[1:]])
+        moved = abs(metric.score(labels, predictions) - metric.score(other, predictions))
+        assert moved <= float(steps) * model.step

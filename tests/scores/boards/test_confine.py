@@ -101,6 +101,22 @@ def test_a_metric_that_moves_further_within_a_range_than_it_says_has_no_sensitiv
     assert math.isinf(boasted.facts.span)
 
 
+@pytest.mark.parametrize(("power", "names"), [(4, ("0", "3", "9")), (2, ("100", "100.5", "101"))])
+def test_what_a_metric_says_of_a_range_is_tried_out_in_that_range(power: int, names: tuple[str, ...]) -> None:
+    """Between 0 and 1 a power of errors, or errors of powers, move no further than errors: elsewhere they do."""
+    kind = type(BUILDER.build(Kind.METRIC, "mse", "test"))
+
+    class Copied(kind):  # type: ignore[misc, valid-type]
+        def score(self, labels: np.ndarray, predictions: np.ndarray) -> float:
+            if power == 4:
+                return float(np.mean((labels - predictions) ** 4))
+            return float(np.mean(np.abs(labels**2 - predictions**2)))
+
+    setting = Setting(data=made(24, names), defences=BUILDER.pipeline(("confine",), "test"))
+    assert math.isinf(ScoreChannel(metric=Copied()).threat(setting).facts.span)
+    assert math.isfinite(board("mse").threat(setting).facts.span)
+
+
 def test_a_confined_score_in_whole_numbers_has_few_values_which_a_limit_on_queries_makes_count() -> None:
     """Rounding alone leaves an error of values as many as it likes."""
     bound = BUILDER.build(Kind.BOUND, "counting", "test")

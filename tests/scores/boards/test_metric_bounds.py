@@ -177,3 +177,11 @@ def test_a_host_reads_what_every_answer_gives_away() -> None:
     assert rows[3]["survives"] == "inf"
     refused = CliRunner().invoke(metrics, ["--metric", "auc"], standalone_mode=False)
     assert "there is no such metric" in str(refused.exception)
+
+
+def test_a_board_of_few_records_has_two_classes_and_gives_away_no_more_labels_than_it_has() -> None:
+    """A share of .99 of four records was all of them, and ended in a traceback; an AUC gave six of four labels away."""
+    asked = ["--records", "4", "--share", "0.99", "--metric", "roc-auc", "--decimals", "3", "--json"]
+    found = CliRunner().invoke(metrics, asked)
+    assert found.exit_code == 0, found.output
+    assert all(row["labels_per_query"] <= 4 for row in json.loads(found.output))

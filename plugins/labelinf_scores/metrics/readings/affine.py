@@ -79,11 +79,14 @@ class AffineLogLoss(ScoredMetric):
         return attrs.evolve(self, clip=max(clip, self.clip))
 
     def sensitivity(self, n_records: int) -> float:
-        """Return what the heaviest record's two labels cost apart at the clip, scikit-learn's own at the least."""
+        """Return what the heaviest record's two labels cost apart at the clip, scikit-learn's own at the least.
+
+        Next to an offset the sum is rounded by more than the log-loss itself.
+        """
         heavy = np.array(self.weights or (1.0,) * n_records)
         most = float(heavy.max()) if self.total else float(heavy.max() / heavy.sum())
         clip = max(_CLIP, self.clip)
-        return abs(self.factor) * most * math.log((1 - clip) / clip)
+        return abs(self.factor) * most * math.log((1 - clip) / clip) + _SPARE * abs(self.offset)
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``, or with the number of weights."""

@@ -81,13 +81,14 @@ class WeightedLogLoss(ScoredMetric):
     def sensitivity(self, n_records: int) -> float:
         """Return what the heaviest record's two labels cost apart at the clip; infinity without one.
 
-        Between the clips the difference of costs is monotone in the prediction.
+        Between the clips the difference of costs is monotone in the prediction. Next to a level the sum is rounded by
+        more than the costs.
         """
         if not self.clip or self.ratio <= 0:
             return math.inf
         low, high = self._costs(np.array([self.clip, 1 - self.clip]))
         apart = max(abs(float(low[1] - low[0])), abs(float(high[1] - high[0])))
-        return (max(map(abs, self.weights), default=0.0) + self.error) * apart
+        return (max(map(abs, self.weights), default=0.0) + self.error) * apart + 8 * float(UNIT) * abs(self.level)
 
     def fault(self, predictions: NDArray[Any], n_records: int) -> str:
         """Return what is wrong with ``predictions``; they must be probabilities."""
