@@ -39,7 +39,9 @@ class MetricNoise(Bound):
         if facts is None or not known or max(facts.prior) == 1:
             return ()
         # Of several metrics the one that is read through most.
-        floor = max(noise(board.metric, board.totals)[0] if board.metric and _is_open(board) else 0.0 for board in boards)
+        floor = max(
+            noise(board.metric, board.totals)[0] if board.metric and _is_open(board) else 0.0 for board in boards
+        )
         enough = known[0][1] if not facts.members and _is_as_large(facts) else math.inf
         lines = []
         if floor > 0:
