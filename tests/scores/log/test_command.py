@@ -78,6 +78,8 @@ def test_an_outsider_needs_the_number_of_positives_only(board: Board) -> None:
     assert "40 labels are DETERMINED" in result.output
     assert lacking.exit_code == 2
     assert "give it with --positives" in lacking.stderr
+    both = audit(board, "--positives", "3")
+    assert (both.exit_code, "the labels of --labels say it themselves" in both.stderr) == (2, True)
 
 
 def test_the_host_asks_what_an_outsider_can_prove(board: Board) -> None:

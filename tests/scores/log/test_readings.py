@@ -20,6 +20,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_scores.metrics.readings import Released, ScoredMetric, Totals
 from labelinf_scores.metrics.readings import metric as found
+from labelinf_scores.metrics.readings.average_precision import CountSums, count_limits
 from labelinf_scores.metrics.readings.base import exact
 from labelinf_scores.metrics.readings.ranks import doubled_midranks
 
@@ -212,3 +213,28 @@ def test_costs_are_held_as_fractions_would_round_them(beyond: list[float]) -> No
 
 def test_underscores_read_as_hyphens() -> None:
     assert found("roc_auc") == metric("roc-auc")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_counts_down_a_list_are_limited_by_its_average_precision(seed: int) -> None:
+    """Held to the sums as they are defined, count by count; the true counts lie within."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 30))
+    labels = rng.permutation(n) < rng.integers(1, n)
+    list_ = rng.integers(0, rng.integers(2, 25), n) if seed % 2 else rng.random(n)
+    _, place, sizes = np.unique(-list_, return_inverse=True, return_counts=True)
+    ends, counts = np.cumsum(sizes), np.cumsum(np.bincount(place, weights=labels))
+    score, room = Fraction(float(metrics.average_precision_score(labels, list_))), Fraction(1, 10 ** (1 + seed % 6))
+    p = int(labels.sum())
+    least, most = count_limits(sizes, (score - room, score + room), p)
+    assert ((least <= counts) & (counts <= most)).all()
+
+    weights = [Fraction(1, int(a)) - Fraction(1, int(b)) for a, b in itertools.pairwise(ends)]
+    sums = CountSums.of(sizes, ends)
+    for given_counts in (least, most, (least + most) // 2):
+        for g, c in enumerate(given_counts):
+            high = np.minimum(most, np.where(ends <= ends[g], c, c + ends - ends[g]))
+            low = np.maximum(least, np.where(ends < ends[g], c - (ends[g] - ends), c))
+            for most_of, beside in ((sums.greatest(most), high), (sums.smallest(least), low)):
+                defined = sum(int(b) * (int(b) + 1) * w for b, w in zip(beside, weights, strict=False))
+                assert abs(most_of(given_counts)[g] - float(defined)) <= sums.error

@@ -111,6 +111,10 @@ def report(
         outsider=truth is None or without_labels,
         positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
     )
+    if truth is not None and (positives is not None or counts):
+        raise InputError(
+            "--positives and --counts are what an outsider knows; the labels of --labels say it themselves."
+        )
     for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
         if decimals is None:
@@ -311,7 +315,6 @@ def as_document(found: LogReport) -> Mapping[str, Any]:
             }
             for item in found.given
         ],
-        "probes": [found.submissions[at] for at in found.suspects],
         "worth a look": {found.submissions[at]: why for at, why in found.suspects.items()},
         "sums": found.sums,
         "guess": None if found.guess is None else attrs.asdict(found.guess),

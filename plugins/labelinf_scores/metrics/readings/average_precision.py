@@ -13,6 +13,8 @@ that what follows from them is proved; they say less than the score does, and mo
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.metrics.readings.base import Floats, Reading
 
-__all__ = ["between_sums", "count_limits"]
+__all__ = ["CountSums", "between_sums", "count_limits"]
 
 _SCALE = 96  # binary digits of a coefficient
 _SPARE = 1e-9  # relative error of sums of fewer than a million positive doubles, and more
@@ -126,38 +128,117 @@ def count_limits(sizes: Counts, score: tuple[Fraction, Fraction], n_positive: in
     ends = np.cumsum(sizes)
     n, p = int(ends[-1]), n_positive
     least, most = np.maximum(0, ends - (n - p)), np.minimum(ends, p)
-    weights = np.append(1 / ends[:-1] - 1 / ends[1:], 0.0)
+    sums = CountSums.of(sizes, ends)
     fixed = (p * p + p) / n
-    needed, allowed = float(score[0]) * 2 * p * (1 - _SPARE) - _SPARE, float(score[1]) * 2 * p * (1 + _SPARE) + _SPARE
+    needed = float(score[0]) * 2 * p * (1 - _SPARE) - _SPARE - sums.error - fixed
+    allowed = float(score[1]) * 2 * p * (1 + _SPARE) + _SPARE + sums.error - fixed
     for _ in range(_ROUNDS):
         own = np.minimum(sizes, most - np.concatenate([[0], least[:-1]]))
         tied = float((np.where(sizes > 1, own * (own - 1), 0) / ends).sum())
-
-        def greatest(g: int, c: int, most: Counts = most, tied: float = tied) -> float:
-            beside = np.minimum(most, np.where(ends <= ends[g], c, c + ends - ends[g]))
-            return float((beside * (beside + 1.0) * weights).sum()) + fixed + tied
-
-        def smallest(g: int, c: int, least: Counts = least) -> float:
-            beside = np.maximum(least, np.where(ends < ends[g], c - (ends[g] - ends), c))
-            return float((beside * (beside + 1.0) * weights).sum()) + fixed
-
-        narrower = [
-            _first(lambda c, g=g: greatest(g, c) >= needed, int(least[g]), int(most[g])) for g in range(len(ends))
-        ]
-        wider = [
-            _first(lambda c, g=g: smallest(g, c) > allowed, int(least[g]), int(most[g])) - 1 for g in range(len(ends))
-        ]
         before = least, most
-        least, most = np.array(narrower, dtype=np.int64), np.array(wider, dtype=np.int64)
-        if (least > most).any() or (np.array_equal(before[0], least) and np.array_equal(before[1], most)):
+        least, most = (
+            _first(sums.greatest(most), needed - tied, *before),
+            _first(sums.smallest(least), math.nextafter(allowed, math.inf), *before) - 1,
+        )
+        if (least > most).any():
+            break
+        # Counts rise down the list, and by no more than the records of a group.
+        most = np.minimum.accumulate(most[::-1])[::-1]
+        most = ends - np.maximum.accumulate(ends - most)
+        least = np.maximum.accumulate(least)
+        least = ends - np.minimum.accumulate((ends - least)[::-1])[::-1]
+        if np.array_equal(before[0], least) and np.array_equal(before[1], most):
             break
     return least, most
 
 
-def _first(holds: Any, low: int, high: int) -> int:
-    """Return the first of ``low .. high`` for which a monotone condition holds; ``high + 1`` when it never does."""
-    high += 1
-    while low < high:
+@attrs.frozen(eq=False)
+class CountSums:
+    """``sum_(g < G) C_g (C_g + 1) w_g`` with one count given and all others at their limits, for each of them at once.
+
+    Limits rise down the list by no more than the sizes of groups. So beside a given count the others are, from the top,
+    at their limit, then as the given one allows (equal to it above, as far below their ends as it is below), then at
+    their limit again; each of the three sums is a difference of cumulated ones.
+
+    Attributes:
+        ends: ``R``.
+        weights: ``w_g = 1 / R_g - 1 / R_(g+1)``, 0 for the last group.
+        first: ``sum w R`` of the first groups, from none to all.
+        second: ``sum w R^2``, likewise.
+    """
+
+    ends: Counts
+    weights: Floats
+    first: Floats
+    second: Floats
+
+    @classmethod
+    def of(cls, sizes: Counts, ends: Counts) -> CountSums:
+        """Cumulate what only the list decides."""
+        rises = np.append(sizes[1:] / ends[1:], 0.0)
+        weights = np.append(1 / ends[:-1] - 1 / ends[1:], 0.0)
+        return cls(ends, weights, _cumulated(rises), _cumulated(rises * ends))
+
+    @property
+    def error(self) -> float:
+        """How far a sum may be off: G additions of terms that sum up to ``n (1 + ln n)`` at most, and spare."""
+        n = float(self.ends[-1])
+        return math.ldexp(self.ends.size * n * (1 + math.log(n)), -46)
+
+    def greatest(self, most: Counts) -> Callable[[Counts], Floats]:
+        """Return the largest sums, by the given counts."""
+        kept, below = _cumulated(most * (most + 1.0) * self.weights), self.ends - most
+        here = np.arange(most.size)
+
+        def sums(counts: Counts) -> Floats:
+            short = self.ends - counts
+            start = np.minimum(np.searchsorted(most, counts, side="right"), here + 1)
+            stop = np.maximum(np.searchsorted(below, short, side="left"), here + 1)
+            level, slope = self._level(counts, start, here + 1), self._slope(short, here + 1, stop)
+            found: Floats = kept[start] + level + slope + (kept[-1] - kept[stop])
+            return found
+
+        return sums
+
+    def smallest(self, least: Counts) -> Callable[[Counts], Floats]:
+        """Return the smallest sums, by the given counts."""
+        kept, below = _cumulated(least * (least + 1.0) * self.weights), self.ends - least
+        here = np.arange(least.size)
+
+        def sums(counts: Counts) -> Floats:
+            short = self.ends - counts
+            start = np.minimum(np.searchsorted(below, short, side="right"), here)
+            stop = np.maximum(np.searchsorted(least, counts, side="left"), here)
+            slope, level = self._slope(short, start, here), self._level(counts, here, stop)
+            found: Floats = kept[start] + slope + level + (kept[-1] - kept[stop])
+            return found
+
+        return sums
+
+    def _level(self, counts: Counts, start: Counts, stop: Counts) -> Floats:
+        """Sum over groups that all have the same count."""
+        return counts * (counts + 1.0) * self._weight(start, stop)
+
+    def _slope(self, short: Counts, start: Counts, stop: Counts) -> Floats:
+        """Sum over groups whose counts are all as far below their ends."""
+        rises = self.second[stop] - self.second[start] + (1 - 2.0 * short) * (self.first[stop] - self.first[start])
+        return rises + short * (short - 1.0) * self._weight(start, stop)
+
+    def _weight(self, start: Counts, stop: Counts) -> Floats:
+        last = self.ends.size - 1
+        found: Floats = 1 / self.ends[np.minimum(start, last)] - 1 / self.ends[np.minimum(stop, last)]
+        return found
+
+
+def _cumulated(values: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(values)])
+
+
+def _first(rising: Callable[[Counts], Floats], value: float, low: Counts, high: Counts) -> Counts:
+    """Return, place by place, the first of ``low .. high`` at which a function has risen so far; or ``high + 1``."""
+    high = high + 1
+    while (low < high).any():
         middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+        right = (rising(middle) >= value) | (low >= high)
+        low, high = np.where(right, low, middle + 1), np.where(right, middle, high)
     return low
