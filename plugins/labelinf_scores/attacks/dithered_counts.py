@@ -26,7 +26,7 @@ from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedEr
 from labelinf_scores.attacks.count_tree import halve
 from labelinf_scores.attacks.metric_attack import Board, MetricAttack, released
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings import Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 from labelinf_scores.metrics.readings.two_values import counter
 from labelinf_scores.plans.halving import Row, expected
@@ -71,7 +71,8 @@ class DitheredCounts(MetricAttack):
         metric = counter(board.metric)
         if metric is None:
             raise TypeError("functions of the true positives are read by this attack alone")
-        dither = _Dither(board=board, metric=metric, step=Fraction(threat.step).limit_denominator(10**16))
+        step = Fraction(threat.step).limit_denominator(10**16)
+        dither = _Dither(board=board, metric=metric, step=step, totals=threat.totals)
         wanted = board.labels.size
         if self.rate(threat) > 1:
             wanted = min(wanted, _wanted(threat))
@@ -107,11 +108,13 @@ class _Dither:
         board: What is asked.
         metric: What is scored, of predictions 0 and 1.
         step: Of the rounding.
+        totals: The class totals.
     """
 
     board: Board
     metric: ConfusionMetric
     step: Fraction
+    totals: Totals
 
     def between(self, chosen: NDArray[np.bool_]) -> tuple[int, int, float]:
         """Ask with these predicted positive; return the least and the largest number of positives among them.
@@ -134,7 +137,7 @@ class _Dither:
 
     def printed(self, count: int, size: int) -> tuple[int, Fraction]:
         """Return which step a score is printed as, and how far it is from where the next one begins, in steps."""
-        steps = self.metric.link(count, size, self.board.totals) / self.step + Fraction(1, 2)
+        steps = self.metric.link(count, size, self.totals) / self.step + Fraction(1, 2)
         place = steps - math.floor(steps)
         return math.floor(steps), min(place, 1 - place)
 
@@ -170,8 +173,9 @@ class _Dither:
             *((positive - wrong, 0) for wrong in range(min(positive, _OFFSETS) + 1)),
             *((right, wrong) for right in (positive, 0) for wrong in range(1, min(negative, _OFFSETS) + 1)),
         ]
-        clear, totals = _CLEAR * self.metric.error_bound(self.board.totals) / self.step, self.board.totals
-        gap = abs(self.metric.link(high, size, totals) - self.metric.link(low, size, totals)) / self.step / (high - low)
+        clear = _CLEAR * self.metric.error_bound(self.totals) / self.step
+        apart = abs(self.metric.link(high, size, self.totals) - self.metric.link(low, size, self.totals))
+        gap = apart / self.step / (high - low)
         enough, middle = min(gap / 4, Fraction(1, 8)), (low + high - 1) // 2
         for split in sorted(range(low, high), key=lambda at: abs(at - middle)):
             best, found = clear, None
