@@ -135,7 +135,8 @@ class _Believed(ScoreChannel):
 
     def threat(self, setting: Setting) -> ScoreThreat:
         """Return what the adversary knows if the probe is right."""
-        told = self.picture.threat(setting.data.labels, self.queries, setting.data.groups, believed=True)
+        believed = not self.picture.stray  # else noise is calibrated to less than one label does
+        told = self.picture.threat(setting.data.labels, self.queries, setting.data.groups, believed=believed)
         return told.through(setting.defences)
 
     def _picture(self, data: LabelSet) -> Picture:

@@ -72,8 +72,11 @@ def _stopped(report: ScorerReport) -> str:
         return "not known: the probe must have been wrong, and no change is suggested"
     if not any(exceeds(leak, report.target) for leak in report.leaks):
         return f"nothing has to: no attack exceeded the target ({report.target})"
+    stray = (
+        f"; {report.findings.stray}: refuse those, or bound predictions on both sides" if report.findings.stray else ""
+    )
     if not report.changes:
-        return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries"
+        return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries{stray}"
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
     named = "; ".join(item.advice.setting for item in report.changes[:_MOST])
-    return f"{named}{more} (proved to reach the target, {report.target}, if the probe is right)"
+    return f"{named}{more} (proved to reach the target, {report.target}, if the probe is right){stray}"

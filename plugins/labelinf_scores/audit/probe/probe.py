@@ -35,6 +35,7 @@ from labelinf_scores.audit.probe.noisy import asked_often, through_noise
 from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.audit.probe.spelling import HARD, Naming, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
+from labelinf_scores.audit.probe.strays import moved_further
 from labelinf_scores.audit.probe.weights import weighted
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.metrics.brier import Brier
@@ -160,6 +161,7 @@ def _learnt(
         seconds=asker.each,
         among=getattr(asker.scorer, "among", ""),
     )
+    picture = attrs.evolve(picture, stray=_stray(picture, data), queries=asker.asked)
     asker.repeats = 1
     if steady.kind is Steadiness.NOISY:
         by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
@@ -182,6 +184,12 @@ def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
     if found.metric.of_values and found.metric.rows in (Rows.REALS, Rows.LEVELS):
         return limits_of_values(found)
     return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
+
+
+def _stray(picture: Picture, data: LabelSet) -> str:
+    """Say what submissions let one label do more than is learnt; nothing where none did."""
+    made = np.random.default_rng(5).permutation(data.labels)
+    return moved_further(picture.title, picture.found, made, picture.threat(made, 0, believed=True).facts.shift)
 
 
 def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None, declare: str) -> Picture:
