@@ -80,6 +80,15 @@ class Panel:
         return self._own[key]
 
     @property
+    def questions(self) -> bytes:
+        """What a scorer was asked, as it was written for it: alike for kinds of rows that read alike."""
+        ask, parts = self.ask, []
+        for trial in self.trials:
+            predictions = trial.predictions if ask.order is None else trial.predictions[np.argsort(ask.order)]
+            parts += [ask.spelling.labels(trial.labels), ask.spelling.predictions(predictions, ask.rows)]
+        return b"".join(str((part.dtype, part.shape)).encode() + part.tobytes() for part in parts)
+
+    @property
     def turned(self) -> bool:
         """Whether the first question, which is asked again, is answered with another number by now."""
         again = self.ask.tried(self.trials[0].labels, self.trials[0].predictions)

@@ -61,8 +61,23 @@ class _Standing:
         return self.left + _MEASURED * self.measured + _PARTLY * bool(self.found.beyond)
 
 
-def asked_often(panel: Panel, repeats: int = _REPEATS) -> Panel:
-    """Return a panel with mean answers, how far off those may be, and the noise of one."""
+def asked_often(panels: Sequence[Panel], repeats: int = _REPEATS) -> list[Panel]:
+    """Return panels with mean answers, how far off those may be, and the noise of one; no question is asked of two.
+
+    What one kind of rows and another are asked reads alike to a scorer, and many answers cost much.
+    """
+    first: dict[bytes, Panel] = {}
+    found = []
+    for panel in panels:
+        known = first.get(panel.questions)
+        found.append(
+            attrs.evolve(known, ask=panel.ask, trials=panel.trials, runs=()) if known else _often(panel, repeats)
+        )
+        first.setdefault(panel.questions, found[-1])
+    return found
+
+
+def _often(panel: Panel, repeats: int = _REPEATS) -> Panel:
     asker = panel.ask.asker
     asker.repeats, answers, runs = repeats, [], []
     for trial in panel.trials:
@@ -77,7 +92,7 @@ def asked_often(panel: Panel, repeats: int = _REPEATS) -> Panel:
 def drifted(panel: Panel) -> bool:
     """Whether the first question of a panel with mean answers is by now answered otherwise than noise explains."""
     try:
-        now = asked_often(attrs.evolve(panel, trials=panel.trials[:1]))
+        now = _often(attrs.evolve(panel, trials=panel.trials[:1]))
     except (InputError, QueryRefusedError):
         return False
     finally:
@@ -100,13 +115,15 @@ def through_noise(
     panels, repeats = list(asked), _REPEATS
     standing = list(_standing(panels, metrics, parts))
     while len(rivals := _rivals(standing)) > 1 and repeats < _REPEATS * _MORE**_ROUNDS:
-        chosen = rivals[0].found.panel.ask
-        again = [p.ask is chosen or (p.ask.spelling, p.ask.rows) == (chosen.spelling, Rows.COSTS) for p in panels]
+        chosen = rivals[0].found.panel
+        costs = chosen.ask.spelling, Rows.COSTS
+        told = {chosen.questions, *(p.questions for p in panels if (p.ask.spelling, p.ask.rows) == costs)}
         repeats *= _MORE
-        chosen.asker.repeats = repeats
-        if not chosen.asker.affords(_DEAR * sum(len(p.trials) for p, more in zip(panels, again, strict=True) if more)):
+        chosen.ask.asker.repeats = repeats
+        if not chosen.ask.asker.affords(_DEAR * len(told) * len(chosen.trials)):
             break
-        panels = [asked_often(p, repeats) if more else p for p, more in zip(panels, again, strict=True)]
+        again = iter(asked_often([panel for panel in panels if panel.questions in told], repeats))
+        panels = [next(again) if panel.questions in told else panel for panel in panels]
         standing = list(_standing(panels, metrics, parts))
     asked[0].ask.asker.repeats = _REPEATS
     if standing:
@@ -191,7 +208,7 @@ def _rivals(standing: Sequence[_Standing]) -> list[_Standing]:
 
     def another(item: _Standing) -> bool:
         panel = item.found.panel
-        if panel is not best.found.panel or item.order > best.order + _CLOSE:
+        if panel.questions != best.found.panel.questions or item.order > best.order + _CLOSE:
             return False
         theirs = panel.own(item.found.name, item.found.metric, item.found.scored)
         return abs(float(np.corrcoef(own, theirs)[0, 1])) < 1 - _TIGHT

@@ -140,7 +140,7 @@ def _learnt(
     """Return what was learnt, or why nothing was."""
     steady = _steady(asked[0])
     if steady.kind is Steadiness.NOISY:
-        asked = [asked_often(panel) for panel in asked]
+        asked = asked_often(asked)
         noise = asked[0].noise  # none: it answers otherwise from time to time
         steady = attrs.evolve(steady, std=noise) if noise else Steady(kind=Steadiness.STATEFUL)
     if why := _no_function(asked, metrics, steady):
