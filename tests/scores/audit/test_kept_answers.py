@@ -171,3 +171,12 @@ def test_a_factor_that_noise_leaves_open_is_a_guess() -> None:
 
     found = learn(score)
     assert isinstance(found, Unexplained) or found.found.beyond
+
+
+def test_what_reads_alike_is_asked_of_a_noisy_scorer_once() -> None:
+    """Fifteen kinds of rows were asked sixteen times each, of which five read otherwise: 4 209 questions."""
+    rng = np.random.default_rng(123)
+    found = learn(lambda y, p: log_loss(y, p) + float(rng.normal(0, 0.01)))
+    assert found.found.name == "log-loss"
+    assert not found.found.beyond
+    assert found.queries < 2000

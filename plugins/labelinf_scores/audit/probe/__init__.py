@@ -2,6 +2,7 @@
 
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.picture import Picture, Seen
-from labelinf_scores.audit.probe.probe import Unexplained, pictured, probe
+from labelinf_scores.audit.probe.probe import pictured, probe
+from labelinf_scores.audit.probe.unexplained import Unexplained
 
 __all__ = ["Declared", "Picture", "Seen", "Unexplained", "pictured", "probe"]

@@ -1,10 +1,8 @@
 """The probe of a host's scorer: what explains every answer to made labels, or why nothing does.
 
-The simplest explanation that stands is taken: first a metric on all records, then one with a small error that nothing
-explains, then on some of the records, then a log-loss in which records or classes weigh differently, then a metric
-through a link, then with its rows permuted. What stands must also say what every label does to the answer. A scorer
-that answers one question in two ways, for another reason than noise, is no function of labels and predictions, and is
-not explained.
+A scorer that answers one question in two ways, for another reason than noise, is no function of labels and predictions,
+and is not explained; of any other, the simplest explanation that stands is taken
+(:mod:`labelinf_scores.audit.probe.search`).
 """
 
 from __future__ import annotations
@@ -20,24 +18,23 @@ from importlib.resources import files
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InconclusiveError, InputError, QueryRefusedError
+from labelinf_core.contracts.errors import InconclusiveError, InputError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker
 from labelinf_scores.audit.probe.declared import Declared
-from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, VALUES, Explained, Panel, explained, panels
-from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of, shows_each
+from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.kept import deaf, fresh
-from labelinf_scores.audit.probe.limits import Limits, cut_of, limits_of, limits_of_values, limits_of_weights
-from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
+from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_values, limits_of_weights
+from labelinf_scores.audit.probe.links import levels
 from labelinf_scores.audit.probe.noisy import asked_often, through_noise
 from labelinf_scores.audit.probe.picture import Picture
-from labelinf_scores.audit.probe.spelling import HARD, Naming, Spelling, spellings
+from labelinf_scores.audit.probe.search import simplest
+from labelinf_scores.audit.probe.spelling import Naming, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
 from labelinf_scores.audit.probe.strays import moved_further
-from labelinf_scores.audit.probe.weights import weighted
-from labelinf_scores.game.scoring import Query, Scorer
+from labelinf_scores.audit.probe.unexplained import TURNED, Unexplained, unasked, why_not
+from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.metrics.brier import Brier
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -46,55 +43,16 @@ from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
-__all__ = ["Unexplained", "candidates", "pictured", "probe"]
+__all__ = ["candidates", "pictured", "probe"]
 
-_LEVELS = 8  # steps of a rounding that answers must range over for a factor to be measured by them
 _FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
-_PLACED = (
-    Rows.COSTS,
-    Rows.RANKS,
-    Rows.COUNTS,
-    Rows.REALS,
-    Rows.CLASSES,
-)  # by which a permutation of rows is looked for
-_TURNED = "it is no function of the labels and one submission: it answers one question otherwise now than before"
 _FOLLOWS = "but for errors that are no chance: an answer depends on what was asked before, or on the time"
-_UNEVEN = "but for answers at the edges of its steps, which change as where records weigh differently"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
     "brier": MeanLoss(loss=Brier()),
     "squared-euclidean": MeanLoss(loss=SquaredEuclidean()),
     "itakura-saito": MeanLoss(loss=ItakuraSaito()),
 }
-
-
-@attrs.frozen(kw_only=True)
-class Unexplained:
-    """Why nothing explains a scorer.
-
-    Attributes:
-        reason: A clause.
-        metrics: How many metrics were tried.
-        queries: Questions that were asked.
-        seconds: What one answer takes.
-        among: Which of several numbers was scored, in a clause.
-    """
-
-    reason: str
-    metrics: int = 0
-    queries: int = 0
-    seconds: float = 0.0
-    among: str = ""
-
-    @property
-    def document(self) -> Mapping[str, object]:
-        """What a machine reads of it."""
-        return attrs.asdict(self)
-
-    def sentence(self) -> str:
-        """Say it in one line."""
-        why = f"{self.reason}; asked for: {self.among}" if self.among else self.reason
-        return f"{why}; tried: {self.metrics} metrics, {len(LINKS)} links, weights, public and permuted rows"
 
 
 def probe(
@@ -121,7 +79,7 @@ def probe(
     asker = Asker(scorer=scorer)
     asked = list(_panels(asker, data, metrics))
     if not asked:
-        raise InputError(_unasked(asker, data, title))
+        raise InputError(unasked(asker, data, title))
     found = _learnt(asker, asked, metrics, data, declared, title)
     if isinstance(found, str):
         among = getattr(scorer, "among", "")
@@ -147,10 +105,10 @@ def _learnt(
         return why
     found = _explanation(asked, metrics, data, steady, declared)
     if found is None:
-        return _why(asked, metrics, steady)
+        return why_not(asked, metrics, steady)
     if steady.kind is Steadiness.STEADY and _moved(found, data):
         why = "it answers otherwise about the private labels, or later, than about made ones before"
-        return _TURNED if found.panel.turned else why
+        return TURNED if found.panel.turned else why
     picture = Picture(
         title=title,
         found=found,
@@ -166,7 +124,7 @@ def _learnt(
     if steady.kind is Steadiness.NOISY:
         by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
         return picture if by_chance else attrs.evolve(picture, found=attrs.evolve(found, beyond=_FOLLOWS))
-    return _TURNED if picture.changed else picture  # what was declared is not to blame
+    return TURNED if picture.changed else picture  # what was declared is not to blame
 
 
 def _no_function(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
@@ -277,145 +235,7 @@ def _explanation(
 ) -> Explained | None:
     if steady.kind is Steadiness.NOISY:
         return through_noise(asked, metrics, None if declared is None else declared.public, data)
-    return _first(asked, metrics, _counts(data), declared)
-
-
-def _first(
-    asked: Sequence[Panel],
-    metrics: Mapping[str, ScoredMetric],
-    counts: tuple[int, ...],
-    declared: Declared | None,
-) -> Explained | None:
-    """Return the simplest explanation that stands."""
-    partial: Explained | None = None
-    for found in _explanations(asked, metrics, counts, declared):
-        if isinstance(found.metric, WeightedLogLoss):  # measured by the effect of every record
-            whole: Explained | None = found
-        else:
-            whole = None if refuted(found) else _on_finer_grid(found)
-        if whole is not None:
-            beyond = _beyond(whole, asked)
-            if not beyond:
-                return whole
-            partial = partial or attrs.evolve(whole, beyond=beyond)
-    return partial
-
-
-def _coarse(found: Explained) -> bool:
-    """Whether answers have so few levels that a measured factor and offset explain what they do not tell."""
-    return bool(found.fit.error) and float(np.ptp(found.panel.answers)) < _LEVELS * found.fit.level.step
-
-
-def _on_finer_grid(found: Explained) -> Explained | None:
-    """Return what explains all answers so far on the grid that they have; None where it then explains them no longer.
-
-    Ten answers may all lie on every second step of a grid. Some of the many that followed them do not.
-    """
-    ask, level = found.panel.ask, found.fit.level
-    while level.step:
-        finer = grid_of(ask.answered, level)
-        if finer is None:
-            return None
-        if finer is level:
-            return found
-        level = finer
-        own = np.array([found.own(trial.labels, trial.predictions) for trial in found.panel.trials])
-        fit = fitted(own, found.panel.answers, level, int(found.scored.sum()), found.fit.link)
-        if fit is None:
-            return None
-        found = attrs.evolve(found, fit=fit)
-        if refuted(found):
-            return None
-    return found
-
-
-def _beyond(found: Explained, asked: Sequence[Panel]) -> str:
-    """Say what it does not explain; nothing where no such thing shows."""
-    if not _whole(found, asked):
-        return CLASSES_ALONE
-    if _coarse(found) or (found.fit.level.digits and not shows_each(found)):
-        return GUESSED
-    return _UNEVEN if not isinstance(found.metric, WeightedLogLoss) and off_at_edges(found) else ""
-
-
-def _whole(found: Explained, asked: Sequence[Panel]) -> bool:
-    """Whether a metric of classes also explains what is answered to probabilities, read as the likelier class.
-
-    Of certain predictions alone, a log-loss is like an accuracy.
-    """
-    ask = found.panel.ask
-    if ask.rows not in HARD:
-        return True
-    for panel in asked:
-        if panel.ask.spelling == ask.spelling and panel.ask.rows is Rows.COSTS:
-            for trial, answer in zip(panel.trials, panel.answers, strict=True):
-                rows = trial.predictions
-                classes = rows.argmax(axis=1) if rows.ndim == 2 else (rows >= 0.5).astype(np.intp)
-                classes = classes if ask.order is None else classes[ask.order]
-                if abs(found.expected(trial.labels, classes.astype(np.float64)) - answer) > found.room(answer):
-                    return False
-    return True
-
-
-def _explanations(
-    asked: Sequence[Panel],
-    metrics: Mapping[str, ScoredMetric],
-    counts: tuple[int, ...],
-    declared: Declared | None,
-) -> Iterator[Explained]:
-    n = sum(counts)
-    told = [list(levels(panel.answers, n_records=n)) for panel in asked]
-    strict = [[level for level in each if not level.loose] for each in told]
-    everything = [np.ones(n, dtype=bool)] * len(asked)
-    if declared is not None and declared.public is not None:
-        yield from _over(asked, strict, metrics, [declared.public] * len(asked))
-    yield from _over(asked, strict, metrics, everything)
-    yield from _over(asked, [[level for level in each if level.loose] for each in told], metrics, everything)
-    yield from _of_some(asked, strict, metrics, counts)
-    for link in LINKS:
-        yield from _over(asked, strict, metrics, everything, link)
-    for panel in asked:
-        for order in rows_of(panel) if panel.ask.rows in _PLACED else ():
-            yield from _over([other.reordered(order) for other in asked], strict, metrics, everything)
-
-
-def _of_some(
-    asked: Sequence[Panel],
-    strict: Sequence[Sequence[Level]],
-    metrics: Mapping[str, ScoredMetric],
-    counts: tuple[int, ...],
-) -> Iterator[Explained]:
-    """Yield explanations by a part of the records, and by weights."""
-    parts: dict[Spelling, NDArray[np.bool_] | None] = {}
-    for panel in asked:
-        if panel.ask.spelling not in parts:
-            parts[panel.ask.spelling] = _some(scored_of(panel))
-    yield from _over(asked, strict, metrics, [parts[panel.ask.spelling] for panel in asked])
-    for panel in asked if "log-loss" in metrics else ():
-        # By now many answers tell the grid that they lie on; every weight fits a finer one as well as a coarser one.
-        told = [level for level in levels(panel.ask.answered, n_records=sum(counts)) if not level.loose]
-        if found := weighted(panel, max(told, key=lambda level: level.room), counts):
-            yield found
-
-
-def _some(part: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-    return part if part is not None and part.any() and not part.all() else None
-
-
-def _over(
-    asked: Sequence[Panel],
-    told: Sequence[Sequence[Level]],
-    metrics: Mapping[str, ScoredMetric],
-    parts: Sequence[NDArray[np.bool_] | None],
-    link: Link = PLAIN,
-) -> Iterator[Explained]:
-    """Yield what explains a panel at the most exact level at which anything explains one."""
-    for rank in range(max(map(len, told), default=0)):
-        for panel, each, part in zip(asked, told, parts, strict=True):
-            if part is not None and rank < len(each) and np.ptp(panel.answers) > 0:
-                found = explained(panel, metrics, each[rank], part, link)
-                if found:
-                    yield found
+    return simplest(asked, metrics, _counts(data), declared)
 
 
 def _moved(found: Explained, data: LabelSet) -> bool:
@@ -434,57 +254,3 @@ def _moved(found: Explained, data: LabelSet) -> bool:
         if math.isfinite(expected) and (answer is None or abs(answer - expected) > 2 * found.room(expected)):
             return True
     return False
-
-
-def _why(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
-    """Say why nothing explains it, as far as that is known."""
-    if not steady.std and any(panel.turned for panel in asked):
-        return _TURNED
-    everything = np.ones(asked[0].trials[0].labels.size, dtype=bool)
-    for panel in asked:
-        if any(trial.tied for trial in panel.trials):
-            level = next(levels(panel.answers, n_records=everything.size))
-            if found := explained(panel.untied, metrics, level, everything):
-                return f"it is {found.name} where no predictions are equal, but treats equal ones otherwise"
-    if not steady.std and (cut := _cut(asked, metrics, everything)):
-        return cut
-    if steady.std:
-        return (
-            f"no loss or metric that is known here explains its answers, noise of standard deviation {steady.std:.3g}"
-        )
-    return "no loss or metric that is known here explains its answers"
-
-
-def _cut(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], everything: NDArray[np.bool_]) -> str:
-    """Say of what metric predictions are cut further in than any attack reads; nothing where that explains nothing."""
-    for panel in asked:
-        if panel.ask.rows not in VALUES or (bounds := cut_of(panel)) is None:
-            continue
-        trials = [attrs.evolve(trial, predictions=trial.predictions.clip(*bounds)) for trial in panel.trials]
-        for level in levels(panel.answers, n_records=everything.size):
-            read = attrs.evolve(panel, trials=trials)
-            if level.room <= 5 * _FINE * float(np.ptp(panel.answers)) and (
-                found := explained(read, metrics, level, everything)
-            ):
-                return (
-                    f"it is {found.name} of predictions that are cut to about [{bounds[0]:.3g}, {bounds[1]:.3g}], "
-                    f"within the range of the labels' own numbers, and nothing here reads that"
-                )
-    return ""
-
-
-def _unasked(asker: Asker, data: LabelSet, title: str) -> str:
-    """Say why no question is answered: in the scorer's own case where it is asked plainly, in rows and in one column.
-
-    What it returned tells more than that it raised something, which predictions of a shape that it does not take do.
-    """
-    half = np.full((data.n_records, data.n_classes), 1 / data.n_classes)
-    refusals = []
-    for predictions in (half, half[:, 0]):
-        try:
-            asker.scorer.score(np.arange(data.n_records) % data.n_classes, Query(predictions=predictions))
-        except (InputError, QueryRefusedError) as error:
-            refusals.append(str(error))
-    if len(refusals) == 2:
-        return min(refusals, key=lambda refusal: " raised " in refusal)
-    return f"{title} answers the same prediction for every record, and refuses all other predictions."

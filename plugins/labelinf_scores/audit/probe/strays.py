@@ -69,7 +69,8 @@ def _further(
     for stray, predictions in submissions:
         first, second = (_answer(found, each, predictions) for each in either)
         if first is not None and second is not None:
-            room = 2 * (found.fit.level.room + found.fit.error + noise + _SAME * max(abs(first), abs(second)))
+            size = max(abs(first), abs(second))
+            room = 2 * (found.room(size) + noise + _SAME * size)
             if abs(second - first) > room + _reach(found, first, second, most):
                 return stray
     return None
