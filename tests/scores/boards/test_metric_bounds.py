@@ -80,6 +80,23 @@ def test_noise_on_errors_of_logarithms_is_that_of_their_nearest_values() -> None
         assert moved <= 2 * scored.enough(totals) * (1 + 1e-9) + 1e-9
 
 
+@pytest.mark.parametrize("level", [0.0, 1e3, 1e6])
+def test_a_record_far_off_tells_no_less_than_the_floor_where_others_spread(level: float) -> None:
+    """Logarithms end at 709: with thousands of amounts between 0 and a million, a label tells a fifth less."""
+    scored, values, n = metric("rmsle"), np.array([0.0, 1.0, 1e6]), 6000
+    totals = Totals(counts=(n // 3,) * 3, values=(0, 1, 10**6))
+    labels, query = np.repeat(values, n // 3), np.full(n, level)
+    query[0] = math.exp(700)
+    other = labels.copy()
+    other[[0, n // 2]] = labels[[n // 2, 0]]
+    told = abs(scored.score(labels, query) - scored.score(other, query))
+    floor = scored.floor(totals)
+    assert 2 * floor < 0.9 * math.log(2) / math.sqrt(n)
+    assert told < math.log(2) / math.sqrt(n) * 0.95
+    if level == 0.0:
+        assert 2 * floor <= told
+
+
 @pytest.mark.parametrize(
     ("name", "record", "size", "own"),
     [

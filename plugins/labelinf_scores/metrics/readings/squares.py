@@ -236,11 +236,16 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
         return float(root_mean_squared_log_error(labels, predictions))
 
     def floor(self, totals: Totals) -> float:
-        """Return half of what the two nearest numbers do to the root, a record predicted far off.
+        """Return half of what the two nearest numbers do to the root at least, a record predicted far off.
 
-        It comes near to their distance over ``sqrt(N)``: logarithms of predictions are bounded, unlike predictions.
+        That is their distance over ``sqrt(N)``, less what the others' residuals take from it, who are predicted the
+        least number: logarithms of predictions are bounded, unlike predictions.
         """
-        return self._nearest(self.numbers(totals)) / (2 * math.sqrt(totals.n_records))
+        numbers = [float(number) for number in self.numbers(totals)]
+        far = self.reach - min(numbers)
+        others = sum(count * (number - min(numbers)) ** 2 for number, count in zip(numbers, totals.counts, strict=True))
+        share = far / math.sqrt(far**2 + others)
+        return share * self._nearest(self.numbers(totals)) / (2 * math.sqrt(totals.n_records))
 
     def enough(self, totals: Totals) -> float:
         """Return ``sqrt(2)`` times that, of numbers that have records: two exchanged move the residuals no further."""
