@@ -11,12 +11,14 @@ import pytest
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.defences.clip import Clip
+from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.scoring import Query
@@ -27,6 +29,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.norm_like import NormLike
 from labelinf_scores.metrics.probed import probed
 from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings.counts import Accuracy
 from labelinf_scores.metrics.readings.ranks import RocAuc
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 from labelinf_scores.metrics.unadditive import Unadditive
@@ -140,3 +143,17 @@ def test_every_metric_that_is_shipped_moves_as_it_says() -> None:
         if isinstance(metric, ScoredMetric) and metric.two_classes:
             found = probed(Unadditive(metric=metric, n_records=20), 0.0, 2)
             assert found.span == 20 * metric.sensitivity(20), item.descriptor.name
+
+
+@attrs.frozen(kw_only=True)
+class BoastingAccuracy(Accuracy):
+    """An accuracy that one label moves by half of what it does."""
+
+    def sensitivity(self, n_records: int) -> float:
+        return 1 / (2 * n_records)
+
+
+def test_a_metric_that_takes_no_clip_is_not_said_to_want_one() -> None:
+    labels = LabelSet(labels=np.arange(20) % 2, class_names=("0", "1"), title="made", provenance="made")
+    with pytest.raises(InputError, match="BoastingAccuracy was seen to move further"):
+        ScoreChannel(metric=BoastingAccuracy()).threat(Setting(data=labels, defences=(LaplaceDp(),)))

@@ -15,7 +15,7 @@ from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import F1
-from labelinf_scores.metrics.tried import stands
+from labelinf_scores.metrics.tried import exposed, stands
 
 BUILDER = Builder(Host.load())
 
@@ -31,6 +31,23 @@ class FewValues(F1):
     """Says that an answer takes two values."""
 
     def values(self, totals: Totals) -> float:
+        return 2.0
+
+
+class QuietF1(F1):
+    """Says that a millionth of noise hides which of two labels is which."""
+
+    def floor(self, totals: Totals) -> float:
+        return 0.0
+
+    def enough(self, totals: Totals) -> float:
+        return 1e-6
+
+
+class LoudF1(F1):
+    """Says that labels are read through noise that hides them."""
+
+    def floor(self, totals: Totals) -> float:
         return 2.0
 
 
@@ -54,13 +71,19 @@ def test_a_metric_that_says_what_is_so_earns_a_certificate() -> None:
     assert evidence["recovery"] == "certified"
 
 
-@pytest.mark.parametrize("metric", [OtherF1(), FewValues()])
+@pytest.mark.parametrize("metric", [OtherF1(), FewValues(), QuietF1(), LoudF1()])
 def test_a_metric_that_lies_earns_nothing(metric: ScoredMetric) -> None:
     promised, bits, evidence = played(metric)
 
     assert not promised
     assert bits >= 53
     assert evidence["recovery"] != "certified"
+
+
+def test_what_is_wrong_with_the_noise_that_hides_labels_is_said() -> None:
+    assert exposed(F1()) == ""
+    assert "two labels exchanged moved a score by" in exposed(QuietF1())
+    assert "read through more" in exposed(LoudF1())
 
 
 @pytest.mark.parametrize("name", ["accuracy", "roc-auc", "mse", "log-loss"])

@@ -41,6 +41,9 @@ class Thresholds(MetricAttack):
 
     def too_coarse(self, threat: ScoreThreat) -> str:
         """The values must lie on a grid, and one record must stand out from the error."""
+        values = [float(value) for value in threat.totals.values]
+        if not (threat.facts.lowest <= min(values) and max(values) <= threat.facts.highest):
+            return "predictions are cut to less than the range of the labels"
         grid = _grid(threat.totals)
         if grid is None:
             return "the values of the classes lie on no common grid"

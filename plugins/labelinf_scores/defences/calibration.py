@@ -41,6 +41,11 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
 def _unbounded(threat: ScoreThreat, noise: str) -> str:
     """Say why one label may move a score without limit, and what to do about it."""
     metric = threat.metric
+    if metric is not None and math.isfinite(metric.sensitivity(threat.n_records)):
+        return (
+            f"no {noise} scale is known to give label-DP: {type(metric).__name__} was seen to move further than by the "
+            f"sensitivity that it states."
+        )
     if metric is None or math.isfinite(metric.within(_SOME_CLIP).sensitivity(threat.n_records)):
         return (
             f"no finite {noise} scale gives label-DP while the loss is unclipped; "

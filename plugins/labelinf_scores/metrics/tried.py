@@ -1,7 +1,8 @@
 """What a metric says of its own scores, tried out: attacks are certain, and ceilings low, by what it says.
 
 A metric is anybody's code. So it is played on small games: the true labels must fit what an answer is read as, a link
-must be strictly monotone, and no more values may be seen than are counted. One that fails is unknown to the game.
+must be strictly monotone, no more values may be seen than are counted, and labels that are exchanged may not show
+through the noise that is said to hide them. One that fails is unknown to the game.
 
 Example:
     >>> from labelinf_scores.metrics.readings.counts import F1
@@ -23,11 +24,12 @@ from numpy.typing import NDArray
 from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
-__all__ = ["asked", "crooked", "miscounted", "misread", "scored", "stands"]
+__all__ = ["asked", "crooked", "exposed", "miscounted", "misread", "scored", "stands"]
 
 _SIZES = (7, 30, 129)
 _SMALL = 13
 _HARD = (Rows.COUNTS, Rows.CLASSES, Rows.GRADES)  # rows of classes
+_ROUNDING = 1e-9  # by which numbers that were computed may differ more than they do
 _LABELLINGS = 32  # with the same totals; enough for two values to be told from three
 
 Game = tuple[NDArray[np.intp], NDArray[np.float64], Totals]  #: labels, predictions and totals
@@ -44,7 +46,7 @@ def stands(metric: ScoredMetric) -> bool:
 def _stands(metric: ScoredMetric) -> bool:
     try:
         crossed = isinstance(metric, ConfusionMetric) and crooked(metric)
-        return not (crossed or misread(metric) or miscounted(metric))
+        return not (crossed or misread(metric) or miscounted(metric) or exposed(metric))
     except Exception:  # a stranger's code: what cannot be computed is not known
         return False
 
@@ -99,6 +101,29 @@ def miscounted(metric: ScoredMetric) -> str:
             found = {scored(metric, rng.permutation(labels), predictions) for _ in range(_LABELLINGS)}
             if len(found) > said:
                 return f"{len(labels)} records gave {len(found)} values of a score that is said to take {said:g}"
+    return ""
+
+
+def exposed(metric: ScoredMetric) -> str:
+    """Say where labels show through the noise that is said to hide them for ever; empty where they never did.
+
+    The labels of two records are exchanged, of the two classes that are hardest to tell apart.
+    """
+    for labels, predictions, totals in itertools.islice(asked(metric, np.random.default_rng(6)), 3):
+        said, most = metric.enough(totals), 0.0
+        if metric.floor(totals) > said * (1 + _ROUNDING):
+            return f"noise of {said:g} is said to hide labels that are said to be read through more"
+        alone = np.where(np.arange(labels.size) == 0, predictions.max(), predictions.min())
+        for rows in (predictions, predictions if metric.columns else alone):
+            moved = []
+            for pair in itertools.combinations(np.flatnonzero(totals.counts), 2):
+                other = labels.copy()
+                places = [np.flatnonzero(labels == k)[0] for k in pair]
+                other[places] = other[places[::-1]]
+                moved.append(abs(scored(metric, labels, rows) - scored(metric, other, rows)))
+            most = max(most, min(moved))
+        if most > 2 * said * (1 + _ROUNDING) + _ROUNDING:
+            return f"two labels exchanged moved a score by {most:g}; noise of {said:g} is said to hide which is which"
     return ""
 
 

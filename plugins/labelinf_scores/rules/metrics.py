@@ -27,6 +27,11 @@ def _takes_the_values_it_counts(component: object) -> None:
     require(not fault, fault)
 
 
+def _hides_labels_behind_the_noise_it_says(component: object) -> None:
+    fault = tried.exposed(belongs(component, ScoredMetric))
+    require(not fault, fault)
+
+
 def _gives_the_rows_it_names(component: object) -> None:
     metric = belongs(component, ScoredMetric)
     if metric.rows in (Rows.COSTS, Rows.PRECISIONS, Rows.COLUMNS):
@@ -68,6 +73,7 @@ def _has_a_monotone_link(component: object) -> None:
 RULES: tuple[Rule, ...] = (
     ("reads-what-is-true", _reads_what_is_true),
     ("takes-the-values-it-counts", _takes_the_values_it_counts),
+    ("hides-labels-behind-the-noise-it-says", _hides_labels_behind_the_noise_it_says),
     ("gives-the-rows-it-names", _gives_the_rows_it_names),
     ("has-a-monotone-link", _has_a_monotone_link),
 )  #: what every metric is held to, beside what holds for all components
