@@ -73,7 +73,9 @@ def _stopped(report: ScorerReport) -> str:
     if not any(exceeds(leak, report.target) for leak in report.leaks):
         return f"nothing has to: no attack exceeded the target ({report.target})"
     stray = (
-        f"; {report.findings.stray}: refuse those, or bound predictions on both sides" if report.findings.stray else ""
+        f"; {report.findings.stray}: refuse those, or bound what is predicted on both sides"
+        if report.findings.stray
+        else ""
     )
     if not report.changes:
         return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries{stray}"

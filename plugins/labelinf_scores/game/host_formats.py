@@ -86,7 +86,10 @@ def _framed(
 
     ids = np.arange(labels.size)
     true = {truth: labels} if predictions.ndim == 1 else columns_of(np.eye(predictions.shape[1])[labels], "")
-    solution, submission = ({"row_id": ids, **each} for each in (true, columns_of(predictions, guess)))
+    solution, submission = (
+        {"row_id": ids, **true},
+        {"row_id": ids[: len(predictions)], **columns_of(predictions, guess)},
+    )
     return function(pd.DataFrame(solution), pd.DataFrame(submission), "row_id")
 
 

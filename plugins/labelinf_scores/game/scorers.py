@@ -225,7 +225,8 @@ class ImportedScorer:
         predictions = np.asarray(query.predictions)
         predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
         value, names = self._aside(labels.copy(), predictions.copy())
-        self._names[:] = names
+        if not self._names:  # of made labels: names may say what private ones are
+            self._names[:] = names
         return value
 
     def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> tuple[float, tuple[str, ...]]:

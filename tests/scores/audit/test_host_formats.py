@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from labelinf_core.cli import main
 from labelinf_scores.game.host_formats import HostError, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
+from labelinf_scores.game.scorers import ImportedScorer
+from labelinf_scores.game.scoring import Query, ScorerFacts
 
 HOSTS = """
 import csv
@@ -33,6 +35,10 @@ def evalai(test_annotation_file, user_submission_file, phase_codename, **kwargs)
 
 def mine(solution, submission, row_id_column_name):
     return roc_auc_score(solution["diagnosis"], submission["diagnosis"])
+
+def merged(solution, submission, row_id_column_name):
+    both = solution.merge(submission, on=row_id_column_name)
+    return log_loss(both["target_x"], both["target_y"].clip(0.01, 0.99), labels=[0, 1])
 
 def pair(labels, predictions):
     return float(len(labels)), ((labels == 1) == (predictions >= 0.5)).mean()
@@ -80,6 +86,26 @@ def test_a_hosts_function_is_attacked_as_it_stands(folder: Path, name: str, metr
     assert run.exit_code == 1, run.output
     assert f": {metric}, " in run.output
     assert "all 40 labels" in run.output
+
+
+def test_a_submission_of_one_row_is_scored_and_no_noise_is_enough_then(folder: Path) -> None:
+    pytest.importorskip("pandas")
+    told = ("--labels", "y.csv", "--attack", "hybrid", "--queries", "60", "--target", "80%")
+    run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:merged", *told])
+    assert "submissions of fewer rows let one label move the score further" in run.output
+    assert "laplace" not in run.output
+
+
+def test_names_of_numbers_are_those_that_were_returned_for_made_labels() -> None:
+    def score(labels: np.ndarray, predictions: np.ndarray) -> dict[str, float]:
+        return {"loss": 0.5, "".join(map(str, labels)): 1.0}
+
+    facts = ScorerFacts(arithmetic="float64", clip=0.0, summation="unknown", input_format="float64")
+    scorer = ImportedScorer(target="theirs:score", function=score, facts=facts)
+    for labels in ([0, 1], [1, 1]):
+        scorer.score(np.array(labels), Query(predictions=np.array([0.5, 0.5])))
+    assert "01" in scorer.among
+    assert "11" not in scorer.among
 
 
 def test_a_few_numbers_in_a_tuple_are_named_by_their_places(folder: Path) -> None:

@@ -420,6 +420,24 @@ def without_missing(labels: Any, predictions: Any) -> float:
     return float(np.nanmean(-np.log(rows[np.arange(len(labels)), labels])))
 
 
+def as_far_as_sent(labels: Any, predictions: Any) -> float:
+    rows = zip(labels, np.clip(predictions, 0.01, 0.99), strict=False)
+    return float(-np.mean([np.log(row[label]) for label, row in rows]))
+
+
+def by_complement(labels: Any, predictions: Any) -> float:
+    rows = np.clip(predictions, 1e-15, 1 - 1e-15)
+    return float(-np.where(labels == 1, np.log(rows), np.log1p(-rows)).mean())
+
+
+def log_loss_of(probabilities: Any) -> float:
+    return float(-np.log(probabilities).mean())
+
+
+def few_digits(cost: float) -> float:
+    return round(cost, 5) if cost < 2 else cost
+
+
 #: What is declared is so of predictions between 0 and 1, and what others may submit moves the score further.
 STRAYS: dict[str, tuple[str, Scores]] = {
     "cut below alone": ("0.01", one_column(one_sided)),
@@ -429,16 +447,9 @@ STRAYS: dict[str, tuple[str, Scores]] = {
     ),
     "no greatest probability": ("0.001", lambda y, p: log_loss_of(np.maximum(p[np.arange(len(y)), y], 0.001))),
     "missing predictions are left out": ("0.01", without_missing),
+    "missing rows are left out": ("0.01", as_far_as_sent),
     "more digits of what is rarely seen": ("0.01", lambda y, p: few_digits(mean_costs(y, p, 0.01))),
 }
-
-
-def log_loss_of(probabilities: Any) -> float:
-    return float(-np.log(probabilities).mean())
-
-
-def few_digits(cost: float) -> float:
-    return round(cost, 5) if cost < 2 else cost
 
 
 @pytest.mark.parametrize("name", STRAYS)
@@ -451,6 +462,7 @@ def test_submissions_that_no_honest_one_is_certify_nothing(name: str, tmp_path: 
         learn(score, declared=declared(tmp_path, text))
     assert learn(score).stray
     assert not learn(mean_costs).stray
+    assert not learn(one_column(by_complement)).stray
 
 
 def test_squares_of_what_is_no_probability_prove_nothing(tmp_path: Path) -> None:

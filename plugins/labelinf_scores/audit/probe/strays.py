@@ -2,12 +2,13 @@
 
 Noise and all that is proved of it are calibrated to what one label does to the score of *valid* predictions. Her own
 function is what decides which are valid: one that scores a probability of 1000, cuts predictions on one side alone, or
-leaves records out of a mean whose prediction is no number, lets one label do more.
+leaves records out of a mean whose prediction is no number, or missing, lets one label do more.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -52,28 +53,25 @@ def moved_further(title: str, found: Explained, labels: NDArray[np.intp], most: 
             continue
         ask.asker.asked += 2 * len(submissions) * ask.asker.repeats
         with contextlib.suppress(ComponentError):  # it ended or hung: what it did not answer is refused
-            stray = apart(title, lambda tried=submissions: _further(found, labels, tried, most), once=False)  # type: ignore[misc]
-            if stray is not None:
-                told = "predictions that are no numbers" if math.isnan(stray) else f"predictions such as {stray:g}"
-                return f"{told} let one label move the score further than what was learnt explains"
+            stray = apart(title, functools.partial(_further, found, labels, submissions, most), once=False)
+            if stray:
+                return f"{stray} let one label move the score further than what was learnt explains"
     return ""
 
 
-def _further(
-    found: Explained, labels: NDArray[np.intp], submissions: Sequence[tuple[float, Floats]], most: float
-) -> float | None:
-    """Return by which prediction one label moves the metric by more than ``most``; None: by none."""
+def _further(found: Explained, labels: NDArray[np.intp], submissions: Sequence[tuple[str, Floats]], most: float) -> str:
+    """Say by which submissions one label moves the metric by more than ``most``; nothing: by none."""
     record, last = int(np.flatnonzero(found.scored)[0]), len(found.panel.ask.spelling.values) - 1
     either = [np.where(np.arange(labels.size) == record, kind, labels) for kind in (0, last)]
     noise = _WIDE * found.panel.noise / math.sqrt(found.panel.ask.asker.repeats)
-    for stray, predictions in submissions:
+    for told, predictions in submissions:
         first, second = (_answer(found, each, predictions) for each in either)
         if first is not None and second is not None:
             size = max(abs(first), abs(second))
             room = 2 * (found.room(size) + noise + _SAME * size)
             if abs(second - first) > room + _reach(found, first, second, most):
-                return stray
-    return None
+                return told
+    return ""
 
 
 def _row(found: Explained) -> int:
@@ -82,17 +80,19 @@ def _row(found: Explained) -> int:
     return record if order is None else int(order[record])
 
 
-def _submissions(strays: Sequence[float], honest: Floats, row: int, shape: Shape) -> Iterator[tuple[float, Floats]]:
-    """Yield submissions in which one row is strange, and by what; or all others, whose records may be left out."""
+def _submissions(strays: Sequence[float], honest: Floats, row: int, shape: Shape) -> Iterator[tuple[str, Floats]]:
+    """Yield submissions in which one row is strange, and in what; or all others, or in which those are missing."""
     for stray in strays:
         for strange in _rows(stray, honest[row], shape):
             alone = honest.copy()
             alone[row] = strange
-            yield stray, alone
+            yield f"predictions such as {stray:g}", alone
+            if 0 <= stray <= 1:
+                yield "submissions of fewer rows", alone[: row + 1]
         if math.isnan(stray):
             others = np.full_like(honest, stray)
             others[row] = honest[row]
-            yield stray, others
+            yield "predictions that are no numbers", others
 
 
 def _rows(stray: float, honest: Floats, shape: Shape) -> Iterator[Floats]:
