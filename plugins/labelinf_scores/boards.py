@@ -37,7 +37,7 @@ class Row:
         records: N.
         attack: The attack whose plan reads most.
         labels_per_query: Of its plan; 0 when no plan reads a label.
-        survives: Noise below which one record a query is read.
+        survives: Noise below which one record a query is read; 0 where nobody knows any.
         enough: Noise that hides labels for ever; infinity where nobody knows any.
     """
 
@@ -54,6 +54,8 @@ class Row:
         """Which noise a reading of every label survives, in words; fewer labels come out through more."""
         if math.isinf(self.survives):
             return "any noise, while predictions may be anything"
+        if math.isinf(self.enough) and not self.survives:
+            return "not known"
         below = f"below {towards(self.survives, 2, up=False):.2g}"
         if math.isinf(self.enough):
             return f"{below}; how much hides them is not known"
@@ -174,9 +176,9 @@ def _row(
     data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
     defences: tuple[Any, ...] = () if decimals is None else (Round(decimals=decimals),)
     threat = ScoreChannel(metric=metric).threat(Setting(data=data, defences=defences))
-    rates = [(attack.rate(threat), title) for title, attack in attacks if not attack.refusal(threat)]
+    rates = [(attack.rate(threat.supposed), title) for title, attack in attacks if not attack.refusal(threat)]
     rate, best = max(((rate, title) for rate, title in rates if rate > 0), default=(0.0, ""))
-    survives, enough = noise(metric, threat.totals)
+    survives, enough = noise(metric, threat.totals) if threat.known else (0.0, math.inf)
     return Row(
         metric=name,
         decimals=decimals,

@@ -11,6 +11,7 @@ from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.boards import _row
 from labelinf_scores.bounds.counting import answer_bits
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
@@ -84,6 +85,13 @@ def test_what_is_wrong_with_the_noise_that_hides_labels_is_said() -> None:
     assert exposed(F1()) == ""
     assert "two labels exchanged moved a score by" in exposed(QuietF1())
     assert "read through more" in exposed(LoudF1())
+
+
+def test_a_table_of_boards_says_nothing_of_the_noise_that_a_metric_lies_about() -> None:
+    attack = BUILDER.build(Kind.ATTACK, "detecting-counts", "test")
+    honest, lying = (_row("mine", metric, [("detecting-counts", attack)], 30, 15, 3) for metric in (F1(), QuietF1()))
+    assert "never from" in honest.stops
+    assert lying.stops == "not known"
 
 
 @pytest.mark.parametrize("name", ["accuracy", "roc-auc", "mse", "log-loss"])
