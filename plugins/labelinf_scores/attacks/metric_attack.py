@@ -176,7 +176,7 @@ class Board:
         decided = int((self.labels != ABSTAIN).sum())
         found: dict[str, Any] = {"labels decided": decided, **evidence}
         if self.contradicted:
-            found["contradiction"] = "an answer fitted no labels: what was assumed of the scorer is wrong"
+            found["contradiction"] = "an answer fitted no labels: what was assumed of the scorer or its noise is wrong"
         if self.oracle.spent:
             found["labels per query"] = decided / self.oracle.spent
         labels = np.where(self.labels == ABSTAIN, self.left.argmax(), self.labels)
@@ -227,7 +227,8 @@ def _supposed(threat: ScoreThreat) -> ScoreThreat:
     if 0 < (1 - facts.label_keep) * facts.n_records < 1:
         effects = tuple(effect for effect in effects if not isinstance(effect, Perturbed))
     if math.isinf(facts.noise_bound) and 0 < facts.noise_std < math.inf:
-        bound = _DEVIATIONS * facts.noise_std + facts.step
+        grids = sum(item.magnification * item.model.grid for item in facts.noise)  # the score is put on them as well
+        bound = _DEVIATIONS * facts.noise_std + facts.step + grids
     if effects == threat.effects and bound is None:
         return threat
     return attrs.evolve(threat, effects=effects).supposing(Supposed(bound=bound))

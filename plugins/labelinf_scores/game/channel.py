@@ -342,7 +342,7 @@ def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:
     if picture is not None and picture.found.beyond:
         return f"what was learnt of {picture.title} is not all that it does ({picture.found.beyond})"
     if "contradiction" in evidence:
-        return "an answer fitted no labels, so that what is assumed of the scorer is wrong"
+        return "an answer fitted no labels, so that what is assumed of the scorer or its noise is wrong"
     return ""
 
 

@@ -56,6 +56,15 @@ def test_labels_of_which_hardly_one_is_perturbed_are_read_as_they_are(metric: st
     assert played(metric, attack, 2, "randomised-response(epsilon=20)").n_correct >= 44
 
 
+@pytest.mark.parametrize("metric", ["mse", "mae"])
+def test_noise_that_is_nothing_beside_its_grid_is_supposed_to_be_rounded(metric: str) -> None:
+    """Advice said that an epsilon of a million withstands every attack: all of them met their own supposition."""
+    attack = {"mse": "linear-weights", "mae": "thresholds"}[metric]
+    outcome = played(metric, attack, 5, "confine", "laplace-dp(epsilon=1000000, queries=20)")
+    assert "contradiction" not in outcome.evidence
+    assert outcome.n_correct >= 24
+
+
 def test_what_is_supposed_is_no_promise_and_much_noise_is_refused() -> None:
     for defence in ("score-noise(model=gaussian(scale=0.001))", "randomised-response(epsilon=20)"):
         stage = setting("detecting-counts", 2, defence)
