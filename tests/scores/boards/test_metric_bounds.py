@@ -80,6 +80,12 @@ def test_noise_on_errors_of_logarithms_is_that_of_their_nearest_values() -> None
         assert moved <= 2 * scored.enough(totals) * (1 + 1e-9) + 1e-9
 
 
+def test_nothing_is_said_of_the_noise_on_logarithms_of_what_has_none() -> None:
+    """A file with an amount below zero: a bound "could not be evaluated: ValueError"."""
+    totals = Totals(counts=(2, 3), values=(-3, 1))
+    assert noise(metric("rmsle"), totals) == (0.0, math.inf)
+
+
 @pytest.mark.parametrize("level", [0.0, 1e3, 1e6])
 def test_a_record_far_off_tells_no_less_than_the_floor_where_others_spread(level: float) -> None:
     """Logarithms end at 709: with thousands of amounts between 0 and a million, a label tells a fifth less."""

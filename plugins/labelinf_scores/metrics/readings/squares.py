@@ -241,6 +241,8 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
         That is their distance over ``sqrt(N)``, less what the others' residuals take from it, who are predicted the
         least number: logarithms of predictions are bounded, unlike predictions.
         """
+        if min(totals.values) < 0:  # there is no score
+            return 0.0
         numbers = [float(number) for number in self.numbers(totals)]
         far = self.reach - min(numbers)
         others = sum(count * (number - min(numbers)) ** 2 for number, count in zip(numbers, totals.counts, strict=True))
@@ -249,6 +251,8 @@ class RootMeanSquaredLogError(RootMeanSquaredError):
 
     def enough(self, totals: Totals) -> float:
         """Return ``sqrt(2)`` times that, of numbers that have records: two exchanged move the residuals no further."""
+        if min(totals.values) < 0:
+            return math.inf
         numbers = zip(self.numbers(totals), totals.counts, strict=True)
         return self._nearest([number for number, count in numbers if count]) / math.sqrt(2 * totals.n_records)
 
