@@ -465,6 +465,11 @@ def test_submissions_that_no_honest_one_is_certify_nothing(name: str, tmp_path: 
     assert not learn(one_column(by_complement)).stray
 
 
+def test_noise_that_grows_with_the_score_is_no_stray() -> None:
+    rng = np.random.default_rng(3)
+    assert not learn(one_column(lambda y, p: by_complement(y, p) * (1 + 0.02 * rng.normal()))).stray
+
+
 def test_squares_of_what_is_no_probability_prove_nothing(tmp_path: Path) -> None:
     """A Brier score that takes predictions of a million is read through any noise that was set for probabilities."""
     told = 'metric = "brier"\ndecimals = "full"\nclip = 0\n'

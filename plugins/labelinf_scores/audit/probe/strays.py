@@ -63,10 +63,11 @@ def _further(found: Explained, labels: NDArray[np.intp], submissions: Sequence[t
     """Say by which submissions one label moves the metric by more than ``most``; nothing: by none."""
     record, last = int(np.flatnonzero(found.scored)[0]), len(found.panel.ask.spelling.values) - 1
     either = [np.where(np.arange(labels.size) == record, kind, labels) for kind in (0, last)]
-    noise = _WIDE * found.panel.noise / math.sqrt(found.panel.ask.asker.repeats)
     for told, predictions in submissions:
-        first, second = (_answer(found, each, predictions) for each in either)
-        if first is not None and second is not None:
+        answers = [_answers(found, each, predictions) for each in either]
+        if all(each.size for each in answers):
+            first, second = (float(each.mean()) for each in answers)
+            noise = _WIDE * max(found.panel.noise, *map(np.std, answers)) / math.sqrt(answers[0].size)
             size = max(abs(first), abs(second))
             room = 2 * (found.room(size) + noise + _SAME * size)
             if abs(second - first) > room + _reach(found, first, second, most):
@@ -105,15 +106,15 @@ def _rows(stray: float, honest: Floats, shape: Shape) -> Iterator[Floats]:
             yield filled
 
 
-def _answer(found: Explained, labels: NDArray[np.intp], predictions: Floats) -> float | None:
+def _answers(found: Explained, labels: NDArray[np.intp], predictions: Floats) -> Floats:
+    """Return all answers to a question; none where one is refused, or no number."""
     asker, written = found.panel.ask.asker, found.panel.ask.spelling.labels(labels)
-    answers = []
     try:
-        for _ in range(asker.repeats):
-            answers.append(float(asker.scorer.score(written, Query(predictions=predictions.copy()))))
+        answers = [asker.scorer.score(written, Query(predictions=predictions.copy())) for _ in range(asker.repeats)]
     except (InputError, QueryRefusedError):
-        return None
-    return float(np.mean(answers)) if np.isfinite(answers).all() else None
+        return np.zeros(0)
+    numbers = np.array(answers, dtype=np.float64)
+    return numbers if np.isfinite(numbers).all() else np.zeros(0)
 
 
 def _reach(found: Explained, first: float, second: float, most: float) -> float:
