@@ -226,7 +226,14 @@ class ScoreFacts:
         return self.moved(magnification, jump) + 2 * magnification * self.error
 
     def private_noise(self) -> Iterator[tuple[GridNoise, Fraction]]:
-        """Yield the models that prove something here, and by how many steps one label moves what they are added to."""
+        """Yield the models that prove something here, and by how many steps one label moves what they are added to.
+
+        None does where labels decide whether there is a score at all: of some records, or perturbed, they may be of one
+        class. How many there are of each is public of all of them only.
+        """
+        some = self.scored < 1 or self.size != self.n_records or self.label_keep < 1
+        if some and not probed(self.loss, self.least, self.n_classes).always:
+            return
         for noise in self.noise:
             distance = self.computed_apart(noise.magnification, noise.jump)
             if isinstance(noise.model, GridNoise) and noise.drawn_anew and math.isfinite(distance):

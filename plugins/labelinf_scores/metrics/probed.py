@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.additive import AdditiveLoss
-from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.unadditive import Unadditive
 
 __all__ = ["Probed", "probed"]
@@ -43,10 +43,12 @@ class Probed:
     Attributes:
         span: The largest difference between costs of one row: what the loss says, or what was found if that is more.
         largest: The largest cost found, in absolute value; infinity where some are not finite.
+        always: Whether labels of one class have a score, too. That there is none tells of labels, whatever the noise.
     """
 
     span: float
     largest: float
+    always: bool = True
 
 
 def probed(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
@@ -69,7 +71,7 @@ def _found(loss: AdditiveLoss, least: float, n_classes: int) -> Probed:
         return Probed(span=math.inf, largest=math.inf)
     if isinstance(loss, Unadditive):
         wide = said if _moves_as_said(loss.metric, loss.least, loss.width) else math.inf
-        return Probed(span=wide, largest=wide)
+        return Probed(span=wide, largest=wide, always=_scores_one_class(loss.metric, loss.least, loss.width))
     numbers = make_arithmetic("float64")
     try:
         with np.errstate(all="ignore"), numbers.context():
@@ -106,6 +108,23 @@ def _moves_as_said(metric: ScoredMetric, least: float, width: float) -> bool:
         if math.isfinite(moved) and moved > most * (1 + _ROUNDING):
             return False
     return True
+
+
+@functools.cache
+def _scores_one_class(metric: ScoredMetric, least: float, width: float) -> bool:
+    """Whether labels that are all the same had a score at every prediction that could be asked, at one at least."""
+    tried = False
+    start, unit = (least, width) if math.isfinite(width) else (0.0, 1.0)
+    inner = metric.rows is Rows.COSTS  # a certain prediction may cost without limit
+    for n, label in itertools.product((metric.scores_only,) if metric.scores_only else _SIZES, (0, 1)):
+        apart, classes = np.linspace(0.1, 0.9, n, dtype=np.float64), np.arange(n, dtype=np.float64) % 2
+        for rows in (apart,) if inner else (apart, classes, np.zeros(n), np.ones(n)):
+            if metric.fault(start + unit * rows, n):
+                continue
+            if not math.isfinite(_score(metric, start + unit * np.full(n, label), start + unit * rows)):
+                return False
+            tried = True
+    return tried
 
 
 def _score(metric: ScoredMetric, labels: NDArray[Any], predictions: NDArray[np.float64]) -> float:

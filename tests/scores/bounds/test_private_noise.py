@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.label_dp import accuracy
@@ -41,9 +41,11 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.defences.worst_case_noise import WorstCaseNoise
+from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings import metric
 
 Threat = Callable[..., ScoreThreat]
 SPAN = math.log(99)
@@ -282,3 +284,19 @@ def test_no_ceiling_is_below_the_majority_guess(counts: list[int], queries: int,
 def test_other_channels_are_left_alone() -> None:
     other = ThreatModel(n_records=5, n_classes=2, prior=(0.5, 0.5))
     assert PrivateScores().ceilings(other) == PrivateScores().evaluate(other) == Sensitivity().evaluate(other) == ()
+
+
+@pytest.mark.parametrize(
+    ("word", "private"), [("accuracy", True), ("roc-auc", False), ("gini", False), ("lift", False)]
+)
+def test_what_may_have_no_score_of_some_records_is_not_private_there(word: str, private: bool) -> None:
+    """No area under the curve of one class is there, and that is said without noise; of all records it is public."""
+    labels = np.array([1] + [0] * 9)
+    data = LabelSet(labels=labels, class_names=("0", "1"), title="made", provenance="made")
+    channel, laplace = ScoreChannel(metric=metric(word)), LaplaceDp(epsilon=0.5, queries=50)
+
+    def epsilon(*stages: ScoreDefence) -> float:
+        return channel.threat(Setting(data=data, defences=(*stages, laplace))).label_epsilon
+
+    assert epsilon() == 0.5
+    assert (epsilon(Subset(share=0.3)) == 0.5) == private
