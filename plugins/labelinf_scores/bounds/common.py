@@ -8,7 +8,16 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.bounds import groups
 from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["EXACT_NOISE", "UNRELATED", "any_score", "counts_allowance", "independent", "score_threat"]
+__all__ = [
+    "EXACT_NOISE",
+    "UNRELATED",
+    "any_score",
+    "counts_allowance",
+    "independent",
+    "is_of_all",
+    "is_open",
+    "score_threat",
+]
 
 UNRELATED = "nothing else tells about the labels: a limit on points over a perfect model, which may know more"
 _COUNTS = (
@@ -59,3 +68,17 @@ def score_threat(threat: ThreatModel) -> ScoreThreat | None:
     """Return ``threat`` when something can be said of it, and what is scored is the mean of a loss, and that alone."""
     told = any_score(threat)
     return told if told is not None and told.metric is None and not told.members else None
+
+
+def is_open(threat: ScoreThreat) -> bool:
+    """Whether any record can be asked about alone, in any way: what a floor of noise is proved of."""
+    facts = threat.facts
+    return facts.intact and not facts.ladders and math.isinf(facts.lowest) and math.isinf(facts.highest)
+
+
+def is_of_all(threat: ScoreThreat) -> bool:
+    """Whether a label moves a score no further than where all are scored: what noise is proved enough for.
+
+    Of fewer records each counts for more, and so it does behind a factor.
+    """
+    return threat.averaged is None and threat.magnification == 1

@@ -27,7 +27,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import is_open, score_threat
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence
 from labelinf_scores.constructions.powers import units
 from labelinf_scores.constructions.primes import first_primes, prime_product
@@ -102,7 +102,7 @@ class ConstructionNoise(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """One line per construction, when the span is finite and rows can be meant for records."""
         facts = score_threat(threat)
-        if facts is None or not facts.ordered or math.isinf(facts.span):
+        if facts is None or not is_open(facts) or math.isinf(facts.span):
             return ()
         if facts.n_classes > 2 and not facts.loss.is_log_loss:
             return ()

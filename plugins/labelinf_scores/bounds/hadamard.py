@@ -15,7 +15,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import is_open, score_threat
 from labelinf_scores.constructions.hadamard_matrix import largest_order, smallest_order
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -40,7 +40,7 @@ class HadamardNoise(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Two floors, when the budget reaches N, there are two classes, and rows can be meant for records."""
         facts = score_threat(threat)
-        if facts is None or not facts.ordered or facts.n_classes != 2 or math.isinf(facts.span):
+        if facts is None or not is_open(facts) or facts.n_classes != 2 or math.isinf(facts.span):
             return ()
         n, budget = facts.n_records, facts.query_budget
         order = smallest_order(n) if budget is None else largest_order(budget)

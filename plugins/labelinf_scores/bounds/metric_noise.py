@@ -15,8 +15,7 @@ from scipy.special import ndtr, ndtri
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import any_score
-from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.bounds.common import any_score, is_of_all, is_open
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
 from labelinf_scores.metrics.readings.two_values import noise
 
@@ -40,9 +39,9 @@ class MetricNoise(Bound):
             return ()
         # Of several metrics the one that is read through most.
         floor = max(
-            noise(board.metric, board.totals)[0] if board.metric and _is_open(board) else 0.0 for board in boards
+            noise(board.metric, board.totals)[0] if board.metric and is_open(board) else 0.0 for board in boards
         )
-        enough = known[0][1] if not facts.members and _is_as_large(facts) else math.inf
+        enough = known[0][1] if not facts.members and is_of_all(facts) else math.inf
         lines = []
         if floor > 0:
             lines.append(
@@ -71,17 +70,6 @@ class MetricNoise(Bound):
             if facts.query_budget and len(facts.totals.counts) == 2:
                 lines.append(_gaussian_needed(enough, facts.query_budget))
         return tuple(lines)
-
-
-def _is_open(board: ScoreThreat) -> bool:
-    """Whether a record can be asked about alone, in any way: what a floor is proved of."""
-    facts = board.facts
-    return facts.intact and not facts.ladders and math.isinf(facts.lowest) and math.isinf(facts.highest)
-
-
-def _is_as_large(board: ScoreThreat) -> bool:
-    """Whether an exchange moves a score no further than on all records: fewer, or a factor, magnify it."""
-    return board.facts.averaged is None and board.facts.magnification == 1
 
 
 def exchanged_accuracy(metric: ScoredMetric, totals: Totals, scale: float, queries: int) -> float:

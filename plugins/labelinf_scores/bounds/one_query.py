@@ -16,7 +16,7 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import is_of_all, score_threat
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.limits import answer_entropy, labels_in_one_answer, pigeonhole_tau, sperner_tau
 
@@ -42,7 +42,7 @@ class OneQuery(Bound):
 
 
 def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
-    if math.isfinite(facts.span):
+    if math.isfinite(facts.span) and is_of_all(facts):
         yield _enough(facts, m, f"noise above which no query tells {m} labels")
         if m < facts.n_records <= 500:
             yield _enough(facts, facts.n_records, "noise above which no single query tells all labels")
@@ -56,7 +56,7 @@ def _lines(facts: ScoreThreat, m: int) -> Iterator[BoundValue]:
             conditions=f"a {facts.arithmetic} score, costs not negative, whatever the query, N and clip",
             statement="labelinf theory, the 53-label limit",
         )
-    if facts.step and math.isfinite(facts.span):
+    if facts.step and math.isfinite(facts.span) and is_of_all(facts):
         yield _labels(
             title="labels that one rounded answer tells on average",
             value=answer_entropy(n_records=facts.n_records, span=facts.span, step=facts.step),

@@ -13,8 +13,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.composition import sensitivity
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import is_of_all, score_threat
 
 __all__ = ["Sensitivity"]
 
@@ -26,16 +25,18 @@ class Sensitivity(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """One line."""
         facts = score_threat(threat)
-        if facts is None:
-            return ()
-        clipped = math.isfinite(facts.span)
+        if facts is None or (math.isinf(facts.sensitivity) and math.isfinite(facts.span)):
+            return ()  # of earlier answers, say: no scale is known
+        clipped, plain = math.isfinite(facts.span), is_of_all(facts) and facts.jump == 0
         return (
             BoundValue(
                 title="Laplace scale for label-DP of one answer, epsilon = 1",
                 direction=Direction.CEILING,
                 quantity="noise",
-                value=sensitivity(facts.span, facts.n_records),
-                formula="L / N",
+                value=facts.sensitivity,
+                formula="L / N"
+                if plain
+                else "c L / n + j: n records scored, behind a factor c; j, what a stage jumps by",
                 conditions="scale b; adaptive queries add up"
                 if clipped
                 else "the loss is not clipped: no finite scale of any noise gives label-DP with delta < 1",

@@ -14,7 +14,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import score_threat
+from labelinf_scores.bounds.common import is_of_all, is_open, score_threat
 
 __all__ = ["WorstCaseNoise", "hideable", "hiding_noise"]
 
@@ -40,9 +40,10 @@ class WorstCaseNoise(Bound):
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The noise that hides the first label, and the noise that hides them all."""
         facts = score_threat(threat)
-        if facts is None or math.isinf(facts.span):
+        if facts is None or math.isinf(facts.span) or not is_of_all(facts):
             return ()
         statement = "labelinf theory, worst-case noise"
+        tight = ", two classes: below it every label comes out" if facts.n_classes == 2 and is_open(facts) else ""
         return (
             BoundValue(
                 title="worst-case noise that hides the first label for ever",
@@ -50,7 +51,7 @@ class WorstCaseNoise(Bound):
                 quantity="noise",
                 value=hiding_noise(facts.span, facts.n_records, 1, facts.n_classes),
                 formula="L (K - 1) / (K N); two classes: L / (2N)",
-                conditions="largest absolute error, two classes: below it every label comes out",
+                conditions=f"largest absolute error{tight}",
                 statement=statement,
             ),
             BoundValue(

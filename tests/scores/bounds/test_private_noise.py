@@ -26,13 +26,18 @@ from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.library import Library
 from labelinf_privacy.noise.staircase import Staircase
 from labelinf_privacy.noise.uniform import Uniform
+from labelinf_scores.bounds.constructions import ConstructionNoise
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
+from labelinf_scores.bounds.hadamard import HadamardNoise
 from labelinf_scores.bounds.label_dp import LabelDp
+from labelinf_scores.bounds.one_query import OneQuery
 from labelinf_scores.bounds.private_scores import PrivateScores
 from labelinf_scores.bounds.sensitivity import Sensitivity
 from labelinf_scores.bounds.unseen import Unseen
+from labelinf_scores.bounds.worst_case import WorstCaseNoise as WorstCase
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
+from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
@@ -300,3 +305,22 @@ def test_what_may_have_no_score_of_some_records_is_not_private_there(word: str, 
 
     assert epsilon() == 0.5
     assert (epsilon(Subset(share=0.3)) == 0.5) == private
+
+
+def test_noise_that_is_enough_for_all_records_is_not_said_of_some(make_threat: Threat) -> None:
+    """Of 18 of 60 records each counts for 3.3 times as much; and no floor is said where records are out of reach."""
+
+    def lines(*stages: ScoreDefence) -> dict[str, float]:
+        threat = make_threat(n_records=60).through((Clip(epsilon=0.01), *stages))
+        bounds = (Sensitivity(), OneQuery(), WorstCase(), ConstructionNoise(), HadamardNoise())
+        return {
+            line.title: line.value for bound in bounds for line in bound.evaluate(threat) if line.quantity == "noise"
+        }
+
+    bare, some, secret = lines(), lines(Subset(share=0.3)), lines(PermuteLabels())
+    laplace = "Laplace scale for label-DP of one answer, epsilon = 1"
+    assert some == {laplace: pytest.approx(bare[laplace] * 60 / 18)}
+    assert "one label per query" in bare
+    assert "one label per query" not in secret
+    assert lines(Round(decimals=2))[laplace] == pytest.approx(bare[laplace] + 0.01)
+    assert laplace not in lines(Ladder(step=0.01))
