@@ -135,7 +135,7 @@ class _Believed(ScoreChannel):
 
     def threat(self, setting: Setting) -> ScoreThreat:
         """Return what the adversary knows if the probe is right."""
-        believed = not self.picture.stray  # else noise is calibrated to less than one label does
+        believed = self.picture.stray == ""  # else noise may be calibrated to less than one label does
         told = self.picture.threat(setting.data.labels, self.queries, setting.data.groups, believed=believed)
         return told.through(setting.defences)
 

@@ -72,11 +72,10 @@ def _stopped(report: ScorerReport) -> str:
         return "not known: the probe must have been wrong, and no change is suggested"
     if not any(exceeds(leak, report.target) for leak in report.leaks):
         return f"nothing has to: no attack exceeded the target ({report.target})"
-    stray = (
-        f"; {report.findings.stray}: refuse those, or bound what is predicted on both sides"
-        if report.findings.stray
-        else ""
-    )
+    stray = report.findings.stray
+    stray = f"; {stray}: refuse those, or bound what is predicted on both sides" if stray else ""
+    if report.findings.stray is None:
+        stray = "; answers take too long to try what no honest team submits, so no noise is called enough"
     if not report.changes:
         return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries{stray}"
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""

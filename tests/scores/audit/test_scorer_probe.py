@@ -17,7 +17,7 @@ from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
+from labelinf_scores.audit.probe import Declared, Picture, Unexplained, asker, probe
 from labelinf_scores.audit.scorer import audit_scorer
 from labelinf_scores.game.scorers import ImportedScorer
 from labelinf_scores.game.scoring import ScorerFacts
@@ -463,6 +463,18 @@ def test_submissions_that_no_honest_one_is_certify_nothing(name: str, tmp_path: 
     assert learn(score).stray
     assert not learn(mean_costs).stray
     assert not learn(one_column(by_complement)).stray
+
+
+def test_what_a_slow_scorer_was_not_asked_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no honest team sends is not sent where it takes too long: no certificate, whatever is declared."""
+    monkeypatch.setattr(asker, "_SLOW", 0.0)
+    text = 'metric = "log-loss"\ndecimals = "full"\nclip = 0.01\ndirection = "lower"\n'
+    slow = learn(lambda y, p: mean_costs(y, p, 0.01), declared=declared(tmp_path, text))
+
+    assert (slow.stray, slow.certain, slow.found.beyond) == (None, False, "")
+    assert "invalid predictions not tried" in slow.sentence()
+    coarse = learn(lambda y, p: round(mean_costs(y, p, 0.01), 2))
+    assert coarse.found.beyond.startswith("a guess: answers take too long")
 
 
 def test_noise_that_grows_with_the_score_is_no_stray() -> None:

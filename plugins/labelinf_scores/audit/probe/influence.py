@@ -69,13 +69,18 @@ def refuted(found: Explained) -> bool:
     return False
 
 
-def off_at_edges(found: Explained) -> bool:
-    """Whether answers change elsewhere than they must, where one label decides between two steps of a rounding."""
+def off_at_edges(found: Explained) -> bool | None:
+    """Whether answers change elsewhere than they must, where one label decides between two steps of a rounding.
+
+    None where that was to be asked and answers take too long.
+    """
     ask, trials, rng = found.panel.ask, found.panel.trials, np.random.default_rng(4)
     n, n_classes = trials[0].labels.size, len(ask.spelling.values)
     paths = _PATHS if n <= MOST else _FEW_PATHS
-    if not found.fit.level.step or not ask.asker.affords(2 * paths) or shows_each(found):
+    if not found.fit.level.step or shows_each(found):
         return False
+    if not ask.asker.affords(2 * paths):
+        return None
     answers = found.panel.answers.tolist()
     seen = [(found.own(t.labels, t.predictions), answer) for t, answer in zip(trials, answers, strict=True)]
     fit = found.fit

@@ -51,7 +51,7 @@ class Picture:
         queries: Questions that were asked.
         seconds: What one answer takes.
         among: Which of several numbers was scored, in a clause.
-        stray: What submissions let one label do more than is learnt of valid ones, in a clause.
+        stray: What submissions let one label do more than is learnt of valid ones, in a clause; None: nobody knows.
     """
 
     title: str
@@ -64,7 +64,7 @@ class Picture:
     queries: int
     seconds: float
     among: str = ""
-    stray: str = ""
+    stray: str | None = ""
 
     @property
     def metric(self) -> ScoredMetric:
@@ -110,7 +110,7 @@ class Picture:
             and not (fit.level.digits or fit.level.loose or fit.level.single or self.noise)
         )
         whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
-        whole = whole and not (self.found.beyond or self.stray)
+        whole = whole and not self.found.beyond and self.stray == ""
         return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
@@ -162,8 +162,8 @@ class Picture:
             clauses.append(f"noise of standard deviation {self.noise:.3g}")
         if self.found.beyond:
             clauses.append(self.found.beyond)
-        if self.stray:
-            clauses.append(self.stray)
+        if self.stray != "":
+            clauses.append(self.stray or "invalid predictions not tried, since answers take long")
         clauses.append(self.found.panel.ask.spelling.sentence())
         if self.among:
             clauses.append(self.among)

@@ -145,8 +145,8 @@ def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
     return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
 
 
-def _stray(picture: Picture, data: LabelSet) -> str:
-    """Say what submissions let one label do more than is learnt; nothing where none did."""
+def _stray(picture: Picture, data: LabelSet) -> str | None:
+    """Say what submissions let one label do more than is learnt; nothing where none did, None where none were sent."""
     made = np.random.default_rng(5).permutation(data.labels)
     limits = picture.limits  # 1 less the clip is a unit off
     told = attrs.evolve(picture, limits=attrs.evolve(limits, clip=max(0.0, limits.clip - _UNIT)))

@@ -32,6 +32,7 @@ _PLACED = (
     Rows.REALS,
     Rows.CLASSES,
 )  # by which a permutation of rows is looked for
+_SLOW = "a guess: answers take too long to see whether every record weighs the same"
 _UNEVEN = "but for answers at the edges of its steps, which change as where records weigh differently"
 
 
@@ -90,7 +91,10 @@ def _beyond(found: Explained, asked: Sequence[Panel]) -> str:
         return CLASSES_ALONE
     if _coarse(found) or (found.fit.level.digits and not shows_each(found)):
         return GUESSED
-    return _UNEVEN if not isinstance(found.metric, WeightedLogLoss) and off_at_edges(found) else ""
+    if isinstance(found.metric, WeightedLogLoss):
+        return ""
+    off = off_at_edges(found)
+    return _SLOW if off is None else _UNEVEN if off else ""
 
 
 def _whole(found: Explained, asked: Sequence[Panel]) -> bool:

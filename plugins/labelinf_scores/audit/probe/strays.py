@@ -32,8 +32,10 @@ _WIDE = 6.0  # errors of a mean
 Floats = NDArray[np.float64]
 
 
-def moved_further(title: str, found: Explained, labels: NDArray[np.intp], most: float) -> str:
-    """Say which submissions let one label move the metric by more than ``most``, or tell more digits; else nothing.
+def moved_further(title: str, found: Explained, labels: NDArray[np.intp], most: float) -> str | None:
+    """Say which submissions let one label move the metric by more than ``most``, or tell more digits; nothing: none do.
+
+    None where answers take too long for all to be sent: then nobody knows.
 
     Args:
         title: The scorer's name.
@@ -50,7 +52,7 @@ def moved_further(title: str, found: Explained, labels: NDArray[np.intp], most: 
     for strays in STRAYS:
         submissions = list(_submissions(strays, honest.astype(np.float64), _row(found), ask.spelling.shape))
         if not ask.asker.affords(2 * len(submissions)):
-            continue
+            return None
         ask.asker.asked += 2 * len(submissions) * ask.asker.repeats
         with contextlib.suppress(ComponentError):  # it ended or hung: what it did not answer is refused
             stray = apart(title, functools.partial(_further, found, labels, submissions, most), once=False)
