@@ -20,12 +20,11 @@ from typing import Any
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Spec, parse
+from labelinf_core.specs.own_code import PROGRAMS, parts_of
 
 __all__ = ["code_in", "content_of", "refusal"]
 
-_PROGRAMS = ("cmd:", "files:", "codabench:")
-_ADDED = r"(@[^@#/:]+)?(#[^#]+)?"  # the columns and the number that a scorer's name may end in
-_CODE = re.compile(rf"({'|'.join(_PROGRAMS)}).*|[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*{_ADDED}", re.DOTALL)
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*")
 
 
 def code_in(written: Any) -> Iterator[str]:
@@ -42,10 +41,14 @@ def code_in(written: Any) -> Iterator[str]:
             yield from code_in(value)
     elif isinstance(written, Spec):
         yield from code_in(written.params)
-    elif isinstance(written, str) and _CODE.fullmatch(written.strip()):
+    elif isinstance(written, str) and _is_code(written.strip()):
         yield written
     elif isinstance(written, str) and "(" in written:
         yield from code_in(_parsed(written))
+
+
+def _is_code(name: str) -> bool:
+    return name.startswith(PROGRAMS) or bool(_FUNCTION.fullmatch(parts_of(name)[0]))
 
 
 def content_of(code: str) -> str:
@@ -57,14 +60,13 @@ def content_of(code: str) -> str:
     Args:
         code: As :func:`code_in` yields it.
     """
-    files = _words(code) if code.startswith(_PROGRAMS) else _modules(code)
+    files = _words(code) if code.startswith(PROGRAMS) else _modules(code)
     return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _words(code: str) -> list[Path]:
     try:
-        command = code.partition(":")[2]
-        return [Path(word) for word in shlex.split(re.sub(_ADDED + r"\Z", "", command))]
+        return [Path(word) for word in shlex.split(parts_of(code)[0].partition(":")[2])]
     except ValueError:  # told where it is started
         return []
 

@@ -1,10 +1,15 @@
-"""Code of a user's own, named ``module:function`` in a suite or on the command line."""
+"""Code of a user's own, named in a suite or on the command line: ``module:function``, or a program.
+
+What is added to a name, as in ``module:function@column#number``, says what its tables call things and which of several
+numbers is meant.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +20,22 @@ from labelinf_core.plugin.aside import unheard
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.watch import watch
 
-__all__ = ["own_function", "watched_function"]
+__all__ = ["FILES", "PROGRAMS", "own_function", "parts_of", "watched_function"]
+
+FILES = ("files:", "codabench:")  #: before a program that reads and writes files
+PROGRAMS = ("cmd:", *FILES)  #: before any program
+_NAME = re.compile(r"(.*?)(?:@([^@#/:]+))?(?:#([^#]+))?", re.DOTALL)
+
+
+def parts_of(target: str) -> tuple[str, str, str]:
+    """Return the name of own code without what is added to it, the columns, and the number that is meant.
+
+    Example:
+        >>> parts_of("board:score@outcome#auc"), parts_of("cmd:./score a@b")
+        (('board:score', 'outcome', 'auc'), ('cmd:./score a@b', '', ''))
+    """
+    found = None if target.startswith("cmd:") else _NAME.fullmatch(target)
+    return (target, "", "") if found is None else (found[1], found[2] or "", found[3] or "")
 
 
 def own_function(target: str, what: str) -> Callable[..., Any]:

@@ -38,8 +38,8 @@ def program_of_files(command: str, columns: str = "") -> Called:
         columns: What labels, predictions of one column and row numbers are called in its tables, with commas between;
             one name is that of labels and predictions; empty: ``label``, ``prediction``, ``id``.
     """
-    told = [name.strip() for name in columns.split(",")] if columns else ["label", "prediction"]
-    truth, guess, ids = [*told, *told][0], told[1] if len(told) > 1 else told[0], told[2] if len(told) > 2 else "id"
+    truth, *more = [name.strip() for name in columns.split(",")] if columns else ["label", "prediction"]
+    guess, ids, *_ = (*more, *(truth, "id")[len(more) :])
 
     def score(labels: NDArray[Any], predictions: NDArray[np.float64]) -> Any:
         given = columns_of(predictions, guess)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 import warnings
 from collections.abc import Callable, Hashable
 from contextlib import suppress
@@ -16,7 +15,7 @@ import numpy as np
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.plugin.aside import Aside
-from labelinf_core.specs.own_code import own_function
+from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "is_own", "make_scorer", "metric_scorer"]
-
-_FILES = ("files:", "codabench:")  # before a program that reads and writes files
 
 
 def _assumed(scorer: str) -> ScorerFacts:
@@ -190,7 +187,7 @@ class ImportedScorer:
         """Which of several numbers is scored, and how another is named, in a clause; empty where there is but one."""
         if not self._names:
             return ""
-        name = _parts(self.target)[2]
+        name = parts_of(self.target)[2]
         whole = self.target.removesuffix(f"#{name}")
         name = name or self._names[0]
         other = next(other for other in self._names if other != name)
@@ -199,7 +196,7 @@ class ImportedScorer:
     @property
     def unnamed(self) -> tuple[str, ...]:
         """How each of several numbers is asked for; empty where there is but one, or one was asked for."""
-        return () if _parts(self.target)[2] else tuple(f"{self.target}#{name}" for name in self._names)
+        return () if parts_of(self.target)[2] else tuple(f"{self.target}#{name}" for name in self._names)
 
     @classmethod
     def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
@@ -242,7 +239,7 @@ class ImportedScorer:
                 f"scorer {self.target!r} raised {type(error).__name__}. What it says may hold labels and is not shown; "
                 f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
             ) from error
-        name = _parts(self.target)[2]
+        name = parts_of(self.target)[2]
         try:
             answer, names = one_of(answer, name)
         except KeyError as error:
@@ -264,21 +261,15 @@ class ImportedScorer:
 _tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
 
 
-def _parts(target: str) -> tuple[str, str, str]:
-    """Return a scorer's name without what is added to it, the column, and the number that is meant."""
-    found = re.fullmatch(r"(.*?)(?:@([^@#/:]+))?(?:#([^#]+))?", target, flags=re.DOTALL)
-    return ("", "", "") if found is None else (found[1], found[2] or "", found[3] or "")
-
-
 def _own(target: str) -> Callable[..., Any]:
     """Import a user's function, however it is called."""
-    name, column, _ = _parts(target)
+    name, column, _ = parts_of(target)
     return as_called(own_function(name, "scorer"), column)
 
 
 def is_own(name: str) -> bool:
     """Whether a scorer is a user's own function or program."""
-    return name.startswith(("cmd:", *_FILES)) or (
+    return name.startswith(PROGRAMS) or (
         ":" in name and not name.startswith("sklearn:") and not format_named(name).known
     )
 
@@ -287,9 +278,9 @@ def _program(name: str) -> Scorer | None:
     """Return the scorer that is a program; None where the name is another's."""
     if name.startswith("cmd:"):
         return CommandScorer(command=name.removeprefix("cmd:"), facts=_assumed(name))
-    if name.startswith(_FILES):
-        command, columns, _ = _parts(name.partition(":")[2])
-        run = program_of_files(command, columns)
+    if name.startswith(FILES):
+        command, columns, _ = parts_of(name)
+        run = program_of_files(command.partition(":")[2], columns)
         return ImportedScorer(target=name, function=run, facts=_assumed(name))
     return None
 
