@@ -114,7 +114,7 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
 
     import attrs
 
-    from labelinf_core.contracts.errors import ComponentError, InputError
+    from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError
     from labelinf_core.evaluator.play import told
     from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
@@ -122,11 +122,10 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     from labelinf_core.specs import parse
 
     cell = plan.cells[0]
-    bench.check(cell)
     with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
         implied = bench.imply(cell)
     if implied.status is not Status.OK:
-        broke = ComponentError if implied.status is Status.ERROR else InputError
+        broke = {Status.ERROR: ComponentError, Status.UNCLEAR: InconclusiveError}.get(implied.status, InputError)
         raise broke(f"{cell.shown.attack} cannot be played: {implied.message}")
     start = time.perf_counter()
     try:

@@ -100,20 +100,6 @@ class Bench:
         """Take label sets, by their content, instead of reading them from their sources."""
         self.held = {**(self.held or {}), **{content: gate.seal(data) for content, data in labels.items()}}
 
-    def check(self, cell: Cell) -> None:
-        """Refuse a game that would tell nothing, whatever is played in it.
-
-        Raises:
-            InconclusiveError: Its channel understands nothing of what a user gave.
-        """
-        try:
-            channel, setting = self._set_up(cell)
-            channel.check(setting.data)
-        except InconclusiveError:
-            raise
-        except Exception:  # it is told with the cell
-            return
-
     def imply(self, cell: Cell) -> Implied:
         """Say what is known of ``cell`` before it is played. Raises nothing: a component may do anything."""
         try:
