@@ -45,6 +45,7 @@ from labelinf_scores.seen_through import averaged_records
 __all__ = ["RandomHalves"]
 
 _TRIES = 64  # rows on which a share is tried out
+_REMEMBERED = 256  # boards and shares
 _TRIED_OUT: dict[object, tuple[float, float] | None] = {}
 _CELLS = 1 << 27  # predictions that are held in memory
 _FIRST, _AGAIN = 16, 1.3  # answers after which the labels are looked at first, and by how much more the next time
@@ -132,6 +133,8 @@ class _Design:
         key = self.threat.metric, self.threat.totals, self.threat.values, self.share, levels
         try:
             if key not in _TRIED_OUT:
+                if len(_TRIED_OUT) >= _REMEMBERED:
+                    _TRIED_OUT.pop(next(iter(_TRIED_OUT)))
                 _TRIED_OUT[key] = self._effect(np.random.default_rng(0))
             found = _TRIED_OUT[key]
         except TypeError:  # somebody's metric that cannot be hashed

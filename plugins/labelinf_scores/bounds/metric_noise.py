@@ -34,14 +34,12 @@ class MetricNoise(Bound):
         """Two lines, where the metric knows them; rounding is no noise that grows with the queries, and stops none."""
         facts = any_score(threat)
         boards = () if facts is None else facts.members or (facts,)
-        known = [noise(board.metric, board.totals) for board in boards if board.metric is not None]
+        known = [(board, *noise(board.metric, board.totals)) for board in boards if board.metric is not None]
         if facts is None or not known or max(facts.prior) == 1:
             return ()
         # Of several metrics the one that is read through most.
-        floor = max(
-            noise(board.metric, board.totals)[0] if board.metric and is_open(board) else 0.0 for board in boards
-        )
-        enough = known[0][1] if not facts.members and is_of_all(facts) else math.inf
+        floor = max(through if is_open(board) else 0.0 for board, through, _ in known)
+        enough = known[0][2] if not facts.members and is_of_all(facts) else math.inf
         lines = []
         if floor > 0:
             lines.append(
