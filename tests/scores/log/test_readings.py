@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -102,36 +102,38 @@ def test_every_metric_is_held_to_its_function() -> None:
     assert named == set(HARD) | set(SOFT) | set(GRADED) | set(VALUED) | {"roc-auc-ovr", "roc-auc-ovo"}
 
 
-@pytest.mark.parametrize("name", [*HARD, *SOFT, *GRADED, *VALUED])
-def test_the_true_labels_fit_what_scikit_learn_answers(name: str) -> None:
-    rng, read = np.random.default_rng(0), metric(name)
-    for n in (8, 57, 200):
+Game = tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Totals, float]
+
+
+def scored(name: str, seed: int, sizes: tuple[int, ...]) -> Iterator[Game]:
+    """Yield drawn labels, predictions such as the metric takes, the totals, and what the library answers."""
+    rng = np.random.default_rng(seed)
+    for n in sizes:
         labels = labels_of(n, rng)
-        totals = Totals.binary(n_records=n, n_positive=int(labels.sum()))
         for _ in range(8):
             predictions = rng.random(n).round(2)
             if name in HARD or name in GRADED:
                 predictions = rng.integers(0, 2, n).astype(float)
-            score = float((HARD | SOFT | GRADED | VALUED)[name](labels, predictions))
-            for decimals in (None, 5, 3):
-                printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
-                assert read.fits(labels, predictions, printed, totals, Released(decimals=decimals))
+            totals = Totals.binary(n_records=n, n_positive=int(labels.sum()))
+            yield labels, predictions, totals, float((HARD | SOFT | GRADED | VALUED)[name](labels, predictions))
+
+
+@pytest.mark.parametrize("name", [*HARD, *SOFT, *GRADED, *VALUED])
+def test_the_true_labels_fit_what_scikit_learn_answers(name: str) -> None:
+    read = metric(name)
+    for labels, predictions, totals, score in scored(name, 0, (8, 57, 200)):
+        for decimals in (None, 5, 3):
+            printed = Fraction(score) if decimals is None else Fraction(f"{score:.{decimals}f}")
+            assert read.fits(labels, predictions, printed, totals, Released(decimals=decimals))
 
 
 @pytest.mark.parametrize("name", [*HARD, *SOFT, *GRADED, *VALUED])
 def test_a_score_that_is_cut_off_is_read_the_way_it_was_cut(name: str) -> None:
     """Towards zero, whatever level or affine form lies behind the score: it is the printed number that was cut."""
-    rng, read = np.random.default_rng(1), metric(name)
-    for n in (8, 40):
-        labels = labels_of(n, rng)
-        totals = Totals.binary(n_records=n, n_positive=int(labels.sum()))
-        for _ in range(8):
-            predictions = rng.random(n).round(2)
-            if name in HARD or name in GRADED:
-                predictions = rng.integers(0, 2, n).astype(float)
-            score = Fraction(float((HARD | SOFT | GRADED | VALUED)[name](labels, predictions)))
-            printed = Fraction(int(score * 100), 100)
-            assert read.fits(labels, predictions, printed, totals, Released(decimals=2, truncated=True))
+    read = metric(name)
+    for labels, predictions, totals, score in scored(name, 1, (8, 40)):
+        printed = Fraction(int(Fraction(score) * 100), 100)
+        assert read.fits(labels, predictions, printed, totals, Released(decimals=2, truncated=True))
 
 
 @pytest.mark.parametrize("name", list(HARD))
