@@ -31,8 +31,8 @@ def parts_of(target: str) -> tuple[str, str, str]:
     """Return the name of own code without what is added to it, the columns, and the number that is meant.
 
     Example:
-        >>> parts_of("board:score@outcome#auc"), parts_of("cmd:./score a@b")
-        (('board:score', 'outcome', 'auc'), ('cmd:./score a@b', '', ''))
+        >>> parts_of("mine:rate@label#area"), parts_of("cmd:./rate a@b")
+        (('mine:rate', 'label', 'area'), ('cmd:./rate a@b', '', ''))
     """
     found = None if target.startswith("cmd:") else _NAME.fullmatch(target)
     return (target, "", "") if found is None else (found[1], found[2] or "", found[3] or "")
