@@ -225,7 +225,10 @@ class Perturbed(ScoreEffect):
     debiased: bool = False
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """Labels survive with the probability of all perturbations together; the better guarantee counts."""
+        """Labels survive with the probability of all perturbations together; the better guarantee counts.
+
+        What noise nearer to the scorer pays for counts as long as it proves something of perturbed labels, too.
+        """
         if self.debiased and not facts.plain:
             return facts.unknown()
         keep = keep_probability(self.epsilon, facts.n_classes)
@@ -239,7 +242,10 @@ class Perturbed(ScoreEffect):
             # No score of any labels any more: its error has no small bound.
             magnified = told.magnification / (keep - lost)
             told = attrs.evolve(told, debiased=True, magnification=magnified, noise_bound=math.inf, grid=0.0)
-        return self._anew(told, keep) if self.fresh else self._once(told)
+        told = self._anew(told, keep) if self.fresh else told
+        if sum(1 for _ in told.private_noise()) < sum(1 for _ in facts.private_noise()):
+            told = attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0)
+        return told if self.fresh else self._once(told)
 
     def _once(self, facts: ScoreFacts) -> ScoreFacts:
         if self.epsilon > facts.label_epsilon:

@@ -41,6 +41,7 @@ from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.ladder import Ladder
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.permute_labels import PermuteLabels
+from labelinf_scores.defences.privacy_budget import PrivacyBudget
 from labelinf_scores.defences.randomised_response import RandomisedResponse
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.score_noise import ScoreNoise
@@ -51,6 +52,7 @@ from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import metric
+from labelinf_scores.metrics.unadditive import Unadditive
 
 Threat = Callable[..., ScoreThreat]
 SPAN = math.log(99)
@@ -88,6 +90,26 @@ def test_geometric_noise_puts_the_score_on_its_grid_unless_it_is_there(make_thre
 def test_labels_perturbed_anew_compose(make_threat: Threat) -> None:
     (ceiling,) = ceilings(make_threat(query_budget=9, defences=(RandomisedResponse(epsilon=0.1, fresh=True),)))
     assert 0.5 < ceiling.accuracy < 1 / (1 + math.exp(-0.9))
+
+
+@pytest.mark.parametrize(("fresh", "told"), [(True, math.inf), (False, 0.5)])
+def test_a_budget_paid_with_a_draw_for_every_query_is_void_where_labels_are_perturbed_anew(
+    make_threat: Threat, fresh: bool, told: float
+) -> None:
+    """One query asked often has scores of other labels and one draw: 4 labels came out, with an epsilon of 0.5 told."""
+    noisy = ScoreNoise(model=GridLaplace(scale=200.0, step=2.0**-30), sticky=True)
+    pipeline = (noisy, PrivacyBudget(epsilon=0.5), RandomisedResponse(epsilon=1.0, fresh=fresh))
+    assert make_threat(n_records=4, defences=pipeline).label_epsilon == told
+
+
+def test_a_budget_of_a_metric_that_may_have_no_score_is_void_where_labels_are_perturbed(make_threat: Threat) -> None:
+    """Whether perturbed labels are of one class is told without any noise."""
+    auc = metric("roc-auc")
+    loss = Unadditive(metric=auc, n_records=1000)
+    budgeted = (ScoreNoise(model=GridLaplace(scale=9.0, step=2.0**-30)), PrivacyBudget(epsilon=0.5))
+    assert make_threat(metric=auc, loss=loss, defences=budgeted).label_epsilon == 0.5
+    behind = (*budgeted, RandomisedResponse(epsilon=1.0))
+    assert make_threat(metric=auc, loss=loss, defences=behind).label_epsilon == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
