@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import RUNS, form_options, print_results
 from labelinf_core.cli.output import output_options, quiet_option, tell
+
+if TYPE_CHECKING:
+    from labelinf_core.report.comparison import Comparison
 
 __all__ = ["compare", "report"]
 
@@ -49,5 +53,19 @@ def compare(ctx: click.Context, before: Path, after: Path, as_json: bool, fail_o
         tell(as_document(comparison), (), as_json=True)
     else:
         print_comparison(comparison, make_console())
-    worse = fail_on_worse and any(change.is_worse for change in comparison.changes)
-    ctx.exit(Exit.FOUND if worse else Exit.DONE)
+    ctx.exit(_status(comparison) if fail_on_worse else Exit.DONE)
+
+
+def _status(comparison: Comparison) -> Exit:
+    """Return what a gate on what grew ends with: it passes on nothing that shows nothing."""
+    if any(change.is_worse for change in comparison.changes):
+        return Exit.FOUND
+    doubts = [change.after.doubt for change in comparison.silent]
+    if not all(doubts):
+        told = "a game was not played to the end, or not any more"
+    elif doubts:
+        told = doubts[0]
+    else:
+        return Exit.DONE
+    click.echo(f"labelinf: {told}; so nothing is known of what leaks there", err=True)
+    return Exit.INCONCLUSIVE if all(doubts) else Exit.INCOMPLETE

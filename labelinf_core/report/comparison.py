@@ -46,7 +46,13 @@ class Change:
         """``worse``, ``better``, or ``verdict`` when only that differs."""
         if self.is_worse:
             return "worse"
-        return "better" if _apart(self.after.accuracy, self.before.accuracy) else "verdict"
+        better = not self.is_silent and _apart(self.after.accuracy, self.before.accuracy)
+        return "better" if better else "verdict"
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the second run does not show what leaks now: it was played on a guess, or is not played any more."""
+        return bool(self.after.doubt) or (self.before.accuracy is not None and not _is_whole(self.after))
 
 
 @attrs.frozen(kw_only=True)
@@ -64,6 +70,11 @@ class Comparison:
     changes: tuple[Change, ...]
     only_before: tuple[CellResult, ...]
     only_after: tuple[CellResult, ...]
+
+    @property
+    def silent(self) -> tuple[Change, ...]:
+        """Games of which the second run does not show what leaks now."""
+        return tuple(pair for pair in self.shared if pair.is_silent)
 
     @property
     def n_same(self) -> int:
@@ -144,8 +155,12 @@ def answer(comparison: Comparison) -> Answer:
         for word in ("worse", "better", "verdict")
     }
     told = {word: f"{words.count(len(games), 'game')}: {_few(games)}" for word, games in named.items() if games}
+    leaks = f"more in {told['worse']}" if "worse" in told else "no more than before, in any game that both played"
+    if silent := comparison.silent:
+        names = _few([f"{words.attack(pair.after)} against {words.pipeline(pair.after)}" for pair in silent])
+        leaks += f"; {words.count(len(silent), 'game')} {'shows' if len(silent) == 1 else 'show'} nothing now: {names}"
     return Answer(
-        leaks=f"more in {told['worse']}" if "worse" in told else "no more than before, in any game that both played",
+        leaks=leaks,
         stopped=f"better now in {told['better']}" if "better" in told else "nothing that did not stop it before",
         costs="; ".join(_costs(comparison)) or "the same in every game that both played",
     )
@@ -200,6 +215,10 @@ def _state(result: CellResult) -> dict[str, Any]:
 
 def _told(result: CellResult) -> str:
     return f"{words.share(result.accuracy)} % {words.verdict(result)}" if result.accuracy else words.verdict(result)
+
+
+def _is_whole(result: CellResult) -> bool:
+    return result.accuracy is not None and result.failure is None
 
 
 def _apart(lower: Interval | None, upper: Interval | None) -> bool:

@@ -60,7 +60,7 @@ def _level(result: CellResult) -> str:
     """Return how bad a cell is; empty when there is nothing to report."""
     if result.failure:
         return "" if result.failure[0] in (Status.REFUSED, Status.PENDING) else "note"
-    return _LEVELS.get(result.verdict, "")
+    return "note" if result.doubt else _LEVELS.get(result.verdict, "")
 
 
 def _result(result: CellResult, level: str) -> dict[str, Any]:
@@ -76,6 +76,8 @@ def _told(result: CellResult) -> str:
     where = f"{result.cell.shown.attack} against {result.cell.shown.pipeline} on {result.labels.title}"
     if result.failure or result.accuracy is None:
         return f"{where}: {words.trouble(result) or result.verdict.value}"
+    if result.doubt:
+        return f"{where}: {result.doubt}"
     if result.verdict is Verdict.CONTRADICTION:
         return f"{where}: {words.contradiction(result)}"
     return f"{where}: {words.share(result.accuracy)} % of the labels recovered ({result.verdict.value})"

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import attrs
@@ -13,6 +14,7 @@ import pytest
 from click.testing import Result
 from rich.console import Console
 
+from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.store import Store
 
 Labelinf = Callable[..., Result]
@@ -94,15 +96,15 @@ def test_only_what_both_played_is_compared(labelinf: Labelinf, suite: str, kept:
     assert len(document["only_before"]) == 3
 
 
-def rewritten(run: Path, share: int) -> str:
-    """Let every trial of a record have recovered all labels, or none."""
+def rewritten(run: Path, share: int, **changes: Any) -> str:
+    """Let every trial of a record have recovered all labels, or none, and be as told."""
     reading = Store.reopen(run)
     plan = reading.plan
     reading.close()
     store = Store.open(run, plan)
     for cell in plan.cells:
         for number, trial in enumerate(store.trials(cell.id)):
-            store.keep_trial(cell.id, number, attrs.evolve(trial, n_correct=share * trial.n_records))
+            store.keep_trial(cell.id, number, attrs.evolve(trial, n_correct=share * trial.n_records, **changes))
     store.close()
     return str(run)
 
@@ -116,6 +118,21 @@ def test_a_leak_that_grew_can_be_gated_on(labelinf: Labelinf, kept: Path, tmp_pa
     assert result.exit_code == 1
     assert "worse" in result.stdout
     assert labelinf("compare", everything, none, "--fail-on-worse").exit_code == 0
+
+
+def test_a_gate_on_what_grew_does_not_pass_on_what_shows_nothing(
+    labelinf: Labelinf, kept: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(kept, tmp_path / "copy")
+    before, after = rewritten(kept, 1), rewritten(tmp_path / "copy", 0, doubt="it was played on a guess")
+
+    result = labelinf("compare", before, after, "--fail-on-worse")
+
+    assert result.exit_code == 3
+    assert "it was played on a guess; so nothing is known of what leaks there" in result.stderr
+    assert labelinf("compare", before, after).exit_code == 0
+    failed = rewritten(tmp_path / "copy", 0, status=Status.CRASHED)
+    assert labelinf("compare", before, failed, "--fail-on-worse").exit_code == 4
 
 
 def test_where_there_is_no_run(labelinf: Labelinf, tmp_path: Path) -> None:

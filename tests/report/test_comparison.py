@@ -10,7 +10,7 @@ import pytest
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.report.comparison import as_document, compare_results
+from labelinf_core.report.comparison import answer, as_document, compare_results
 
 Played = Callable[..., Results]
 
@@ -56,6 +56,28 @@ def test_a_verdict_alone_is_a_change(results: Results) -> None:
 
     (change,) = compare_results(results, after).changes
     assert change.word == "verdict"
+
+
+def test_what_shows_nothing_is_no_better_than_before(results: Results) -> None:
+    """Its labels came out before; on a guess at what is there now none did."""
+
+    def doubted(cell: CellResult) -> CellResult:
+        tally = attrs.evolve(cell.tally, doubt="it is a guess")
+        return accuracy(0.5, 0.05)(attrs.evolve(cell, verdict=Verdict.UNTESTED, tally=tally))
+
+    comparison = compare_results(with_cell(results, 0, accuracy(0.9, 0.05)), with_cell(results, 0, doubted))
+
+    (change,) = comparison.changes
+    assert change.word == "verdict"
+    assert [pair.after for pair in comparison.silent] == [change.after]
+    assert "1 game shows nothing now: fake-reader against none" in answer(comparison).leaks
+
+
+def test_what_was_played_and_is_not_now_shows_nothing(results: Results) -> None:
+    after = with_cell(results, 0, lambda cell: attrs.evolve(cell, accuracy=None, verdict=Verdict.NOT_PLAYED))
+
+    assert len(compare_results(results, after).silent) == 1
+    assert compare_results(after, after).silent == ()
 
 
 def test_cells_without_a_counterpart_are_counted(results: Results) -> None:

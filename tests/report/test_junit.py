@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
@@ -12,6 +13,7 @@ from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.records import Status
 from labelinf_core.evaluator.results import Results
 from labelinf_core.report.junit import as_junit
+from labelinf_core.report.sarif import as_sarif
 
 Played = Callable[..., Results]
 ATTACKS = ["fake-reader", "fake-constant", "fake-raises", "fake-picky", "fake-liar"]
@@ -55,3 +57,13 @@ def test_a_message_with_forbidden_characters_is_still_xml(results: Results) -> N
 
     (error,) = ET.fromstring(as_junit(odd)).iter("error")
     assert error.get("message", "").endswith("a�b<&�[31m")
+
+
+def test_what_shows_nothing_is_an_error_here_and_a_note_for_a_code_host(results: Results) -> None:
+    (cell,) = (item for item in results.cells if item.cell.shown.attack.startswith("fake-constant"))
+    cell = attrs.evolve(cell, verdict=Verdict.UNTESTED, tally=attrs.evolve(cell.tally, doubt="it is a guess"))
+    doubted = attrs.evolve(results, cells=(cell,))
+
+    assert cases(doubted) == {"fake-constant": {"error"}}
+    (noted,) = json.loads(as_sarif(doubted))["runs"][0]["results"]
+    assert (noted["level"], "it is a guess" in noted["message"]["text"]) == ("note", True)
