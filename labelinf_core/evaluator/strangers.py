@@ -11,7 +11,6 @@ Example:
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
@@ -20,11 +19,9 @@ from typing import Any
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Spec, parse
-from labelinf_core.specs.own_code import PROGRAMS, parts_of
+from labelinf_core.specs.own_code import FUNCTION, PROGRAMS, parts_of
 
 __all__ = ["code_in", "content_of", "refusal"]
-
-_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*")
 
 
 def code_in(written: Any) -> Iterator[str]:
@@ -48,7 +45,7 @@ def code_in(written: Any) -> Iterator[str]:
 
 
 def _is_code(name: str) -> bool:
-    return name.startswith(PROGRAMS) or bool(_FUNCTION.fullmatch(parts_of(name)[0]))
+    return name.startswith(PROGRAMS) or bool(FUNCTION.fullmatch(parts_of(name)[0]))
 
 
 def content_of(code: str) -> str:

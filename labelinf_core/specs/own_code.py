@@ -12,6 +12,7 @@ import importlib
 import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
@@ -20,10 +21,11 @@ from labelinf_core.plugin.aside import unheard
 from labelinf_core.plugin.host import suggested
 from labelinf_core.plugin.watch import watch
 
-__all__ = ["FILES", "PROGRAMS", "own_function", "parts_of", "watched_function"]
+__all__ = ["FILES", "FUNCTION", "PROGRAMS", "own_function", "parts_of", "watched_function"]
 
 FILES = ("files:", "codabench:")  #: before a program that reads and writes files
 PROGRAMS = ("cmd:", *FILES)  #: before any program
+FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d][\w.]*")  #: a function; what is none is not imported
 _NAME = re.compile(r"(.*?)(?:@([^@#/:]+))?(?:#([^#]+))?", re.DOTALL)
 
 
@@ -46,10 +48,13 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
         what: What a message calls it.
 
     Raises:
-        InputError: It cannot be imported or called.
+        InputError: It is not so written, or cannot be imported or called.
         ComponentError: The module ends the program when it is imported, or takes its process with it.
     """
     module, _, name = target.partition(":")
+    instead = f" Name the module, not its file: {Path(module).stem}:{name}." if module.endswith(".py") else ""
+    if not FUNCTION.fullmatch(target):
+        raise InputError(f"{what} {target!r} is not written as module:function, both of them Python's names.{instead}")
     try:
         found = _imported(module)
         for part in name.split("."):
@@ -62,9 +67,6 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
     except (ComponentError, InputError):
         raise
     except Exception as error:  # a module may raise anything when it is imported
-        instead = (
-            f" Name the module, not its file: {module.removesuffix('.py')}:{name}." if module.endswith(".py") else ""
-        )
         raise InputError(f"{what} {target!r} cannot be imported: {_told(error)}.{instead}") from error
     if not callable(found):
         raise InputError(f"{what} {target!r} is not a function.")

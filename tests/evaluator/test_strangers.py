@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.strangers import code_in, content_of
+from labelinf_core.specs.own_code import own_function
 
 CODE = [
     "strange:score",
@@ -36,6 +38,19 @@ def test_an_edited_file_is_other_code(code: str, tmp_path: Path, monkeypatch: py
         (tmp_path / "strange.py").write_text(text)
         found.add(content_of(code))
     assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    "code", ["strange:", "strange: score", "strange:a b", "strange:./score", "not-a-name:score", "a\u00b7b:score"]
+)
+def test_what_is_not_seen_as_code_is_not_imported(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite that named "strange:" as its scorer ran the module beside it, for nobody saw a function's name there."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / f"{code.partition(':')[0]}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()")
+    assert not list(code_in(code))
+    with pytest.raises(InputError, match="is not written as module:function"):
+        own_function(code, "scorer")
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("text", ["sklearn", "round(decimals=4)", "made(n_records=60)", "0.5"])
