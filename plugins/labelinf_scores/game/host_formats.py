@@ -125,8 +125,9 @@ def one_of(found: Any, name: str) -> tuple[Any, tuple[str, ...]]:
         return found, ()
     told = list(_named(found, ()))
     short = [path[-1] for path, _ in told]
-    # The last part of a name tells numbers apart, or the whole of it does.
+    # The last part of a name tells numbers apart, or the whole of it does, or their places do.
     names = short if len(set(short)) == len(short) else [".".join(path) for path, _ in told]
+    names = names if len(set(names)) == len(names) else [f"{each}.{place}" for place, each in enumerate(names)]
     if not told or (name and name not in names):
         raise KeyError(", ".join(names))
     return told[names.index(name) if name else 0][1], tuple(names) if len(names) > 1 else ()

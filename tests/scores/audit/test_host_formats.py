@@ -247,3 +247,10 @@ def test_the_life_of_a_board_is_a_budget(folder: Path, arguments: tuple[str, ...
     run = CliRunner().invoke(main, ["audit", "scorer", "sklearn", *options])
     assert said in run.output
     assert run.exit_code == status, run.output
+
+
+def test_numbers_of_one_name_are_told_apart_by_their_places() -> None:
+    """A program that wrote a list under one name ended in a traceback, and no name reached its second number."""
+    assert one_of({"folds": {"f1": [0.1, 0.2]}}, "") == (0.1, ("folds.f1.0", "folds.f1.1"))
+    assert one_of([{"a": 1}, {"a": 2}], "") == ([{"a": 1}, {"a": 2}], ())
+    assert one_of({"": [{"a": 1}, {"a": 2}]}, "a.1") == (2, ("a.0", "a.1"))
