@@ -67,8 +67,8 @@ def _unseen(*_: Any) -> float:
 @functools.lru_cache(maxsize=64)
 def _released(channel: GradientChannel, data: LabelSet, defences: tuple[Defence, ...], dealer: bytes) -> Any:
     rng = pickle.loads(dealer)
-    threat, stages = channel._pipeline(Setting(data=data, defences=defences))
-    return channel._deal(data, threat, channel._federation(data, int(rng.integers(2**32))), rng, stages)
+    threat = channel.threat(Setting(data=data, defences=defences))
+    return channel._deal(data, threat, channel._federation(data, int(rng.integers(2**32))), rng)
 
 
 def one_release(
@@ -185,7 +185,7 @@ def _fitting(builder: Builder, cells: Sequence[Cell]) -> Iterator[Table]:
             continue
         key = (cell.channel, cell.labels, cell.defences)
         if key not in known:
-            found = theory(builder, cell.channel.partition("(")[0], setting.defences, threat).ceilings
+            found = theory(builder, cell.channel.partition("(")[0], threat).ceilings
             known[key] = [item for item in found if item.accuracy + item.allowance < 1]
         if known[key]:
             yield Table(cell=cell, channel=channel, setting=setting, ceilings=known[key])

@@ -148,7 +148,7 @@ def judged(
     if attack.refusal(threat):
         return 1.0, "not played"
     promise = attack.promise(threat)
-    ceilings = theory(BUILDER, room, defences, threat).ceilings
+    ceilings = theory(BUILDER, room, threat).ceilings
     certified = promise is not None and promise.certified
     if not (certified or ceilings):
         return 1.0, "nothing claimed"

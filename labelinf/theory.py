@@ -97,7 +97,7 @@ def bounds(**game: Unpack[Game]) -> Theory:
 
     def question() -> Implied:
         read = Read.read(host, chosen)
-        return theory(read.builder, read.spec.name, read.defences, read.channel.threat(read.setting))
+        return theory(read.builder, read.spec.name, read.channel.threat(read.setting))
 
     return Theory(implied=_limited("bounds", host, chosen, question))
 

@@ -15,25 +15,24 @@ import functools
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeVar
 
 import attrs
 import numpy as np
 
 from labelinf_core.advise.siege import Asked, Siege, Stand
-from labelinf_core.contracts.components import Bound, Defence, Knob, Setting
+from labelinf_core.contracts.components import Defence, Knob, Setting
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator import statistics
+from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.survey import strange
+from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.records import Registered
 from labelinf_core.plugin.watch import watch
-
-T = TypeVar("T")
 
 _LOG = logging.getLogger("labelinf")
 
@@ -216,14 +215,13 @@ class Advisor(Asked):
     def _proof(self, knob: Knob, strength: float, notes: dict[str, str]) -> Ceiling | BoundValue | None:
         """Return a ceiling, or a limit of the gain over a perfect model, that reaches the target; None: none does."""
         try:
-            defences = self._defences(knob, strength)
-            threat = self._threat(defences)
+            threat = self._threat(self._defences(knob, strength))
         except LabelinfError:
             return None
         if self.target.points is not None:
-            enough = [item for item in self._gains(threat, notes) if item.value <= self.target.points]
+            enough = [item for item in _gains(self._theory(threat, notes)) if item.value <= self.target.points]
             return min(enough, key=lambda item: item.value, default=None)
-        ceilings = self._ceilings(threat, defences, notes)
+        ceilings = [item for item in self._theory(threat, notes).ceilings if not item.vouched]
         for ceiling in sorted(ceilings, key=lambda item: (item.accuracy, item.exact)):
             if self.target.certified(threat, (ceiling,)):
                 return ceiling
@@ -233,41 +231,20 @@ class Advisor(Asked):
         return (*self.base, self.builder.build(Kind.DEFENCE, knob.spec(strength), "advise"))
 
     def _threat(self, defences: tuple[Defence, ...]) -> ThreatModel:
-        return self.channel.threat(Setting(data=self.data, defences=defences or self.base))
+        found: ThreatModel = self.channel.threat(Setting(data=self.data, defences=defences or self.base))
+        return found
 
-    def _ceilings(self, threat: ThreatModel, defences: tuple[Defence, ...], notes: dict[str, str]) -> list[Ceiling]:
-        """Return every ceiling, of defences and of bounds."""
-        own = {f"defence {type(item).__name__}": functools.partial(item.ceilings, threat) for item in defences}
-        return _told({**own, **self._bounds(lambda bound: bound.ceilings(threat))}, notes)
-
-    def _gains(self, threat: ThreatModel, notes: dict[str, str]) -> list[BoundValue]:
-        """Return every limit of the gain over a perfect model."""
-        lines = _told(self._bounds(lambda bound: bound.evaluate(threat)), notes)
-        return [item for item in lines if item.quantity == "gain" and item.direction is Direction.CEILING]
-
-    def _bounds(self, question: Callable[[Bound], Sequence[T]]) -> dict[str, Callable[[], Sequence[T]]]:
-        """Return, by who is asked, how every bound answers."""
-
-        def asked(item: Registered) -> Sequence[T]:
-            def ask() -> Sequence[T]:
-                return tuple(question(self.builder.build(Kind.BOUND, item.descriptor.name, "advise")))
-
-            return apart(f"bound {item.descriptor.name}", ask) if item.plugin.stranger else ask()
-
-        items = self._catalogue(Kind.BOUND)
-        return {f"bound {item.descriptor.name}": functools.partial(asked, item) for item in items}
+    def _theory(self, threat: ThreatModel, notes: dict[str, str]) -> Implied:
+        """Return what the bounds say; one that fails proves nothing, and is noted once."""
+        found = theory(self.builder, self.name, threat)
+        notes.update((note, note) for note in found.notes)
+        return found
 
 
-def _told(sources: Mapping[str, Callable[[], Sequence[T]]], notes: dict[str, str]) -> list[T]:
-    """Return all that the sources say; one that fails proves nothing, and is noted once."""
-    found: list[T] = []
-    for name, ask in sources.items():
-        try:
-            with watch.over(name):
-                found.extend(ask())
-        except Exception as error:
-            notes.setdefault(name, f"{name} could not be evaluated: {unquoted(error)}")
-    return found
+def _gains(implied: Implied) -> list[BoundValue]:
+    """Return every limit of the gain over a perfect model that rests on nothing but ours."""
+    limits = (item for item in implied.bounds if item.quantity == "gain" and not item.vouched)
+    return [item for item in limits if item.direction is Direction.CEILING]
 
 
 def smallest(

@@ -27,7 +27,7 @@ def bounds(**chosen: Any) -> None:
 
     game = Game.read(load_host(chosen["blocks"]), chosen)
     with waiting("computing bounds"):
-        implied = theory(game.builder, game.spec.name, game.defences, game.channel.threat(game.setting))
+        implied = theory(game.builder, game.spec.name, game.channel.threat(game.setting))
     if as_json := chosen["as_json"]:
         wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
         tell({name: getattr(implied, name) for name in wanted}, (), as_json=True)

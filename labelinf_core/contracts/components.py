@@ -12,7 +12,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, final
 
 import attrs
 
@@ -197,8 +197,13 @@ class Knob:
 class Defence:
     """Stands between a curator and the world. Refined by every channel.
 
-    By Kerckhoffs' principle the adversary knows the defence and its parameters, never its random draws.
+    By Kerckhoffs' principle the adversary knows the defence and its parameters, never its random draws. What it denies
+    to attacks it does not say: it states effects, and bounds say what follows.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _without(cls, ("ceilings", "tell"), "a defence states effects(), and a Bound says what they deny (contract 2)")
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Return what this defence does, from the curator outward.
@@ -212,14 +217,6 @@ class Defence:
         """
         return (Unknown(stage=type(self).__name__),)
 
-    def tell(self, threat: ThreatModel) -> ThreatModel:
-        """Return ``threat`` with what this defence changes in it: noise, clipping, budget, privacy."""
-        return threat
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """Return what this defence denies to every attack, with its conditions."""
-        return ()
-
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
         """Return the strengths that advice may turn when there is nothing else between; none by default."""
@@ -227,7 +224,16 @@ class Defence:
 
 
 class Bound(abc.ABC):
-    """A statement that puts a number on a threat model without playing anything."""
+    """A statement that puts a number on a threat model without playing anything.
+
+    It may use what the core has folded, ``threat.facts``, and values of the exact types that it lists.
+
+    Attributes:
+        several_metrics: Whether it was made for boards that publish several scores of one submission. Not inherited:
+            who does not say so in its own class body is not asked about them.
+    """
+
+    several_metrics: ClassVar[bool] = False
 
     @abc.abstractmethod
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
@@ -328,13 +334,34 @@ class Channel(abc.ABC):
         """Return the template of each kind of component that can be begun for this channel: ``package:path``, Jinja."""
         return {}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _without(cls, ("threat",), "a channel says in undefended() what is known before any stage (contract 2)")
+
     @abc.abstractmethod
-    def threat(self, setting: Setting) -> ThreatModel:
-        """Return what the adversary of ``setting`` knows and may spend.
+    def undefended(self, setting: Setting) -> ThreatModel:
+        """Return what the adversary of ``setting`` knows and may spend where nothing stands between.
 
         Raises:
             InputError: The settings, the labels and the components do not fit together.
         """
+
+    def fitted(self, threat: ThreatModel) -> ThreatModel:
+        """Return ``threat``, behind all stages, as the game is played: how many records fit, say. By default as it is.
+
+        Raises:
+            InputError: It cannot be played behind these stages.
+        """
+        return threat
+
+    @final
+    def threat(self, setting: Setting) -> Any:
+        """Return what the adversary of ``setting`` knows and may spend: what its stages state, folded.
+
+        Raises:
+            InputError: The settings, the labels and the components do not fit together.
+        """
+        return self.fitted(self.undefended(setting).through(setting.defences))
 
     def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
         """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.
@@ -357,6 +384,17 @@ class Channel(abc.ABC):
     @abc.abstractmethod
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial. The attack sees its oracle and ``attack_rng``, nothing else."""
+
+
+def _without(cls: type, gone: Sequence[str], instead: str) -> None:
+    """Refuse a class that still goes a road which is gone.
+
+    Raises:
+        TypeError: It defines one of the methods ``gone``.
+    """
+    for name in gone:
+        if name in vars(cls):
+            raise TypeError(f"{cls.__name__}.{name}() is not asked any more: {instead}.")
 
 
 def of_channel(value: object, expected: type[T], role: str, channel: str) -> T:

@@ -4,7 +4,8 @@ A defence says what it does as a tuple of small frozen **effects**, from the cur
 how it changes the *facts* of its channel (how far a released value may be off, how far one label can move it, whether
 asking again helps, which share of the records counts, what is private). Nobody declares a fact: every fact that an
 attack or a bound asks for is computed by folding the effects, in one place, so that a stage cannot know less than it
-must about the stages around it.
+must about the stages around it. The core folds, in every channel; only effects of the exact types that a channel lists
+are understood.
 
 A stage that does not say what it does has the effect :class:`Unknown`, and **unknown means unsafe**: whatever is folded
 over it has the worst value of every fact. Attacks still play there; nothing is promised and nothing is certified.
@@ -33,13 +34,17 @@ Example:
 from __future__ import annotations
 
 import abc
+import enum
 import functools
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
+from fractions import Fraction
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import attrs
 
-__all__ = ["Effect", "Facts", "Unknown", "fold", "heard"]
+from labelinf_core.contracts.gate import own_packages
+
+__all__ = ["Effect", "Facts", "Unknown", "closed", "fold", "stated", "understood"]
 
 
 class Facts(Protocol):
@@ -84,20 +89,46 @@ def fold(effects: Iterable[Effect[F]], facts: F) -> F:
     return functools.reduce(lambda known, effect: effect.after(known), effects, facts)
 
 
-def heard(said: object, words: Iterable[type[Effect[Any]]], stage: str) -> tuple[Effect[Any], ...]:
-    """Return the effects that a stage says it has; what is none of a channel's own is unknown.
+_PLAIN = (bool, int, float, str, Fraction, type(None))
 
-    An effect computes facts: one of somebody else's making could compute any, and so could a subclass.
+
+def closed(value: object, known: Container[type]) -> bool:
+    """Whether a value is of an exact type that is listed, and so is all that it holds.
+
+    What derives from a listed type can compute anything, and so can a listed one that holds somebody's own code. Plain
+    numbers, texts, enumerations and tuples of what is closed are always.
 
     Args:
-        said: What the stage returned.
-        words: The effects of the channel.
+        value: A component, an effect, or what one of them holds.
+        known: Types that are ours and closed.
+    """
+    kind = type(value)
+    if kind in _PLAIN or (isinstance(value, enum.Enum) and kind.__module__.partition(".")[0] in own_packages()):
+        return True
+    if isinstance(value, tuple) and kind is tuple:
+        return all(closed(item, known) for item in value)
+    if kind not in known:
+        return False
+    return all(closed(getattr(value, field.name), known) for field in attrs.fields(kind))  # type: ignore[arg-type]
+
+
+def stated(effects: object, stage: str) -> tuple[Effect[Any], ...]:
+    """Return what a stage says that it does.
+
+    Args:
+        effects: What the stage returned.
         stage: Its name.
 
     Raises:
         TypeError: It returned something else than a tuple of effects.
     """
-    if not isinstance(said, tuple) or not all(isinstance(effect, Effect) for effect in said):
-        raise TypeError(f"effects of {stage} must be a tuple of effects, got {type(said).__name__}")
-    known = frozenset((*words, Unknown))
-    return tuple(effect if type(effect) in known else Unknown(stage=stage) for effect in said)
+    if not isinstance(effects, tuple) or not all(isinstance(effect, Effect) for effect in effects):
+        raise TypeError(f"effects of {stage} must be a tuple of effects, got {type(effects).__name__}")
+    return effects
+
+
+def understood(effects: Iterable[Effect[Any]], known: Container[type]) -> Iterator[Effect[Any]]:
+    """Yield effects as they are folded: what is not closed is unknown, in every channel."""
+    for effect in effects:
+        foreign = type(effect) is not Unknown and not closed(effect, known)
+        yield Unknown(stage=type(effect).__name__) if foreign else effect

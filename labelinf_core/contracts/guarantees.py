@@ -80,6 +80,7 @@ class Promise:
         conditions: What must hold for the statement to apply; never empty.
         proved: False when the size of the attack was chosen by measurement; then nothing is certified.
         strict: True when ``present == survives`` is already too much.
+        vouched: Whose statements it rests on, of what does not come with labelinf; the core fills it in.
     """
 
     survives: float = attrs.field(converter=number, validator=_SIZE)
@@ -88,12 +89,18 @@ class Promise:
     conditions: str = attrs.field(converter=clean, validator=_SAID)
     proved: bool = attrs.field(default=True, validator=attrs.validators.instance_of(bool))
     strict: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
+    vouched: tuple[str, ...] = ()
+
+    @property
+    def stated(self) -> bool:
+        """Whether recovery of all labels is certain, if all that it rests on is so."""
+        enough = self.present < self.survives if self.strict else self.present <= self.survives
+        return self.proved and enough
 
     @property
     def certified(self) -> bool:
-        """Whether recovery of all labels is certain."""
-        enough = self.present < self.survives if self.strict else self.present <= self.survives
-        return self.proved and enough
+        """Whether recovery of all labels is certain, and rests on nothing but what comes with labelinf."""
+        return self.stated and not self.vouched
 
 
 @attrs.frozen(kw_only=True)
@@ -131,6 +138,7 @@ class Ceiling:
             statement about independent labels, say, where the class counts are exactly known. The alarm waits for more.
         game: What holds in every single game, where that is proved: an expectation alone allows a defence to give
             everything away in a few of them.
+        vouched: Whose statements it rests on, of what does not come with labelinf; the core fills it in.
     """
 
     accuracy: float = attrs.field(converter=number, validator=_SHARE)
@@ -139,6 +147,7 @@ class Ceiling:
     exact: float = attrs.field(default=1.0, converter=number, validator=_SHARE)
     allowance: float = attrs.field(default=0.0, converter=number, validator=_SIZE)
     game: PerGame | None = attrs.field(default=None, validator=_GAME)
+    vouched: tuple[str, ...] = ()
 
     @property
     def reached(self) -> float:
@@ -173,6 +182,7 @@ class BoundValue:
         formula: How it is computed, in the papers' symbols.
         conditions: When it applies.
         statement: Where it is proved.
+        vouched: Whose statements it rests on, of what does not come with labelinf; the core fills it in.
     """
 
     title: str = attrs.field(converter=clean)
@@ -182,6 +192,7 @@ class BoundValue:
     formula: str = attrs.field(converter=clean)
     conditions: str = attrs.field(converter=clean)
     statement: str = attrs.field(converter=clean)
+    vouched: tuple[str, ...] = ()
 
     @value.validator
     def _is_a_number(self, attribute: attrs.Attribute[float], value: float) -> None:
@@ -212,6 +223,9 @@ class Verdict(enum.Enum):
 
     HELD_PARTLY = "certified, much left"
     """A ceiling leaves more than a quarter and at most half of it. What was observed agrees."""
+
+    HELD_IF_STATED = "held, if as stated"
+    """A ceiling leaves at most half of it, and is proved only if a third party's component does what it states."""
 
     HELD_SO_FAR = "held so far"
     """This attack gained nothing; nothing is proved about others."""
@@ -252,6 +266,7 @@ _SIGNS = {
     Verdict.BROKEN_OBSERVED: "b▣",
     Verdict.HELD_CERTIFIED: "C□",
     Verdict.HELD_PARTLY: "c◫",
+    Verdict.HELD_IF_STATED: "s◇",
     Verdict.HELD_SO_FAR: "??",
     Verdict.UNTESTED: "-·",
     Verdict.CONTRADICTION: "!‼",
@@ -264,6 +279,7 @@ _WORST_FIRST = (
     Verdict.BROKEN_CERTIFIED,
     Verdict.BROKEN_OBSERVED,
     Verdict.HELD_SO_FAR,
+    Verdict.HELD_IF_STATED,
     Verdict.HELD_PARTLY,
     Verdict.HELD_CERTIFIED,
     Verdict.UNTESTED,
@@ -313,15 +329,18 @@ def judge(
         return Verdict.NOT_PLAYED
     agrees = not any(c.denies(accuracy.low, exact.low) for c in ceilings)
     certified = promise is not None and promise.certified
-    if certified and exact.value < 1:
+    if promise is not None and promise.stated and exact.value < 1:
         return Verdict.CONTRADICTION
     if contradicted or (contradicted is None and not agrees):
         return Verdict.CONTRADICTION
     if certified:
         return Verdict.BROKEN_CERTIFIED
-    left = left_to_gain(ceilings if agrees else (), baseline)
+    standing = ceilings if agrees else ()
+    left = left_to_gain((item for item in standing if not item.vouched), baseline)
     if left <= MUCH:
         return Verdict.HELD_CERTIFIED if left <= LITTLE else Verdict.HELD_PARTLY
+    if left_to_gain(standing, baseline) <= MUCH:
+        return Verdict.HELD_IF_STATED
     if (accuracy.low if at_least is None else at_least) > baseline:
         return Verdict.BROKEN_OBSERVED
     return Verdict.UNTESTED if blind else Verdict.HELD_SO_FAR

@@ -29,7 +29,6 @@ from labelinf_core.contracts.components import (
     Attack,
     Audited,
     Channel,
-    Defence,
     LabelSet,
     Outcome,
     Placebo,
@@ -39,12 +38,12 @@ from labelinf_core.contracts.errors import ComponentError, InconclusiveError, In
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.contracts.images import Gallery
-from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel, third_party
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.evaluator.theory import resting, theory
+from labelinf_core.evaluator.theory import theory, vouched
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.watch import watch
@@ -53,7 +52,6 @@ from labelinf_core.specs import Builder, parse
 __all__ = ["Bench", "attack_rng", "curator_rng", "told"]
 
 K = TypeVar("K")
-R = TypeVar("R", Promise, Ceiling)
 T = TypeVar("T")
 _REMEMBERED = 4096  # games, and budgets with their ceilings, that are remembered
 
@@ -128,7 +126,7 @@ class Bench:
         """Return what the bounds of a distribution that provides no part of ``cell`` say of it. Raises nothing."""
         try:
             channel, setting = self._set_up(cell)
-            return self._known(cell, setting, channel.threat(setting), distribution)
+            return self._known(cell, channel.threat(setting), distribution)
         except (Exception, SystemExit):
             return Implied()  # told of the cell itself
 
@@ -179,8 +177,8 @@ class Bench:
             full = channel.threat(setting)
             less = channel.spending(full, queries)
             if proved is None:
-                proved = self._known(cell, setting, full).ceilings
-            found = self._theory_of(cell, setting.defences, less, tuple(cell.versions)).ceilings if less else ()
+                proved = self._known(cell, full).ceilings
+            found = self._theory_of(cell, less, tuple(cell.versions)).ceilings if less else ()
             _room(self._spent)[key] = tuple(item for item in found if item not in proved)
         return self._spent[key]
 
@@ -260,9 +258,10 @@ class Bench:
             refusal = gate.sentence(attack.refusal(threat), "refusal")
             promise = None if refusal or threat.unsaid else attack.promise(threat)
             found = gate.each(() if promise is None else (promise,), Promise, "promise")
-            found = tuple(resting(item, threat) for item in found)
+            parties = (third_party(attack, "attack"), *threat.vouching)
+            found = tuple(vouched(item, tuple(filter(None, parties))) for item in found)
         return attrs.evolve(
-            self._known(cell, setting, threat),
+            self._known(cell, threat),
             status=Status.REFUSED if refusal else Status.OK,
             message=refusal,
             promise=found[0] if found else None,
@@ -270,20 +269,18 @@ class Bench:
             place=place(self.builder, parse(cell.channel, "cell").name, cell.attack, threat),
         )
 
-    def _known(self, cell: Cell, setting: Setting, threat: ThreatModel, asking: str = "") -> Implied:
+    def _known(self, cell: Cell, threat: ThreatModel, asking: str = "") -> Implied:
         """Return what theory says of a pipeline: asked once for all attacks that face the same threat model."""
         only = (asking,) if asking else tuple(sorted(cell.versions))
         known = self._theory.setdefault((*cell.target, *only, *self.without), [])
         found = next((said for before, said in known if _same(before, threat)), None)
         if found is None:
-            found = self._theory_of(cell, () if asking else setting.defences, threat, only)
+            found = self._theory_of(cell, threat, only)
             known.append((threat, found))
         return found
 
-    def _theory_of(
-        self, cell: Cell, defences: tuple[Defence, ...], threat: ThreatModel, only: tuple[str, ...]
-    ) -> Implied:
-        return theory(self.builder, parse(cell.channel, "cell").name, defences, threat, self.without, only)
+    def _theory_of(self, cell: Cell, threat: ThreatModel, only: tuple[str, ...]) -> Implied:
+        return theory(self.builder, parse(cell.channel, "cell").name, threat, self.without, only)
 
 
 def _room(remembered: dict[K, T]) -> dict[K, T]:

@@ -61,13 +61,18 @@ class CellResult:
 
     @property
     def ceiling(self) -> Ceiling | None:
-        """The lowest ceiling, its allowance included; None without any."""
-        return min(self.implied.ceilings, key=lambda item: item.reached, default=None)
+        """The lowest ceiling, its allowance included, that rests on nothing but ours, or makes the verdict."""
+        standing = self.implied.ceilings if self.verdict is Verdict.HELD_IF_STATED else self._certain
+        return min(standing, key=lambda item: item.reached, default=None)
 
     @property
     def left_to_gain(self) -> float:
         """Share that the ceilings leave of what there is to gain over the best blind guess; 1 without any."""
-        return left_to_gain(self.implied.ceilings, self.implied.baseline)
+        return left_to_gain(self._certain, self.implied.baseline)
+
+    @property
+    def _certain(self) -> tuple[Ceiling, ...]:
+        return tuple(item for item in self.implied.ceilings if not item.vouched)
 
 
 @attrs.frozen(kw_only=True)

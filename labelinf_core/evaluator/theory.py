@@ -1,4 +1,4 @@
-"""What is known of a threat model before anything is played: all that defences and bounds say, one after another.
+"""What is known of a threat model before anything is played: all that bounds say, one after another.
 
 One that fails says so in a note and costs nobody else their say; one that does not come with labelinf is asked apart.
 """
@@ -7,75 +7,72 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
 import attrs
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Defence
+from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
-from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.contracts.threat import ThreatModel, third_party
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.watch import watch
 from labelinf_core.specs import Builder
 
-__all__ = ["resting", "theory"]
+__all__ = ["theory", "vouched"]
 
-R = TypeVar("R", Promise, Ceiling)
+R = TypeVar("R", Promise, Ceiling, BoundValue)
 T = TypeVar("T")
 
 
 def theory(
     builder: Builder,
     channel: str,
-    defences: tuple[Defence, ...],
     threat: ThreatModel,
     without: Mapping[str, str] = MappingProxyType({}),
     only: Collection[str] | None = None,
 ) -> Implied:
-    """Collect what defences and bounds say of a threat model, whatever the attack.
+    """Collect what bounds say of a threat model, whatever the attack. Nothing else issues a ceiling.
 
     Args:
         builder: Builds the bounds of a host's plugins; those that need parameters are left out and noted.
         channel: Name of the channel.
-        defences: What stands between.
-        threat: What the adversary knows and may spend.
+        threat: What the adversary knows and may spend, the stages between folded.
         without: Bounds that are not asked, by name, and why; noted.
         only: Distributions whose bounds are asked; all when omitted.
     """
     notes: list[str] = []
     bounds = dict(_bounds(builder, channel, without, only, notes))
-    stages = {f"defence {type(item).__name__}": _Source(make=functools.partial(_itself, item)) for item in defences}
-    asked: dict[str, _Source] = {**({} if threat.unsaid else stages), **(bounds if _may_hold(threat) else {})}
     if threat.unsaid:
-        notes.append(
-            f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: no claim of another stage counts beside it"
-        )
+        notes.append(f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: of what is behind it, the worst")
+    ceilings = _gather(bounds, threat, lambda bound: bound.ceilings(threat), Ceiling, notes)
     return Implied(
         baseline=threat.baseline,
-        ceilings=tuple(
-            resting(item, threat) for item in _gather(asked, lambda source: source.ceilings(threat), Ceiling, notes)
-        ),
-        bounds=_gather(bounds, lambda bound: bound.evaluate(threat), BoundValue, notes),
+        ceilings=ceilings if _may_hold(threat) else (),
+        bounds=_gather(bounds, threat, lambda bound: bound.evaluate(threat), BoundValue, notes),
         threat=dict(_facts(threat)),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
-def resting(item: R, threat: ThreatModel) -> R:
-    """Return what is certain with the premise that it rests on among its conditions."""
-    return attrs.evolve(item, conditions=f"{item.conditions}; {threat.premise}") if threat.premise else item
+def vouched(item: R, parties: Sequence[str]) -> R:
+    """Return what is certain, with whose statements it rests on; as it is where all of it is ours."""
+    if not parties:
+        return item
+    whose = " and ".join(parties)
+    does = "do what they state" if len(parties) > 1 else "does what it states"
+    return attrs.evolve(item, vouched=tuple(parties), conditions=f"{item.conditions}; proved if {whose} {does}")
 
 
 def _may_hold(threat: ThreatModel) -> bool:
-    """Whether a bound may deny anything: beside an unknown stage, only where the channel's own facts are private."""
-    return not threat.unsaid or threat.label_epsilon < math.inf
+    """Whether a bound may deny anything: a third party's channel may forget what is unknown; ours fold the worst."""
+    return not threat.unsaid or threat.label_epsilon < math.inf or not third_party(threat, "the game")
 
 
 def _bounds(
@@ -92,7 +89,8 @@ def _bounds(
         if name in without:
             notes.append(f"bound {name} is left out: {without[name]}")
         elif item.plugin.stranger:
-            yield f"bound {name}", _Source(make=functools.partial(builder.build, Kind.BOUND, name, "bound"), apart=True)
+            make = functools.partial(builder.build, Kind.BOUND, name, "bound")
+            yield f"bound {name}", _Source(make=make, party=item.plugin.distribution)
         else:
             try:
                 bound = builder.build(Kind.BOUND, name, "bound")
@@ -103,10 +101,10 @@ def _bounds(
 
 @attrs.frozen(kw_only=True)
 class _Source:
-    """Who says something of a threat model: how it is had, and whether it is asked apart."""
+    """A bound that is asked: how it is had, and the distribution that vouches for it; empty: it is ours."""
 
-    make: Callable[[], Any]
-    apart: bool = False
+    make: Callable[[], Bound]
+    party: str = ""
 
 
 def _itself(component: T) -> T:
@@ -115,14 +113,15 @@ def _itself(component: T) -> T:
 
 def _gather(
     sources: Mapping[str, _Source],
-    ask: Callable[[Any], object],
-    expected: type[T],
+    threat: ThreatModel,
+    ask: Callable[[Bound], object],
+    expected: type[R],
     notes: list[str],
-) -> tuple[T, ...]:
-    """Collect what each source says; one that fails is noted and costs nobody else their say."""
-    collected: list[T] = []
+) -> tuple[R, ...]:
+    """Collect what each bound says; one that fails is noted and costs nobody else their say."""
+    collected: list[R] = []
     for name, source in sources.items():
-        found = _answered(name, source, ask, expected)
+        found = _answered(name, source, threat, ask, expected)
         if isinstance(found, str):
             notes.append(f"{name} could not be evaluated: {found}")
         else:
@@ -130,18 +129,27 @@ def _gather(
     return tuple(collected)
 
 
-def _answered(name: str, source: _Source, ask: Callable[[Any], object], expected: type[T]) -> tuple[T, ...] | str:
-    """Return what a source says, or why it says nothing: in the same words wherever it is asked."""
+def _answered(
+    name: str, source: _Source, threat: ThreatModel, ask: Callable[[Bound], object], expected: type[R]
+) -> tuple[R, ...] | str:
+    """Return what a bound says, or why it says nothing: in the same words wherever it is asked.
 
-    def question() -> tuple[T, ...] | str:
+    A board of several metrics is no board of one: only bounds that were made for it are asked.
+    """
+    parties = [*threat.vouching, *([f"{name} of {source.party}"] if source.party else [])]
+
+    def question() -> tuple[R, ...] | str:
         try:
-            return gate.each(ask(source.make()), expected, "answer")
+            bound = source.make()
+            if threat.members and vars(type(bound)).get("several_metrics") is not True:
+                return ()
+            return tuple(vouched(item, parties) for item in gate.each(ask(bound), expected, "answer"))
         except (Exception, SystemExit) as error:
             return gate.unquoted(error)
 
     try:
         with watch.over(name):
-            return apart(name, question) if source.apart else question()
+            return apart(name, question) if source.party else question()
     except Exception as error:
         return gate.unquoted(error)
 
@@ -152,3 +160,5 @@ def _facts(threat: ThreatModel) -> Iterator[tuple[str, Any]]:
         value = getattr(threat, field.name)
         if value is None or isinstance(value, bool | int | float | str):
             yield field.name, plain(value)
+    yield "label_epsilon", plain(threat.label_epsilon)
+    yield "label_delta", plain(threat.label_delta)

@@ -53,8 +53,9 @@ def alone(plugin: object, name: str) -> pluggy.PluginManager:
     declared = getattr(plugin, "labelinf_contract", None)
     if declared != CONTRACT:
         raise TypeError(
-            f"it declares labelinf_contract = {declared!r}, this host speaks {CONTRACT}; "
-            f"a plugin written for it says labelinf_contract = {CONTRACT}"
+            f"it declares labelinf_contract = {declared!r}, this host speaks {CONTRACT}: defences state effects and "
+            f"deny nothing themselves, channels say undefended() and are folded by the core; a plugin written for it "
+            f"says labelinf_contract = {CONTRACT}"
         )
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Specs)

@@ -5,7 +5,7 @@ was written for and yields descriptors::
 
     from labelinf_core import Descriptor, Kind, Reference, hookimpl
 
-    labelinf_contract = 1
+    labelinf_contract = 2
 
     @hookimpl
     def labelinf_defences():

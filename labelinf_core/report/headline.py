@@ -27,6 +27,7 @@ _SAID: Mapping[str, tuple[Verdict, ...]] = {
     "leaks": (Verdict.BROKEN_CERTIFIED, *_OBSERVED),
     "stopped by": (Verdict.HELD_CERTIFIED,),
     "partly by": (Verdict.HELD_PARTLY,),
+    "if as stated": (Verdict.HELD_IF_STATED,),
     "not proved": (Verdict.HELD_SO_FAR,),
     "not tested": (Verdict.UNTESTED, Verdict.NOT_PLAYED, Verdict.LEAKY),
 }  #: what is said of a pipeline, by the verdict of its worst cell

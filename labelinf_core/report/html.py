@@ -28,6 +28,7 @@ _TONES = {
     Verdict.BROKEN_OBSERVED: "broken",
     Verdict.HELD_CERTIFIED: "held certified",
     Verdict.HELD_PARTLY: "held",
+    Verdict.HELD_IF_STATED: "luck",
     Verdict.HELD_SO_FAR: "luck",
     Verdict.UNTESTED: "unplayed untested",
     Verdict.CONTRADICTION: "alarm",

@@ -46,6 +46,7 @@ STYLES = {
     Verdict.BROKEN_OBSERVED: "red",
     Verdict.HELD_CERTIFIED: "bold green",
     Verdict.HELD_PARTLY: "yellow",
+    Verdict.HELD_IF_STATED: "yellow",
     Verdict.HELD_SO_FAR: "green",
     Verdict.UNTESTED: "dim",
     Verdict.CONTRADICTION: "bold white on red",
@@ -214,10 +215,12 @@ def contradiction(result: CellResult) -> str:
         if result.accuracy.value > item.accuracy or result.exact.value > item.exact
     ]
     promise = result.implied.promise
-    if promise is not None and promise.certified and result.exact.value < 1:
+    if promise is not None and promise.stated and result.exact.value < 1:
         clauses.append(f"{promise.statement} promises every label ({promise.conditions})")
-    premise = result.implied.threat.get("premise")
-    blame = f"So it is not true that {premise}." if premise else "One of the two is wrong: a bug, or an erratum."
+    parties = [party for item in (*result.implied.ceilings, promise) if item is not None for party in item.vouched]
+    blame = "One of the two is wrong: a bug, or an erratum."
+    if parties:
+        blame = f"So it is not true that {' and '.join(dict.fromkeys(parties))} does what it states."
     return (
         f"{result.cell.shown.attack} against {result.cell.shown.pipeline}: {recovered} % of the labels were recovered, "
         f"all of them in {complete} % of the trials, but {'; '.join(clauses)}. {blame}"

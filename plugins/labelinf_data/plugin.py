@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from labelinf_core import Catalogue, hookimpl
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 
 @hookimpl

@@ -3,8 +3,8 @@
 Only a metric that a deployed board runs in a child is computed here in the process of the game. Each game begins a
 board of its own, in a directory of its own, on a clock that stands still. A query becomes a file; the file is parsed,
 numbered, scored, settled and answered by :class:`labelinf_guard.board.Board`, through the same method that a service
-calls; a refusal is a refused query. What the certificate of that board prints is the ceiling of the cell, so that an
-attack above it is a contradiction.
+calls; a refusal is a refused query. What limits that board is stated as effects; what follows from them is said by
+:class:`labelinf_guard.bounds.GuardedGain`, so that an attack above the board's certificate is a contradiction.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_guard import shipped
 from labelinf_guard.begin import begin
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.response import response_epsilon
-from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.certificate.statement import Certificate, certify, proved_bits
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
 from labelinf_guard.metrics import Metric, UnscorableError
@@ -46,6 +45,7 @@ from labelinf_scores.game.effects import (
     Added,
     Budgeted,
     Laddered,
+    Ledgered,
     Perturbed,
     Ranked,
     Refusing,
@@ -117,6 +117,8 @@ class GuardedBoard(ScoreDefence):
             told.append(Refusing())
         if noise := noise_of(self._policy(threat), self._metric(threat), size, self.noise):
             told.append(Added(model=DiscreteGaussian(scale=self.noise, step=float(noise.step)), sticky=True))
+        public = self.certificate(threat).terms.public
+        told.append(Ledgered(bits=public.bits, information=proved_bits(self.certificate(threat).terms, public)))
         queries = self.answers
         if self.bits >= 0:  # after so many some may still be answered, and none must be
             queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))
@@ -125,20 +127,6 @@ class GuardedBoard(ScoreDefence):
         if self.show != "scores":
             shown = Ranked() if self.show == "ranks" else Laddered(step=10.0**-self.decimals, nearest=True)
         return (*told, shown, Budgeted(queries=queries, shared=True))
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        """The sentence of the certificate about gain, over the majority guess: there are no features here."""
-        found = self.certificate(threat)
-        if found.void or threat.groups:  # it splits records, not groups: of those nothing is proved
-            return ()
-        return (
-            Ceiling(
-                accuracy=min(1.0, threat.baseline + found.now),
-                statement="labelinf theory, guard, B3, B4, B6 and B9",
-                conditions=f"{'; '.join(found.arithmetic())}; "
-                "labels in random order, records assumed independent of one another, class counts known and charged",
-            ),
-        )
 
     def certificate(self, threat: ThreatModel) -> Certificate:
         """Return what the board proves of so many labels."""

@@ -29,6 +29,7 @@ from labelinf_guard.terms import DEVIATIONS
 from labelinf_scores.game.effects import Clipped, Confined, Moved, RowSums, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.brier import Brier
+from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
@@ -95,10 +96,10 @@ def task_of(threat: ScoreThreat, *, clip: float, low: float | None = None, high:
     if threat.metric is not None:
         return _of_metric(threat, threat.metric, low, high)
     classes, costs = _names(threat.n_classes), Moved(bound=_COST, blind=True)  # on a grid: nothing hidden is seen
-    if threat.loss.is_log_loss:
+    if type(threat.loss) is LogLoss:
         part = _part(classes, "log-loss", {"clip": clip})
         return Task(part=part, written=_floats, effects=(Clipped(epsilon=clip), RowSums(), costs))
-    if isinstance(threat.loss, SquaredEuclidean | Brier):
+    if type(threat.loss) in (SquaredEuclidean, Brier):
         return Task(part=_part(classes, "brier"), written=_floats, effects=(RowSums(), costs))
     raise InputError(f"guarded-board scores log-loss, the squared error and metrics, not {type(threat.loss).__name__}.")
 

@@ -60,7 +60,7 @@ def labelled(n: int, seed: int = 3) -> LabelSet:
 
 def ceiling_of(channel: str, threat: Any, *defences: Any) -> float:
     """Return the least accuracy that the product claims to be the most; 1 where it claims nothing."""
-    return min((item.accuracy for item in theory(BUILDER, channel, defences, threat).ceilings), default=1.0)
+    return min((item.accuracy for item in theory(BUILDER, channel, threat).ceilings), default=1.0)
 
 
 def by_the_last_bit(

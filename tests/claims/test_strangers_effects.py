@@ -67,7 +67,7 @@ class Believe(Effect[Any]):
 
     def after(self, facts: Any) -> Any:
         if isinstance(facts, OutputFacts):
-            return attrs.evolve(facts, label_epsilon=0.01)
+            return attrs.evolve(facts, model_epsilon=0.01)
         return Added(std=1.0, step=1e-9, proof=LaplaceNoise(norm=1.0, privacy=0.01)).after(
             attrs.evolve(facts, bounded=True, clip_sum=1.0)
         )

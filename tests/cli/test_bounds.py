@@ -44,8 +44,8 @@ def test_the_table_names_value_formula_conditions_and_source(labelinf: Labelinf,
     assert result.exit_code == 0
     assert "n records 12" in result.stdout
     entry = result.stdout[result.stdout.index("noise against one label per query") :].splitlines()
-    assert entry[1].strip() == "L / (2 N); worst-case noise"
-    assert entry[2].strip() == "labelinf tests, bound"
+    assert entry[1].strip().startswith("L / (2 N); worst-case noise; proved if bound fake-bound of")
+    assert "labelinf tests, bound" in {line.strip() for line in entry[:5]}
     assert "bound fake-broken-bound could not be evaluated: OverflowError in labelinf_fakes.bounds" in result.stderr
 
 

@@ -157,7 +157,7 @@ from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack
 
-labelinf_contract = 1
+labelinf_contract = 2
 ERRORS = dict(value=ValueError, input=InputError, component=ComponentError, refusal=QueryRefusedError, exits=SystemExit)
 
 def secret(labels):

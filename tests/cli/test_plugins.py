@@ -65,7 +65,7 @@ def test_all_components_can_be_shown(labelinf: Labelinf) -> None:
 
 PLUGIN = """
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 
 @hookimpl
 def labelinf_{kind}s():

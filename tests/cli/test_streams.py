@@ -88,7 +88,7 @@ def test_a_hook_that_fails_is_named_and_stops_no_command(
     install_fake: InstallFake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = (
-        "from labelinf_core import hookimpl\nlabelinf_contract = 1\n@hookimpl\n"
+        "from labelinf_core import hookimpl\nlabelinf_contract = 2\n@hookimpl\n"
         "def labelinf_statements():\n    raise SystemExit('no more')\n"
     )
     site = install_fake("labelinf-rude", entry="rude", module="rude_plugin", source=source)

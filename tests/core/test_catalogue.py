@@ -187,7 +187,7 @@ def test_a_file_that_is_not_there_is_named(written: Written, file: str) -> None:
 
 PLUGIN = """
 from labelinf_core import Catalogue, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 
 @hookimpl
 def labelinf_catalogue():

@@ -19,14 +19,14 @@ InstallFake = Callable[..., Path]
 
 GOOD = """
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 
 @hookimpl
 def labelinf_attacks():
     yield Descriptor(kind=Kind.ATTACK, name={name!r}, channel="score", summary="does nothing",
                      reference=Reference(work="w", statement="s"), target={target!r})
 """
-HEAD = "from labelinf_core import Descriptor, Kind, Reference, hookimpl\nlabelinf_contract = 1\n"
+HEAD = "from labelinf_core import Descriptor, Kind, Reference, hookimpl\nlabelinf_contract = 2\n"
 DESCRIPTOR = (
     "Descriptor(kind=Kind.{kind}, name={name!r}, summary='s', "
     "reference=Reference(work='w', statement='s'), target='m:C')"
@@ -63,9 +63,9 @@ def test_every_builtin_plugin_loads_without_a_problem() -> None:
         pytest.param("import no_such_module", "No module named 'no_such_module'", id="import"),
         pytest.param("1 / 0", "ZeroDivisionError", id="import-time-bug"),
         pytest.param("raise SystemExit(3)", "SystemExit in faulty_plugin, line", id="exits-on-import"),
-        pytest.param("x = 1", "declares labelinf_contract = None, this host speaks 1", id="no-contract"),
-        pytest.param("labelinf_contract = 2", "declares labelinf_contract = 2", id="other-contract"),
-        pytest.param("labelinf_contract = 1", "it implements no hook", id="no-hook"),
+        pytest.param("x = 1", "declares labelinf_contract = None, this host speaks 2", id="no-contract"),
+        pytest.param("labelinf_contract = 1", "declares labelinf_contract = 1", id="other-contract"),
+        pytest.param("labelinf_contract = 2", "it implements no hook", id="no-hook"),
         pytest.param(
             HEAD + "@hookimpl\ndef labelinf_atacks(): return []", "unknown hook 'labelinf_atacks'", id="misspelt-hook"
         ),

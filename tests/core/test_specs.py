@@ -48,7 +48,7 @@ class Needs(Defence):
 """
 PLUGIN = """
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 R = Reference(work="w", statement="s")
 
 @hookimpl

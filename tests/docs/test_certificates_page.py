@@ -46,7 +46,7 @@ def _ceilings(room: str, stages: tuple[str, ...]) -> tuple[Ceiling, ...]:
         threat = BUILDER.build(Kind.CHANNEL, channel, "test").threat(Setting(data=data, defences=defences))
     except LabelinfError:
         return ()
-    return theory(BUILDER, room, defences, threat).ceilings
+    return theory(BUILDER, room, threat).ceilings
 
 
 def _certified(room: str) -> Iterator[str]:

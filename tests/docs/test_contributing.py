@@ -15,7 +15,7 @@ TEXT = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8
 BLOCKS = dict(re.findall(r"```(\w+)\n(.*?)```", TEXT, re.DOTALL))
 PLUGIN = """
 from labelinf_core import Catalogue, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 
 @hookimpl
 def labelinf_catalogue():

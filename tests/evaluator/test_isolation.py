@@ -35,7 +35,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 class Silent(Exception):
     def __str__(self):
@@ -253,7 +253,7 @@ from labelinf_core.contracts.components import Knob
 from labelinf_core.plugin.descriptors import Descriptor, Kind, Reference
 from labelinf_scores.game.curator import ScoreDefence
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 @attrs.frozen(kw_only=True)
 class Slow(ScoreDefence):
@@ -300,7 +300,7 @@ from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 @attrs.frozen(kw_only=True)
 class Moody(ScoreAttack):

@@ -79,7 +79,7 @@ def test_low_bits_are_read_wherever_noise_is_certified(builder: Builder, name: s
         data = builder.build(Kind.LABELS, first.labels, "test").load()
         defences = builder.pipeline(list(first.defences), "test")
         threat = builder.build(Kind.CHANNEL, first.channel, "test").threat(Setting(data=data, defences=defences))
-        ceilings = theory(builder, channel, defences, threat).ceilings
+        ceilings = theory(builder, channel, threat).ceilings
         if not any(word in item.statement + item.conditions for item in ceilings for word in NOISE):
             continue
         readers = [attack for attack in sorted(LOW_BITS[channel]) if not _refused(builder, attack, threat)]
@@ -107,7 +107,7 @@ def test_every_reference_of_a_run_can_be_looked_up(builder: Builder, name: str) 
         channel, data = parse(line[0].channel, "test").name, builder.build(Kind.LABELS, line[0].labels, "test").load()
         defences = builder.pipeline(list(line[0].defences), "test")
         threat = builder.build(Kind.CHANNEL, line[0].channel, "test").threat(Setting(data=data, defences=defences))
-        known = theory(builder, channel, defences, threat)
+        known = theory(builder, channel, threat)
         named |= {item.statement for item in (*known.ceilings, *known.bounds)}
         attacks = [builder.build(Kind.ATTACK, cell.attack, "test") for cell in line]
         promises = [attack.promise(threat) for attack in attacks if not attack.refusal(threat)]

@@ -24,7 +24,7 @@ from labelinf_core.contracts.components import Bound, Guess, LabelSet, LabelSour
 from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 class Silent(Exception):
     def __str__(self):
@@ -185,10 +185,10 @@ MODULE = """import zoo_plugin
 zoo_plugin.go_wrong({way!r}, lambda: 0)
 Zoo = zoo_plugin.attack("raises", "nowhere")
 """
-LOADED = "import zoo_plugin\nlabelinf_contract = 1\nzoo_plugin.go_wrong({way!r}, lambda: 0)\n"
+LOADED = "import zoo_plugin\nlabelinf_contract = 2\nzoo_plugin.go_wrong({way!r}, lambda: 0)\n"
 HOOKED = """import zoo_plugin
 from labelinf_core import hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 @hookimpl
 def {hook}():
     yield zoo_plugin.go_wrong({way!r}, lambda: 0)

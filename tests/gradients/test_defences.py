@@ -41,7 +41,7 @@ from labelinf_gradients.game.effects import (
     Smoothed,
     fold,
 )
-from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared, pipeline
+from labelinf_gradients.game.gradient import GradientDefence, GradientThreat, LabelFamily, Shared
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
@@ -67,7 +67,7 @@ def examples(defence: GradientDefence, gradients: np.ndarray) -> np.ndarray:
 
 
 def told(*defences: GradientDefence, **given: object) -> GradientThreat:
-    return pipeline(attrs.evolve(THREAT, **given), defences)[0]
+    return attrs.evolve(THREAT, **given).through(defences)
 
 
 def test_clipping_keeps_directions_and_short_gradients() -> None:
@@ -222,7 +222,7 @@ def test_label_dp_is_a_certificate_of_its_own() -> None:
 
 def public(*defences: GradientDefence) -> GradientThreat:
     threat = GradientThreat(n_records=20, n_classes=10, prior=(0.1,) * 10, features_public=True)
-    return pipeline(threat, defences)[0]
+    return threat.through(defences)
 
 
 def test_the_bayes_accuracy_is_stated_where_it_holds_and_is_no_ceiling() -> None:

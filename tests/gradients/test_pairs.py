@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError
-from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
@@ -29,7 +28,7 @@ from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
 from labelinf_gradients.game.clients import Client, Samples
 from labelinf_gradients.game.effects import Dropped, GradientFacts, Lengthened, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, pipeline
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, stages_of
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
 from labelinf_privacy import epsilon_bounds
@@ -56,7 +55,8 @@ by_name = functools.partial(pytest.mark.parametrize, ids=lambda item: str(item).
 
 
 def stages(*defences: GradientDefence) -> tuple[GradientThreat, tuple[Stage, ...]]:
-    return pipeline(GradientThreat(n_records=20, n_classes=2, prior=(0.5, 0.5)), defences)
+    threat = GradientThreat(n_records=20, n_classes=2, prior=(0.5, 0.5)).through(defences)
+    return threat, stages_of(threat)
 
 
 def told(*defences: GradientDefence) -> GradientThreat:
@@ -205,27 +205,6 @@ def test_the_run_itself_finds_whoever_lengthens_a_clipped_gradient_and_does_not_
             else:
                 with pytest.raises(ComponentError, match=r"it makes a clipped gradient longer"):
                     client.releases(samples)
-
-
-@attrs.frozen(kw_only=True)
-class Careless(GradientDefence):
-    """Certifies its noise wherever it stands."""
-
-    def effects(self, threat: ThreatModel) -> tuple[Effect[GradientFacts], ...]:
-        return ClippedLaplace(epsilon=1.0).effects(threat)
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        return (Ceiling(accuracy=0.63, statement="s", conditions="c"),)
-
-    def start(self, threat: GradientThreat, rng: np.random.Generator) -> ActiveDefence:
-        return ClippedLaplace(epsilon=1.0).start(threat, rng)
-
-
-def test_the_contract_finds_a_guarantee_that_ignores_what_stands_before_it() -> None:
-    rules = dict(RULES)
-    rules["keeps-its-guarantee"](Careless())
-    with pytest.raises(AssertionError, match="told apart"):
-        rules["keeps-its-guarantee-behind-others"](Careless())
 
 
 def test_steps_of_a_whole_batch_are_not_label_dp_in_any_order() -> None:

@@ -26,7 +26,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_gradients.game.clients import Client, Samples, Watched
 from labelinf_gradients.game.effects import Clipped, Dropped, GradientFacts, LabelFamily, LaplaceNoise, Rounded
-from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, pipeline
+from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, stages_of
 from labelinf_gradients.game.networks import Perceptron
 
 Floats = NDArray[np.float64]
@@ -126,7 +126,8 @@ class Game:
         rng = np.random.default_rng(seed)
         prior = (1 / CLASSES,) * CLASSES
         start = GradientThreat(n_records=8, n_classes=CLASSES, prior=prior, has_bias=True, precision="float64")
-        threat, stages = pipeline(start, defences)
+        threat = start.through(defences)
+        stages = stages_of(threat)
         network = Perceptron.random((INPUTS, CLASSES), rng, bias=True)
         return cls(threat=threat, stages=stages, network=network, inputs=rng.uniform(0, SCALE, (threat.batch, INPUTS)))
 

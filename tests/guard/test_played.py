@@ -22,6 +22,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_core.testing.rules import NotApplicableError
+from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.played import GuardedBoard
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -78,7 +79,7 @@ def reached(policy: GuardedBoard, name: str, games: int) -> np.ndarray:
 def held(policy: GuardedBoard, games: int, attacks: tuple[str, ...]) -> int:
     """Hold means against the ceiling and three standard errors, and every game against the line of one in a million."""
     threat = CHANNEL.threat(Setting(data=DATA, defences=(policy,)))
-    ceiling = min((item.accuracy for item in policy.ceilings(threat)), default=1.0)
+    ceiling = min((item.accuracy for item in GuardedGain().ceilings(threat)), default=1.0)
     line = policy.certificate(threat).line or 1.0
     shares = [found for name in attacks if (found := reached(policy, name, games)).size]
     for found in shares:
@@ -107,7 +108,7 @@ def test_a_record_board_is_descended_and_ranks_are_compared_through_the_public_i
         assert setting.attack.refusal(threat) == ""
         played = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
         assert played.n_correct == played.n_records
-        assert policy.ceilings(threat) == ()  # of so many answers nothing is proved, and nothing is printed
+        assert GuardedGain().ceilings(threat) == ()  # of so many answers nothing is proved, and nothing is printed
 
 
 @pytest.mark.slow
@@ -119,9 +120,9 @@ def test_no_attack_of_thirty_games_is_above_the_certificate(policy: GuardedBoard
 def test_the_certificate_is_the_ceiling() -> None:
     """And a board of which nothing is proved has none."""
     threat = CHANNEL.threat(Setting(data=DATA, defences=(POLICIES[1],)))
-    (ceiling,) = POLICIES[1].ceilings(threat)
+    (ceiling,) = GuardedGain().ceilings(threat)
     assert ceiling.accuracy == pytest.approx(0.55 + POLICIES[1].certificate(threat).now)
-    assert GuardedBoard().ceilings(CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(),)))) == ()
+    assert GuardedGain().ceilings(CHANNEL.threat(Setting(data=DATA, defences=(GuardedBoard(),)))) == ()
 
 
 def test_a_game_leaves_no_labels_on_the_disk_while_it_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +184,7 @@ def test_a_board_that_says_less_than_it_tells_fails_the_build(
         install_fake("labelinf-guard", entry="guard", module="labelinf_guard.plugin")
     monkeypatch.chdir(tmp_path)
     said = Ceiling(accuracy=0.55, statement="s", conditions="c")
-    monkeypatch.setattr(GuardedBoard, "ceilings", lambda self, threat: (said,))
+    monkeypatch.setattr(GuardedGain, "ceilings", lambda self, threat: (said,))
     board = "guarded-board(decimals=5)"  # nothing limits it: every label is read
     command = ["matrix", "--labels", "made(n_records=24)", "--channel", "score", "--attack", "hybrid"]
     command += ["--defence", board, "--only", "hybrid/guarded*", "--trials", "12", "--workers", "0", "--out", "run"]

@@ -14,6 +14,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder, parse
 from labelinf_guard import scoring
+from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.played import GuardedBoard, _Here
 from labelinf_guard.terms import metric_of
@@ -44,7 +45,7 @@ def played(word: str, attack: str, policy: GuardedBoard, data: LabelSet, games: 
         )
         assert outcome.evidence.get("contradiction") is None
         shares.append(outcome.n_correct / outcome.n_records)
-    ceiling = min((item.accuracy for item in policy.ceilings(threat)), default=1.0)
+    ceiling = min((item.accuracy for item in GuardedGain().ceilings(threat)), default=1.0)
     return np.array(shares), ceiling, policy.certificate(threat).line or 1.0
 
 

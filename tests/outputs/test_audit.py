@@ -747,7 +747,7 @@ import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_outputs.game.output import OutputAttack, OutputGuess
 
-labelinf_contract = 1
+labelinf_contract = 2
 np.mean = np.sum = lambda *a, **k: 0.25
 
 @attrs.frozen(kw_only=True)

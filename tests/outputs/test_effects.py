@@ -152,7 +152,7 @@ def test_a_planted_label_in_view_leaves_no_certificate_and_nobody_sets_one(recor
 
 
 def test_effects_are_a_tuple_of_effects(records: LabelSet) -> None:
-    with pytest.raises(InputError, match=r"defence Bagging: effects\(\) must return a tuple of effects"):
+    with pytest.raises(TypeError, match="effects of Bagging must be a tuple of effects, got list"):
         certificate(records, Bagging(declares=[TopOne()]))  # type: ignore[arg-type]
 
 

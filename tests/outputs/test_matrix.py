@@ -72,7 +72,7 @@ class FewRecords(LabelSource):
 
 PLUGIN = """
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 R = Reference(work="test", statement="test")
 def item(kind, name, target, channel="output"):
     return Descriptor(kind=kind, name=name, channel=channel, summary="-", reference=R, target="{home}:" + target)

@@ -79,7 +79,7 @@ def test_a_faulty_reproduction_is_the_plugins_fault(target: str, message: str) -
 
 def test_a_plugin_that_yields_something_else_is_named(install_fake: Any) -> None:
     source = (
-        "from labelinf_core import hookimpl\nlabelinf_contract = 1\n"
+        "from labelinf_core import hookimpl\nlabelinf_contract = 2\n"
         "@hookimpl\ndef labelinf_reproductions():\n    yield 'a table'\n"
     )
     install_fake("labelinf-odd", entry="odd", module="odd_plugin", source=source)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.contracts.effects import Effect
-from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.defences.alibi import Alibi, observe, posterior
 from labelinf_outputs.game.effects import Mixed, Randomised, Retrained, TopOne, Unknown
@@ -139,16 +138,6 @@ class Declaring(OutputDefence):
 
     def effects(self, threat: ThreatModel) -> Effects:
         return self.declares  # type: ignore[no-any-return]
-
-
-@attrs.frozen(kw_only=True)
-class Boastful(Declaring):
-    """States a ceiling of its own and does nothing."""
-
-    ceiling: Any = attrs.field(factory=lambda: Ceiling(accuracy=0.6, statement="s", conditions="c", exact=0.1))
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        return (self.ceiling,)
 
 
 @attrs.frozen(kw_only=True)
@@ -301,8 +290,6 @@ EVERY = {name for name, _ in output_defences.RULES}
         (OutputDefence(), set()),  # declares nothing, so that nothing is certified
         (Declaring(declares=PRIVATE), {"keeps-its-guarantee"}),
         (Declaring(declares=[]), EVERY - {"is-seeded", "leaves-its-input-alone", "trains-and-releases"}),
-        (Boastful(), {"keeps-its-guarantee"}),
-        (Boastful(ceiling=0.6), {"says-what-it-does", "keeps-its-guarantee"}),
         (Random(), {"is-seeded"}),
         (InPlace(), {"leaves-its-input-alone"}),
         (Transposed(), {"trains-and-releases"}),

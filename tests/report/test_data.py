@@ -77,7 +77,7 @@ def test_json_is_strict(results: Results) -> None:
 
     document = json.loads(as_json(results), parse_constant=refuse)
 
-    assert "inf" in {threat["facts"]["noise_bound"] for threat in document["threats"]}
+    assert "inf" in {threat["facts"].get("noise_bound") for threat in document["threats"]}
 
 
 def test_every_attack_on_the_same_defences_shares_a_threat_model(results: Results) -> None:
@@ -101,7 +101,7 @@ def test_csv_has_one_row_per_cell(results: Results) -> None:
     assert len(rows) == len(results.cells) == 10
     first = rows[0]
     assert first["attack"] == "fake-reader(confidence=0.75, pause=0)"
-    assert first["verdict"] == "broken, certified"
+    assert first["verdict"] == "broken, observed"  # a third party's promise certifies nothing
     assert float(first["accuracy_low"]) <= float(first["accuracy"]) == 1.0
     assert {row["status"] for row in rows} == {"ok", "error", "n/a"}
 

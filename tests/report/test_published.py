@@ -298,7 +298,7 @@ from labelinf_core.contracts.components import Attack, Channel, Outcome
 from labelinf_core.contracts.images import Gallery, as_png
 from labelinf_core.contracts.threat import ThreatModel
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 @attrs.frozen(kw_only=True)
 class Blind(Attack):
@@ -311,7 +311,7 @@ class Painter(Channel):
     counts_only = True
     fresh_order = True
 
-    def threat(self, setting):
+    def undefended(self, setting):
         return ThreatModel(n_records=setting.data.n_records, n_classes=2, prior=setting.data.prior)
 
     def play(self, setting, *, curator_rng, attack_rng):

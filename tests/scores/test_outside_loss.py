@@ -99,10 +99,8 @@ def test_an_outside_loss_of_three_classes_gets_every_attack_that_its_rows_allow(
 def test_labels_of_an_outside_loss_are_the_digits_of_one_number() -> None:
     setting = Setting(data=made(np.array([2, 0, 1, 1]), 3), attack=MixedRadix(), defences=(Clip(epsilon=0.01),))
     channel = channel_of(loss=Halved())
-    promise = MixedRadix().promise(channel.threat(setting))
+    assert MixedRadix().promise(channel.threat(setting)) is None  # an outside loss earns none
     rngs = np.random.default_rng(1).spawn(2)
-    assert promise is not None
-    assert promise.certified
     assert channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1]).n_correct == 4
 
 

@@ -91,7 +91,7 @@ def rounds(seed: int, count: int) -> int:
         if promise is not None and promise.certified:
             certified += 1
             assert right == [n] * TRIALS, case
-        for ceiling in theory(BUILDER, "score", defences, threat).ceilings:
+        for ceiling in theory(BUILDER, "score", threat).ceilings:
             margin = ceiling.allowance + 4 * math.sqrt(0.25 / (n * TRIALS))
             assert sum(right) / (n * TRIALS) <= ceiling.accuracy + margin, (case, ceiling)
     return certified

@@ -247,7 +247,7 @@ def test_chance_accuses_nobody() -> None:
 
 PLUGIN = """
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-labelinf_contract = 1
+labelinf_contract = 2
 R = Reference(work="test", statement="test")
 def item(kind, channel, name, target):
     target = "broken_components:" + target

@@ -49,7 +49,7 @@ def _zeros(oracle: Any) -> Any:
 def _force(oracle: Any) -> Any:
     """Change what is public from under the evaluator, past every guard that Python has."""
     n = oracle.threat.n_records
-    for name, value in {"n_records": 1, "n_classes": 10**6, "label_epsilon": 0.0, "prior": (1.0,)}.items():
+    for name, value in {"n_records": 1, "n_classes": 10**6, "perfect": 0.0, "prior": (1.0,)}.items():
         object.__setattr__(oracle.threat, name, value)
     return np.full(n, 10**6)
 

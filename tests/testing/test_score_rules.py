@@ -164,13 +164,9 @@ class Doing(ScoreDefence):
 
     acts: Callable[..., Any]
     says: tuple[Any, ...] = ()
-    states: tuple[Any, ...] = ()
 
     def does(self, threat: Any) -> tuple[Any, ...]:
         return self.says
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Any, ...]:
-        return self.states
 
     def start(self, threat: Any, rng: np.random.Generator) -> ActiveDefence:
         return Does(self.acts, rng)
@@ -206,8 +202,6 @@ def weighing(score: Any, labels: Labels, rng: np.random.Generator) -> float:
         (Doing(acts=scribbling), {"leaves-its-input-alone"}),
         (Doing(acts=weighing, says=(Rounded(step=0.01),)), {"tells-its-noise", "tells-its-sensitivity"}),
         (Doing(acts=passing, says=(Perturbed(epsilon=0.1),)), {"keeps-its-guarantee"}),
-        (Doing(acts=passing, states=(0.5,)), {"states-its-guarantee"}),
-        (Doing(acts=passing, states=(Ceiling(accuracy=0.6, statement="s", conditions="c"),)), {"keeps-its-guarantee"}),
         (Doing(acts=lambda *_: float("nan")), {"answers-numbers"}),
         (object(), {name for name, _ in RULES[Kind.DEFENCE]}),
     ],
@@ -218,8 +212,6 @@ def weighing(score: Any, labels: Labels, rng: np.random.Generator) -> float:
         "scribbling",
         "weighing",
         "perturbing",
-        "stating",
-        "boasting",
         "nothing",
         "foreign",
     ],

@@ -10,7 +10,6 @@ shares never tells one label from the others.
 from __future__ import annotations
 
 import abc
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -30,7 +29,7 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
-from labelinf_core.contracts.effects import Effect, fold
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
@@ -54,16 +53,33 @@ class Facts:
     """What is known of an answer.
 
     Attributes:
+        partners: Records that one can be compared with.
+        budget: Questions that may be asked; None: any number.
         error: Probability that it is wrong, in [0, 1/2]; NaN when it is not known.
         sticky: Whether asking again gives the same answer.
     """
 
+    partners: int = 0
+    budget: int | None = None
     error: float = 0.0
     sticky: bool = True
 
     def unknown(self) -> Facts:
         """Return that nothing is known: no accuracy is promised and no privacy."""
-        return Facts(error=math.nan, sticky=False)
+        return attrs.evolve(self, error=math.nan, sticky=False)
+
+    @property
+    def label_epsilon(self) -> float:
+        """Label-DP of the whole game: of all answers about one record, fresh ones anew."""
+        if self.error == 0.5:
+            return 0.0
+        asked = min(self.partners if self.sticky else math.inf, math.inf if self.budget is None else self.budget)
+        return math.inf if math.isnan(self.error) or asked == math.inf else asked * self.epsilon
+
+    @property
+    def label_delta(self) -> float:
+        """None goes with it."""
+        return 0.0
 
     @property
     def epsilon(self) -> float:
@@ -86,7 +102,8 @@ class Flipped(Effect[Facts]):
     def after(self, facts: Facts) -> Facts:
         """Two coins are one: wrong when exactly one of them falls so."""
         error = facts.error * (1 - self.probability) + (1 - facts.error) * self.probability
-        return Facts(error=error, sticky=facts.sticky and (self.sticky or self.probability == 0))
+        sticky = facts.sticky and (self.sticky or self.probability == 0)
+        return attrs.evolve(facts, error=error, sticky=sticky)
 
 
 @attrs.frozen(kw_only=True)
@@ -95,22 +112,15 @@ class EqualityThreat(ThreatModel):
 
     Attributes:
         budget: Questions it may ask; None when there is no limit.
-        effects: What stands between, from the curator outward.
     """
 
+    vocabulary: ClassVar[frozenset[type]] = frozenset({Flipped})
+
     budget: int | None
-    effects: tuple[Effect[Facts], ...] = ()
 
-    @functools.cached_property
-    def facts(self) -> Facts:
-        """What is known of an answer, folded."""
-        return fold(self.effects, Facts())
-
-    @property
-    def asked_of_one(self) -> float:
-        """Fresh answers about one record there can be: one a partner when they are sticky."""
-        partners = self.n_records - 1 if self.facts.sticky else math.inf
-        return min(partners, math.inf if self.budget is None else self.budget)
+    def start(self) -> Facts:
+        """Return what is known where nothing stands between; the core folds what stages state."""
+        return Facts(partners=self.n_records - 1, budget=self.budget)
 
 
 class EqualityOracle:
@@ -192,8 +202,8 @@ class EqualityChannel(Channel):
         """Return what new components are begun from."""
         return {Kind.ATTACK: "labelinf_equality:templates/attack.py.jinja"}
 
-    def threat(self, setting: Setting) -> EqualityThreat:
-        """Return what is public.
+    def undefended(self, setting: Setting) -> EqualityThreat:
+        """Return what is public where nothing stands between.
 
         Raises:
             InputError: A component belongs to another channel.
@@ -201,15 +211,11 @@ class EqualityChannel(Channel):
         data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, EqualityAttack, "attack", "equality")
-        threat = EqualityThreat(
-            n_records=data.n_records, n_classes=data.n_classes, prior=data.prior, budget=self.queries or None
-        )
         for defence in setting.defences:
             of_channel(defence, EqualityDefence, "defence", "equality")
-            threat = attrs.evolve(threat, effects=(*threat.effects, *defence.effects(threat)))
-        facts, asked = threat.facts, threat.asked_of_one
-        epsilon = math.inf if math.isnan(facts.error) or asked == math.inf else asked * facts.epsilon
-        return attrs.evolve(threat, label_epsilon=0.0 if facts.error == 0.5 else epsilon)
+        return EqualityThreat(
+            n_records=data.n_records, n_classes=data.n_classes, prior=data.prior, budget=self.queries or None
+        )
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return the share of answers that are wrong."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.plugin.descriptors import Command, SuitePart
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 
 def _own(kind: Kind, name: str, summary: str, target: str) -> Descriptor:

@@ -40,8 +40,7 @@ from labelinf_gradients.game.gradient import (
     GradientOracle,
     GradientThreat,
     Shared,
-    Stage,
-    pipeline,
+    stages_of,
 )
 from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
@@ -152,20 +151,18 @@ class GradientChannel(Channel):
 
         return RULES
 
-    def threat(self, setting: Setting) -> GradientThreat:
-        """Return what the adversary of ``setting`` knows.
+    def undefended(self, setting: Setting) -> GradientThreat:
+        """Return what the adversary of ``setting`` knows of clients without a defence.
 
         Raises:
-            InputError: A component belongs to another channel, or a batch needs more samples.
+            InputError: A component belongs to another channel.
         """
-        return self._pipeline(setting)[0]
-
-    def _pipeline(self, setting: Setting) -> tuple[GradientThreat, tuple[Stage, ...]]:
         data = setting.data
         if setting.attack is not None:
             of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        defences = [of_channel(item, GradientDefence, "defence", "gradient") for item in setting.defences]
-        undefended = GradientThreat(
+        for item in setting.defences:
+            of_channel(item, GradientDefence, "defence", "gradient")
+        return GradientThreat(
             n_records=self.samples,
             n_classes=data.n_classes,
             prior=data.prior,
@@ -176,19 +173,22 @@ class GradientChannel(Channel):
             auxiliary=self.auxiliary,
             precision=self.precision,
             population=data.n_records,
-            effects=(Batched(size=self.batch), *self._labelling),
+            own_effects=(Batched(size=self.batch), *self._labelling),
         )
-        threat, stages = pipeline(undefended, defences)
-        if threat.batch > self.samples:
-            raise InputError(f"samples={self.samples} must be >= the batch of {threat.batch}.")
-        n_samples = self.samples - self.samples % threat.batch
-        return attrs.evolve(threat, n_records=n_samples, spare=self._spare(data, threat, n_samples)), stages
 
-    def _spare(self, data: LabelSet, threat: GradientThreat, n_samples: int) -> int:
-        """Return how many records stay that samples may come from, and that nobody holds."""
-        trained = data.n_records // 2
-        pool = trained if self.members else data.n_records - trained - self.auxiliary
-        return max(0, pool - needed(threat, n_samples))
+    def fitted(self, threat: ThreatModel) -> GradientThreat:
+        """Return ``threat`` with as many samples as whole batches hold.
+
+        Raises:
+            InputError: A batch needs more samples.
+        """
+        told = of_channel(threat, GradientThreat, "threat model", "gradient")
+        if told.batch > self.samples:
+            raise InputError(f"samples={self.samples} must be >= the batch of {told.batch}.")
+        n_samples = self.samples - self.samples % told.batch
+        trained = told.population // 2
+        pool = trained if self.members else told.population - trained - self.auxiliary
+        return attrs.evolve(told, n_records=n_samples, spare=max(0, pool - needed(told, n_samples)))
 
     def _head_bias(self, data: LabelSet) -> bool:
         """Whether the last layer has a bias: a module's may stand without on layers that have them."""
@@ -205,9 +205,9 @@ class GradientChannel(Channel):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial on freshly drawn samples and one of the networks."""
         attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        threat, stages = self._pipeline(setting)
+        threat: GradientThreat = self.threat(setting)
         federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
-        oracle, samples = self._deal(setting.data, threat, federation, curator_rng, stages)
+        oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
         classes, n_releases = gate.sealed(samples.classes), len(samples.labels)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
@@ -243,11 +243,11 @@ class GradientChannel(Channel):
         Raises:
             InputError: As :meth:`threat` and :meth:`check`.
         """
-        threat, stages = self._pipeline(Setting(data=data, defences=defences))
+        threat: GradientThreat = self.threat(Setting(data=data, defences=defences))
         federation = self._federation(data, int(rng.integers(2**32)))
         x, classes = scaled(data), data.labels
         samples = Samples.draw(x[federation.held_out], classes[federation.held_out], threat, rng)
-        client = Client.start(federation.network, threat, rng, stages)
+        client = Client.start(federation.network, threat, rng, stages_of(threat))
         return {"gradient cosine": cosine(client.clean(samples), client.releases(samples))}
 
     def _federation(self, data: LabelSet, seed: int) -> Federation:
@@ -268,7 +268,6 @@ class GradientChannel(Channel):
         threat: GradientThreat,
         federation: Federation,
         rng: np.random.Generator,
-        stages: tuple[Stage, ...],
     ) -> tuple[GradientOracle, Samples]:
         x, classes = scaled(data), data.labels
         held_out = rng.permutation(federation.held_out)
@@ -277,7 +276,7 @@ class GradientChannel(Channel):
         known, rest = held_out[: threat.auxiliary], held_out[threat.auxiliary :]
         pool = federation.trained_on if self.members else rest
         samples = Samples.draw(x[pool], classes[pool], threat, rng)
-        client = Client.start(federation.network, threat, rng, stages)
+        client = Client.start(federation.network, threat, rng, stages_of(threat))
         oracle = GradientOracle(
             threat,
             federation.network,

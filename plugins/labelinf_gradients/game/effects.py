@@ -33,9 +33,11 @@ import attrs
 from labelinf_core.contracts.components import NoiseModel
 from labelinf_core.contracts.effects import Effect, fold
 from labelinf_gradients import certificates
+from labelinf_privacy.noise.shipped import NOISE_MODELS
 
 __all__ = [
     "EFFECTS",
+    "VOCABULARY",
     "Added",
     "Batched",
     "Clipped",
@@ -120,6 +122,11 @@ class GradientFacts:
     def clean(self) -> bool:
         """Whether a release is exactly the gradient of its batch, up to rounding."""
         return self.proportional and math.isinf(self.clip)
+
+    @property
+    def label_delta(self) -> float:
+        """The delta that goes with :attr:`label_epsilon`: none."""
+        return 0.0
 
     @property
     def label_epsilon(self) -> float:
@@ -370,4 +377,12 @@ EFFECTS: tuple[type[Effect[GradientFacts]], ...] = (
     Dropped,
     Rounded,
     Added,
-)  #: what a stage can say; a subclass or an effect of somebody else's making is unknown
+)  #: what a stage can say
+
+VOCABULARY: tuple[type, ...] = (
+    *EFFECTS,
+    NoProof,
+    GaussianNoise,
+    LaplaceNoise,
+    *NOISE_MODELS,
+)  #: with what effects may hold; a subclass, or what is of somebody else's making, is unknown

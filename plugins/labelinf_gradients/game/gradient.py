@@ -14,19 +14,18 @@ from __future__ import annotations
 import abc
 import enum
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Attack, Defence, Guess
-from labelinf_core.contracts.effects import Effect, heard
+from labelinf_core.contracts.components import Attack, Defence, Guess, of_channel
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_gradients.game.effects import EFFECTS, GradientFacts, LabelFamily, fold
+from labelinf_gradients.game.effects import VOCABULARY, GradientFacts, LabelFamily
 from labelinf_gradients.game.networks import Network
 
 __all__ = [
@@ -40,7 +39,7 @@ __all__ = [
     "Layout",
     "Shared",
     "Stage",
-    "pipeline",
+    "stages_of",
 ]
 
 Layout = tuple[slice, ...]  #: where the parameter tensors lie in a flat gradient
@@ -62,6 +61,8 @@ def _computed(name: str) -> Any:
 class GradientThreat(ThreatModel):
     """What the adversary of the gradient channel knows. Facts are computed from the effects; nobody sets them.
 
+    What the client itself does is ``own_effects``; the attributes from ``batch`` on are read from the facts.
+
     Attributes:
         shared: Which layers are released.
         has_bias: Whether the network has biases; their values are public with it.
@@ -71,10 +72,10 @@ class GradientThreat(ThreatModel):
         precision: Number format of the gradients: ``"float32"``, ``"float64"``, ``"float16"`` or ``"bfloat16"``.
         population: Records of the data set that samples are drawn from without replacement; 0: there is no end of them.
         spare: How many of them might have been in the place of a sample, and are neither that nor anything else.
-        effects: What the client does and what its defences do, from the client outward.
-        facts: What is known behind all of them; the attributes that follow are read from it.
         bias_shared: Whether the gradient of the last layer's bias is released.
     """
+
+    vocabulary: ClassVar[frozenset[type]] = frozenset(VOCABULARY)
 
     shared: Shared = Shared.LAST
     has_bias: bool = False
@@ -84,8 +85,6 @@ class GradientThreat(ThreatModel):
     precision: str = "float32"
     population: int = 0
     spare: int = 0
-    effects: tuple[Effect[GradientFacts], ...] = ()
-    facts: GradientFacts = attrs.field(init=False)
     batch: int = _computed("batch")
     steps: int = _computed("steps")
     rate: float = _computed("rate")
@@ -94,13 +93,11 @@ class GradientThreat(ThreatModel):
     clip: float = _computed("clip")
     noise_std: float = _computed("noise_std")
     altered: bool = _computed("altered")
-    label_epsilon: float = _computed("label_epsilon")
-    label_delta: float = attrs.field(init=False, default=0.0)
     bias_shared: bool = attrs.field(init=False)
 
-    @facts.default
-    def _folded(self) -> GradientFacts:
-        return fold(self.effects, GradientFacts())
+    def start(self) -> GradientFacts:
+        """Return what is known of a client that does nothing."""
+        return GradientFacts()
 
     @bias_shared.default
     def _has_one_and_releases_it(self) -> bool:
@@ -114,16 +111,7 @@ class GradientThreat(ThreatModel):
     @property
     def clean(self) -> bool:
         """Whether a release is exactly the gradient of its batch, up to rounding."""
-        return self.facts.clean
-
-    def behind(self, defence: Defence) -> GradientThreat:
-        """Return what is known behind one more stage.
-
-        Raises:
-            TypeError: It does not say what it does as a tuple of effects.
-        """
-        own = heard(defence.effects(self), EFFECTS, type(defence).__name__)
-        return attrs.evolve(self, effects=(*self.effects, *own))
+        return bool(self.facts.clean)
 
     @property
     def best_counts(self) -> tuple[int, ...]:
@@ -282,15 +270,11 @@ class Stage:
     facts: GradientFacts
 
 
-def pipeline(threat: GradientThreat, defences: Iterable[GradientDefence]) -> tuple[GradientThreat, tuple[Stage, ...]]:
-    """Return what is known behind all of ``defences``, and what behind each.
-
-    Args:
-        threat: What is known of an undefended client.
-        defences: From the client outward.
-    """
-    stages = []
-    for defence in defences:
-        threat = threat.behind(defence)
-        stages.append(Stage(defence=defence, facts=threat.facts))
-    return threat, tuple(stages)
+def stages_of(threat: GradientThreat) -> tuple[Stage, ...]:
+    """Return the defences of a pipeline in their places, each with what is known behind it."""
+    behind = (*(known.facts for known in threat.before[1:]), threat.facts)
+    placed = zip(threat.defences, behind, strict=True) if threat.defences else ()
+    return tuple(
+        Stage(defence=of_channel(defence, GradientDefence, "defence", "gradient"), facts=facts)
+        for defence, facts in placed
+    )

@@ -26,7 +26,7 @@ from labelinf_gradients.game.gradient import (
     GradientOracle,
     GradientThreat,
     Shared,
-    pipeline,
+    stages_of,
 )
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -37,8 +37,8 @@ _SAMPLES, _CLASSES, _INPUTS, _HIDDEN, _KNOWN = 6, 5, 6, 8, 40
 _PRIOR = (1 / _CLASSES,) * _CLASSES
 _SITUATIONS: tuple[Mapping[str, Any], ...] = (
     {},
-    {"effects": (Smoothed(most=0.5),), "shared": Shared.ALL, "has_bias": True},
-    {"effects": (Batched(size=2),), "has_bias": True},
+    {"own_effects": (Smoothed(most=0.5),), "shared": Shared.ALL, "has_bias": True},
+    {"own_effects": (Batched(size=2),), "has_bias": True},
     {"features_public": True},
 )
 _NOISY: tuple[GradientDefence, ...] = (GradientNoise(model=Gaussian(scale=1e-4)),)
@@ -50,17 +50,17 @@ def _threat(situation: Mapping[str, Any]) -> GradientThreat:
 
 
 def _stage(situation: Mapping[str, Any], defences: tuple[GradientDefence, ...] = ()) -> Situation:
-    threat, stages = pipeline(_threat(situation), defences)
-    return Situation(threat=threat, set_up=functools.partial(_set_up, threat, stages))
+    threat = _threat(situation).through(defences)
+    return Situation(threat=threat, set_up=functools.partial(_set_up, threat))
 
 
-def _set_up(threat: GradientThreat, stages: Any, truth: NDArray[np.intp]) -> tuple[GradientOracle, Arrays]:
+def _set_up(threat: GradientThreat, truth: NDArray[np.intp]) -> tuple[GradientOracle, Arrays]:
     rng = np.random.default_rng(0)
     network = Perceptron.random((_INPUTS, _HIDDEN, _CLASSES), rng, bias=threat.has_bias)
     x = rng.uniform(0, 1, (_KNOWN + 2 * _SAMPLES, _INPUTS))
     classes = np.arange(len(x)) % _CLASSES
     samples = Samples.draw(x[_KNOWN:], classes[_KNOWN:], threat, rng)
-    releases = Client.start(network, threat, rng, stages).releases(samples)
+    releases = Client.start(network, threat, rng, stages_of(threat)).releases(samples)
     known = (x[:_KNOWN], classes[:_KNOWN])
     inputs = samples.inputs if threat.features_public else None
     weights = {f"weights of layer {place}": layer.weights for place, layer in enumerate(network.layers)}
@@ -70,7 +70,7 @@ def _set_up(threat: GradientThreat, stages: Any, truth: NDArray[np.intp]) -> tup
 
 _STAGES = [*map(_stage, _SITUATIONS), _stage({}, _NOISY)]
 _EFFECTS = (LocalSteps(steps=3, rate=0.1), Clipped(norm=1.0), Rounded(), Added(std=math.inf), Unknown(stage="other"))
-_HARD = _threat({"auxiliary": 0, "effects": _EFFECTS})
+_HARD = _threat({"auxiliary": 0, "own_effects": _EFFECTS})
 
 RULES = AttackRules(
     base=GradientAttack,

@@ -16,7 +16,7 @@ from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, ga
 from labelinf_guard.certificate.noise import StepNoise, record_bits
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
-__all__ = ["Certificate", "Part", "Terms", "certify", "points", "sealed_gain", "thousandths"]
+__all__ = ["Certificate", "Part", "Terms", "certify", "points", "proved_bits", "sealed_gain", "thousandths"]
 
 
 @attrs.frozen(kw_only=True)
@@ -234,26 +234,26 @@ def _bits_gain(terms: Terms, part: Part, bits: float) -> float:
     )
 
 
+def proved_bits(terms: Terms, part: Part) -> float:
+    """Return what all answers about ``part`` tell of its labels at most, in bits: by count, noise and replacement."""
+    left, found = blind(terms.within, terms.classes), [part.bits]
+    if part.noise is not None:
+        grouped = bool(terms.group)
+        units = part.units if grouped else part.labels
+        mu, known = part.noise.mu, terms.counts_known
+        found.append(record_bits(units, mu, classes=terms.classes, left=left, grouped=grouped, counts_known=known))
+    if part.flip:
+        found.append(response_bits(part.labels, part.flip, terms.classes, left))
+    return min(found)
+
+
 def _part_gain(terms: Terms, part: Part) -> float:
     left = blind(terms.within, terms.classes)
-    found = [left, _bits_gain(terms, part, part.bits)]
-    if part.noise is not None:
-        if not terms.counts_known:
-            found.append(left * part.noise.distance())
-        grouped = bool(terms.group)
-        bits = record_bits(
-            part.units if grouped else part.labels,
-            part.noise.mu,
-            classes=terms.classes,
-            left=left,
-            grouped=grouped,
-            counts_known=terms.counts_known,
-        )
-        found.append(_bits_gain(terms, part, bits))
-    if part.flip:
-        if not (terms.counts_known or terms.group):
-            found.append(response_gain(part.flip, terms.classes, left))
-        found.append(_bits_gain(terms, part, response_bits(part.labels, part.flip, terms.classes, left)))
+    found = [left, _bits_gain(terms, part, proved_bits(terms, part))]
+    if part.noise is not None and not terms.counts_known:
+        found.append(left * part.noise.distance())
+    if part.flip and not (terms.counts_known or terms.group):
+        found.append(response_gain(part.flip, terms.classes, left))
     return min(found)
 
 

@@ -63,14 +63,14 @@ class TrainingPlan:
             )
         return training, planted
 
-    def threat(self, data: LabelSet, declared: View, defences: Sequence[OutputDefence] = ()) -> OutputThreat:
-        """Return what the adversary knows who is shown ``declared`` behind ``defences``.
+    def threat(self, data: LabelSet, declared: View) -> OutputThreat:
+        """Return what the adversary knows who is shown ``declared`` of a victim without a defence.
 
         Raises:
-            InputError: There are too few records, or the effects of a defence are none.
+            InputError: There are too few records.
         """
         n_training, n_canaries = self.sizes(data.n_records)
-        threat = OutputThreat(
+        return OutputThreat(
             n_records=n_canaries,
             n_classes=data.n_classes,
             prior=(1 / data.n_classes,) * data.n_classes,
@@ -78,7 +78,6 @@ class TrainingPlan:
             n_training=n_training,
             victim=self.victim,
         )
-        return functools.reduce(OutputThreat.behind, defences, threat)
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -138,7 +137,7 @@ class CanaryGame:
         self._features, self._labels = data.features, data.labels
         self._recipe = plan.recipe
         self._defences = defences
-        self._threats = [plan.threat(data, View(), defences[:index]) for index in range(len(defences))]
+        self._threats = plan.threat(data, View()).through(defences).before
         self._victim = make_victim(plan.victim)
         self._seed = seed
         self._members: dict[int, Member] = {}

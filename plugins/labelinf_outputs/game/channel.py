@@ -102,17 +102,17 @@ class OutputChannel(Channel):
         recipe = Recipe(epochs=self.epochs or None)
         return TrainingPlan(victim=self.victim, recipe=recipe, canaries=self.canaries, test=self.test)
 
-    def threat(self, setting: Setting) -> OutputThreat:
-        """Return what the adversary of ``setting`` knows.
+    def undefended(self, setting: Setting) -> OutputThreat:
+        """Return what the adversary of ``setting`` knows of a victim without a defence.
 
         Raises:
             InputError: There are no features or too few records, or a component belongs to another channel.
         """
         if setting.attack is not None:
             of_channel(setting.attack, OutputAttack, "attack", "output")
-        defences = _defences(setting)
+        _defences(setting)
         shown = View(outputs=self.outputs, loss=self.loss, references=self.references, features=self.features)
-        return self.plan.threat(setting.data, shown, defences)
+        return self.plan.threat(setting.data, shown)
 
     def check(self, data: LabelSet) -> None:
         """Train the victim on a few records and look at what it predicts.

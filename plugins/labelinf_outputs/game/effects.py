@@ -25,7 +25,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.effects import Effect, Unknown, fold
-from labelinf_outputs.game.view import Outputs, View
+from labelinf_outputs.game.view import LossOracle, Outputs, View
 
 __all__ = [
     "EFFECTS",
@@ -47,22 +47,31 @@ class OutputFacts:
 
     Attributes:
         view: What the adversary is shown.
-        label_epsilon: Label-DP of the model and of everything shown, planted labels in the view apart; infinity when
-            nothing is certified.
-        label_delta: The delta that goes with it.
+        model_epsilon: Label-DP of the model; infinity when nothing is certified.
+        model_delta: The delta that goes with it.
         times: How often the next stage towards the victim may be given one label; infinity when nobody knows, or when
             labels of some records reach the targets of others.
     """
 
     view: View
-    label_epsilon: float = math.inf
-    label_delta: float = 0.0
+    model_epsilon: float = math.inf
+    model_delta: float = 0.0
     times: float = 1.0
 
     @property
     def certified(self) -> bool:
         """Whether a mechanism stands in the pipeline whose guarantee holds."""
-        return math.isfinite(self.label_epsilon)
+        return math.isfinite(self.model_epsilon)
+
+    @property
+    def label_epsilon(self) -> float:
+        """Label-DP of everything shown: none where a planted label is in view."""
+        return math.inf if self.view.loss is LossOracle.PLANTED else self.model_epsilon
+
+    @property
+    def label_delta(self) -> float:
+        """The delta that goes with it."""
+        return 0.0 if math.isinf(self.label_epsilon) else self.model_delta
 
     def unknown(self) -> OutputFacts:
         """Return these facts after a stage of which nothing is known; the view is what the adversary sees anyway."""
@@ -86,7 +95,7 @@ class Randomised(Effect[OutputFacts]):
         if facts.certified or math.isinf(facts.times):
             return facts
         delta = min(facts.times * self.delta, 1.0)
-        return attrs.evolve(facts, label_epsilon=facts.times * self.epsilon, label_delta=delta)
+        return attrs.evolve(facts, model_epsilon=facts.times * self.epsilon, model_delta=delta)
 
 
 @attrs.frozen(kw_only=True)

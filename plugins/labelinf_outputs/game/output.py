@@ -24,7 +24,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import ClassVar, Protocol
 
 import attrs
 import numpy as np
@@ -32,12 +32,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Defence, Guess
-from labelinf_core.contracts.effects import Effect, heard
-from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_outputs.game.effects import EFFECTS, OutputFacts, fold
+from labelinf_outputs.game.effects import EFFECTS, OutputFacts
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
-from labelinf_outputs.game.view import LossOracle, View
+from labelinf_outputs.game.view import View
 
 __all__ = [
     "ActiveDefence",
@@ -63,49 +62,23 @@ class OutputThreat(ThreatModel):
         declared: What the channel shows of the model, before the defences.
         n_training: Records the victim is trained on, canaries included.
         victim: What is trained, as the channel names it.
-        effects: What the defences do, from the labels onward.
-        label_epsilon: Of everything shown, computed from the effects; infinity when a planted label is in view.
-        label_delta: The delta that goes with it.
     """
+
+    vocabulary: ClassVar[frozenset[type]] = frozenset(EFFECTS)
 
     declared: View = attrs.field(factory=View)
     n_training: int = 0
     victim: str = ""
-    effects: tuple[Effect[Any], ...] = ()
-    label_epsilon: float = attrs.field(init=False)
-    label_delta: float = attrs.field(init=False)
 
-    @label_epsilon.default
-    def _certified(self) -> float:
-        return math.inf if self.declared.loss is LossOracle.PLANTED else self.facts.label_epsilon
-
-    @label_delta.default
-    def _with_probability(self) -> float:
-        return 0.0 if math.isinf(self.label_epsilon) else self.facts.label_delta
-
-    @property
-    def facts(self) -> OutputFacts:
-        """What is known behind all stages."""
-        known: OutputFacts = fold(self.effects, OutputFacts(view=self.declared))
-        return known
+    def start(self) -> OutputFacts:
+        """Return what is known of a victim without a defence."""
+        return OutputFacts(view=self.declared)
 
     @property
     def view(self) -> View:
         """What is shown behind all stages."""
-        return self.facts.view
-
-    def behind(self, defence: OutputDefence) -> OutputThreat:
-        """Return what is known behind one more stage.
-
-        Raises:
-            InputError: Its effects are none.
-        """
-        said = defence.effects(self)
-        try:
-            own = heard(said, EFFECTS, type(defence).__name__)
-        except TypeError as error:
-            raise InputError(f"defence {type(defence).__name__}: effects() must return a tuple of effects.") from error
-        return attrs.evolve(self, effects=(*self.effects, *own))
+        shown: View = self.facts.view
+        return shown
 
     @property
     def certificate(self) -> str:

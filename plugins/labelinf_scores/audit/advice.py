@@ -13,7 +13,7 @@ import numpy as np
 
 from labelinf_core.advise.search import Advice, Advisor
 from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import Defence, LabelSet, Setting
+from labelinf_core.contracts.components import Defence, LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
@@ -22,7 +22,7 @@ from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
-from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.scorers import is_own
 
 __all__ = ["Change", "changes_for", "exceeds"]
 
@@ -55,6 +55,7 @@ def changes_for(
     picture: Picture,
     leaks: Sequence[Extraction],
     *,
+    scorer: str,
     builder: Builder,
     target: Target,
     queries: int,
@@ -67,6 +68,7 @@ def changes_for(
         data: The private labels.
         picture: What was learnt.
         leaks: What every attack got.
+        scorer: Its name, as a user writes it.
         builder: Builds defences and attacks.
         target: What is to be reached.
         queries: The adversary's budget; 0 is unlimited.
@@ -76,7 +78,7 @@ def changes_for(
     advisor = Advisor(
         builder=builder,
         name="score",
-        channel=_Believed(picture=picture, queries=queries),
+        channel=_Pictured(picture=picture, scorer=scorer, queries=queries),
         data=data,
         base=clip,
         target=target,
@@ -128,16 +130,10 @@ def _clip(builder: Builder) -> ScoreDefence:
 
 
 @attrs.frozen(kw_only=True)
-class _Believed(ScoreChannel):
-    """The board as it was learnt to be, taken for what it is: advice says *if the probe is right*."""
+class _Pictured(ScoreChannel):
+    """The board, which need not be asked again what it does."""
 
     picture: Picture
 
-    def threat(self, setting: Setting) -> ScoreThreat:
-        """Return what the adversary knows if the probe is right."""
-        believed = self.picture.stray == ""  # else noise may be calibrated to less than one label does
-        told = self.picture.threat(setting.data.labels, self.queries, setting.data.groups, believed=believed)
-        return told.through(setting.defences)
-
-    def _picture(self, data: LabelSet) -> Picture:
-        return self.picture
+    def _picture(self, data: LabelSet) -> Picture | None:
+        return self.picture if is_own(self.scorer) else None

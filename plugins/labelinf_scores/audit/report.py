@@ -193,7 +193,9 @@ def audited(
     if report.wrong or not any(exceeds(leak, target) for leak in leaks):
         return report
     progress("what stops it", steps)
-    found = changes_for(play, data, picture, leaks, builder=builder, target=target, queries=queries, seed=seed)
+    found = changes_for(
+        play, data, picture, leaks, scorer=scorer, builder=builder, target=target, queries=queries, seed=seed
+    )
     changes = tuple(found)
     # A scorer that turned while changes were played shows nothing by them.
     return attrs.evolve(report, changed=True) if picture.changed else attrs.evolve(report, changes=changes)

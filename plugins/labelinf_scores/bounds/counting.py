@@ -11,19 +11,19 @@ No record has a guarantee of its own from this: a deterministic answer that is n
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import attrs
 
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.bounds.common import UNRELATED, any_score
+from labelinf_scores.bounds.common import UNRELATED
 from labelinf_scores.bounds.entropy import counts_bits, label_bits, told_accuracy
 from labelinf_scores.bounds.groups import counts_answer, grouped_accuracy, grouped_exact, grouped_gain, said
 from labelinf_scores.certificates.error import arithmetic_error, present_error
 from labelinf_scores.game.effects import Hidden, Moved
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.probed import probed
 
 __all__ = ["Counting", "answer_bits", "ladder_bits", "transcript_bits"]
 
@@ -52,18 +52,23 @@ def answer_bits(threat: ScoreThreat) -> float:
 
 
 def _format_bits(threat: ScoreThreat) -> float:
-    """Return log2 of the numbers that the format holds: doubles, where an answer is no one score."""
-    return max(_DOUBLE, threat.computes.bits) if _several(threat) else threat.computes.bits
+    """Return log2 of what one answer can be: a number of the format, or a refusal.
+
+    Where an answer is no one score, or nothing is known of it, it is a double all the same.
+    """
+    several = not threat.known or _several(threat)
+    bits = max(_DOUBLE, threat.computes.bits) if several else threat.computes.bits
+    return bits + math.log2(1 + 2.0**-bits) if threat.refuses else bits
 
 
 def _several(threat: ScoreThreat) -> bool:
     """Whether a stage makes one answer of several scores, or of a look at the labels."""
-    return any(isinstance(effect, Hidden | Moved) for effect in (*threat.scorer_effects, *threat.effects))
+    return any(isinstance(effect, Hidden | Moved) for effect in (*threat.own_effects, *threat.effects))
 
 
 def _computed_off(threat: ScoreThreat) -> float:
     """Return how far a computed score may be off the real one; infinity where that is not known."""
-    largest = probed(threat.facts.loss, threat.facts.least, threat.n_classes).largest
+    largest = threat.facts.largest
     return arithmetic_error(threat, largest) if threat.computes.known and math.isfinite(largest) else math.inf
 
 
@@ -82,9 +87,10 @@ def transcript_bits(threat: ScoreThreat) -> float:
     """Return log2 of the number of transcripts that the query budget allows; of several metrics they multiply."""
     if threat.members:
         return sum(map(transcript_bits, threat.members))
+    told: float = threat.facts.told_bits
     if threat.query_budget is None:
-        return math.inf
-    bits = threat.query_budget * answer_bits(threat)
+        return told
+    bits = min(told, threat.query_budget * answer_bits(threat))
     height = _fall(threat) if threat.ladder_step > 0 else math.inf
     if math.isfinite(height):
         bits = min(bits, ladder_bits(height, threat.ladder_step, threat.query_budget))
@@ -153,11 +159,13 @@ def _needed(facts: ScoreThreat) -> float:
 class Counting(Bound):
     """Ceilings from the number of transcripts, and the queries that all labels take at least."""
 
+    several_metrics: ClassVar[bool] = True
+
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling, when the transcripts are fewer than the label orders."""
-        facts = any_score(threat)
-        if facts is None:
+        if not isinstance(threat, ScoreThreat):
             return ()
+        facts = threat
         bits, entropy = transcript_bits(facts), label_bits(facts.prior, facts.n_records)
         if facts.groups:
             return _of_groups(facts, bits)
@@ -176,10 +184,9 @@ class Counting(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """The queries without which no attack recovers all labels."""
-        facts = any_score(threat)
-        if facts is None or not 0 < answer_bits(facts) < math.inf:
+        if not isinstance(threat, ScoreThreat) or not 0 < answer_bits(threat) < math.inf:
             return ()
-        bits = answer_bits(facts)
+        facts, bits = threat, answer_bits(threat)
         return (
             *_gain(facts),
             BoundValue(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import attrs
 
@@ -28,6 +29,8 @@ class LabelDp(Bound):
     (divided by the probability of the class counts, when the adversary knows them exactly). Of groups neither the power
     nor a line of one game is proved: all labels are guessed no more often than one.
     """
+
+    several_metrics: ClassVar[bool] = True
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling, when there is a budget."""

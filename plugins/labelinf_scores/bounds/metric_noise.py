@@ -8,6 +8,7 @@ itself does to the score of a chosen query is too little (M40): of precision tha
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import attrs
 from scipy.special import ndtr, ndtri
@@ -29,6 +30,8 @@ _PUBLIC = "largest absolute error, worst case; class totals public"
 @attrs.frozen(kw_only=True)
 class MetricNoise(Bound):
     """One floor and one ceiling for the noise of a metric."""
+
+    several_metrics: ClassVar[bool] = True
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Two lines, where the metric knows them; rounding is no noise that grows with the queries, and stops none."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import ClassVar
 
 import attrs
 
@@ -37,6 +38,8 @@ __all__ = ["PerfectModel"]
 @attrs.frozen(kw_only=True)
 class PerfectModel(Bound):
     """Points over a perfect model of an accuracy that is assumed, from counting, privacy and parts of the records."""
+
+    several_metrics: ClassVar[bool] = True
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line for everything that limits the gain; none without an assumption, or of groups."""

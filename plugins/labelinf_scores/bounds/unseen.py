@@ -16,7 +16,6 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.composition import ever_scored
-from labelinf_scores.bounds.common import any_score
 from labelinf_scores.bounds.entropy import label_bits
 from labelinf_scores.bounds.groups import grouped_accuracy, grouped_exact, grouped_gain, on_average, said
 from labelinf_scores.game.threat import ScoreThreat
@@ -47,10 +46,9 @@ class Unseen(Bound):
 
     def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
         """One ceiling when records stay unseen, one when their order is unknown."""
-        facts = any_score(threat)
-        if facts is None:
+        if not isinstance(threat, ScoreThreat):
             return ()
-        found = []
+        facts, found = threat, []
         seen = ever_seen(facts)
         if seen < 1:
             found.append(_hidden(facts, seen))
@@ -79,7 +77,8 @@ def _hidden(facts: ScoreThreat, seen: float) -> Ceiling:
         accuracy=accuracy,
         exact=accuracy,
         statement="labelinf theory, scoring part of the records",
-        conditions=f"answers depend on {seen:.2%} of the records, chosen at random; class counts known; {said(facts)}",
+        conditions=f"answers depend on {seen:.2%} of the records, drawn without a look at labels; class counts known; "
+        f"{said(facts)}",
     )
 
 

@@ -12,6 +12,7 @@ from labelinf_privacy.noise.grid import GridNoise
 from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
 from labelinf_scores.game.effects import Added, Budgeted, ScoreEffect
+from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["CalibratedNoise", "finite_sensitivity"]
@@ -25,7 +26,7 @@ def finite_sensitivity(threat: ScoreThreat, noise: str) -> float:
     Raises:
         UnfitError: Without limit: the loss is not clipped, or answers depend on earlier ones.
     """
-    facts = threat.supposed.facts
+    facts: ScoreFacts = threat.supposed.facts
     if math.isinf(facts.jump):
         raise UnfitError(
             f"{noise} noise is not private behind a stage by which one label can move an answer without limit "

@@ -26,7 +26,6 @@ from labelinf_core.contracts.components import (
     Setting,
     of_channel,
 )
-from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
@@ -127,15 +126,20 @@ class ScoreChannel(Channel):
 
         return RULES
 
-    def threat(self, setting: Setting) -> ScoreThreat:
-        """Return what the adversary of ``setting`` knows.
+    def undefended(self, setting: Setting) -> ScoreThreat:
+        """Return what the adversary of ``setting`` knows where nothing stands between.
 
         Raises:
             InputError: The loss is not additive, the scorer does not exist or does not compute this loss, or a
                 component belongs to another channel.
         """
-        told, perfect = self._told(setting), setting.data.perfect
-        return told if perfect is None else attrs.evolve(told, perfect=perfect)
+        if setting.attack is not None:
+            of_channel(setting.attack, ScoreAttack, "attack", "score")
+        for item in setting.defences:
+            of_channel(item, ScoreDefence, "defence", "score")
+        boards = [board._bare(setting.data) for board in self._boards]
+        told = ScoreThreat.together(boards) if self.besides else boards[0]
+        return told if setting.data.perfect is None else attrs.evolve(told, perfect=setting.data.perfect)
 
     @property
     def _boards(self) -> tuple[ScoreChannel, ...]:
@@ -143,15 +147,6 @@ class ScoreChannel(Channel):
         if not self.besides:
             return (self,)
         return tuple(attrs.evolve(self, metric=item, besides=()) for item in (self.metric, *self.besides))
-
-    def _told(self, setting: Setting) -> ScoreThreat:
-        if self.besides:
-            return ScoreThreat.together([board._told(setting) for board in self._boards])
-        data = setting.data
-        if setting.attack is not None:
-            of_channel(setting.attack, ScoreAttack, "attack", "score")
-        defences = tuple(of_channel(item, ScoreDefence, "defence", "score") for item in setting.defences)
-        return self._bare(data).through(defences)
 
     def _bare(self, data: LabelSet) -> ScoreThreat:
         """Return what the adversary knows of the scorer, and of how the board runs models."""
@@ -164,7 +159,7 @@ class ScoreChannel(Channel):
         if threat.loss.takes_logits:
             raise InputError(f"a submitted model returns probabilities, and {type(threat.loss).__name__} takes logits.")
         secret = (Reordered(),) if models.run is Run.HIDDEN_ROWS else ()
-        return attrs.evolve(threat, models=models, scorer_effects=(*threat.scorer_effects, *secret))
+        return attrs.evolve(threat, models=models, own_effects=(*threat.own_effects, *secret))
 
     def _asked(self, data: LabelSet) -> ScoreThreat:
         """Return what the adversary knows of the scorer."""
@@ -182,7 +177,7 @@ class ScoreChannel(Channel):
             summation=facts.summation,
             input_format=facts.input_format,
             scorer_clip=facts.clip,
-            scorer_effects=facts.effects,
+            own_effects=facts.effects,
             values=values,
             granted=self.queries or None,
             groups=data.group_sizes,
@@ -244,8 +239,6 @@ class ScoreChannel(Channel):
         from labelinf_scores.audit.probe import pictured
 
         scorer = self._scorer(data)
-        if not any(isinstance(effect, Unknown) for effect in scorer.facts.effects):
-            return None
         said = self.metric is not None or self.loss != LogLoss()
         only = (self._unadditive or MeanLoss(loss=self._loss)) if said else None
         return pictured(self.scorer, scorer, data, only=only, declare=self.declare)
@@ -272,12 +265,12 @@ class ScoreChannel(Channel):
         return metric
 
     def _scorer(self, told: LabelSet | ScoreThreat) -> Scorer:
-        n_classes, n_records = told.n_classes, told.n_records
+        n_classes = told.n_classes
         if metric := self._unadditive:
             return metric_scorer(self.scorer, metric.of_classes(n_classes), told.values)
         # What scikit-learn computes of another loss is the mean in doubles.
-        doubles = self.metric is not None and self.scorer == "sklearn" and not self._loss.is_log_loss
-        return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes, n_records)
+        doubles = self.metric is not None and self.scorer == "sklearn" and type(self._loss) is not LogLoss
+        return make_scorer("float64" if doubles else self.scorer, self._loss, n_classes)
 
     def utility(self, data: LabelSet, defences: tuple[Defence, ...], rng: np.random.Generator) -> Mapping[str, float]:
         """Return what became of the scores of honest participants, on bundled data with as many classes as ``data``.
@@ -301,7 +294,7 @@ class ScoreChannel(Channel):
         """Return a plain board of the metric that a scorer of one's own computes; None where there is none."""
         metric = picture.metric
         if isinstance(metric, MeanLoss):
-            scorer = "sklearn" if metric.additive.is_log_loss else "float64"
+            scorer = "sklearn" if type(metric.additive) is LogLoss else "float64"
             return ScoreChannel(loss=metric.loss, scorer=scorer, queries=self.queries)
         return None if isinstance(metric, WeightedLogLoss) else ScoreChannel(metric=metric, queries=self.queries)
 

@@ -38,6 +38,7 @@ __all__ = [
     "Confined",
     "Hidden",
     "Laddered",
+    "Ledgered",
     "Moved",
     "Perturbed",
     "Ranked",
@@ -206,6 +207,8 @@ class Moved(ScoreEffect):
             answer_epsilon=math.inf,
             label_epsilon=math.inf,
             label_delta=0.0,
+            told_bits=math.inf,
+            information=math.inf,
             ladder_step=0.0,
         )
 
@@ -280,15 +283,45 @@ class Sampled(ScoreEffect):
     others: bool = False
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """Each record counts for more; a fresh subset is fresh noise. Only next to the scorer."""
+        """Each record counts for more; a fresh subset is fresh noise. What stands nearer sees these labels alone."""
         if not facts.plain:
-            return facts.unknown()
+            return facts.unknown() if self.fresh or self.others else self._only(facts)
         scored = 1.0 if self.others else self.size / facts.n_records
         told = attrs.evolve(facts, scored=scored, averaged=self.size, scored_fresh=self.fresh)
         if not self.fresh or self.size == facts.n_records:
             return told
         spread = facts.span / (2 * math.sqrt(self.size))
         return attrs.evolve(told, noise_fresh=True, noise_bound=facts.span, noise_std=spread)
+
+    def _only(self, facts: ScoreFacts) -> ScoreFacts:
+        """Return what is known whatever stands nearer to the scorer, which is handed no other labels."""
+        within = 1.0 if facts.scored_fresh else facts.scored
+        return attrs.evolve(
+            facts.unknown(),
+            scored=within * self.size / facts.n_records,
+            label_epsilon=facts.label_epsilon,
+            label_delta=facts.label_delta,
+            told_bits=facts.told_bits,
+            information=facts.information,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Ledgered(ScoreEffect):
+    """All answers to all participants together tell at most so many bits, whatever is nearer to the scorer.
+
+    Attributes:
+        bits: Logarithm of the number of transcripts, whatever is drawn.
+        information: Mutual information of labels and answers; infinity: no less than ``bits`` says.
+    """
+
+    bits: float
+    information: float = math.inf
+
+    def after(self, facts: ScoreFacts) -> ScoreFacts:
+        """The smaller of two limits counts."""
+        least = min(facts.information, self.information, self.bits)
+        return attrs.evolve(facts, told_bits=min(facts.told_bits, self.bits), information=least)
 
 
 @attrs.frozen(kw_only=True)
@@ -334,8 +367,17 @@ class Ranked(ScoreEffect):
     """No score is answered but one more than how many queries before it had a better one."""
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
-        """What is known of scores says nothing of such an answer."""
-        return attrs.evolve(facts.unknown(), ranked=True)
+        """What is known of scores says nothing of such an answer; what no score tells, no rank does."""
+        return attrs.evolve(
+            facts.unknown(),
+            ranked=True,
+            scored=facts.scored,
+            scored_fresh=facts.scored_fresh,
+            label_epsilon=facts.label_epsilon,
+            label_delta=facts.label_delta,
+            told_bits=facts.told_bits,
+            information=facts.information,
+        )
 
 
 @attrs.frozen(kw_only=True)
@@ -414,6 +456,7 @@ EFFECTS: tuple[type[ScoreEffect], ...] = (
     Moved,
     Perturbed,
     Sampled,
+    Ledgered,
     Hidden,
     Laddered,
     Ranked,

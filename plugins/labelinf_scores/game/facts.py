@@ -20,7 +20,6 @@ from labelinf_core.contracts.components import NoiseModel
 from labelinf_privacy.noise.grid import GridNoise
 from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.metrics.additive import AdditiveLoss
-from labelinf_scores.metrics.probed import probed
 
 __all__ = ["SLACK", "AddedNoise", "ScoreFacts", "side_by_side"]
 
@@ -78,6 +77,8 @@ class ScoreFacts:
         answer_epsilon: Pure label-DP of one answer that comes from neither ``noise`` nor a release once for all.
         label_epsilon: Label-DP of everything released; infinity: none.
         label_delta: The delta that goes with it.
+        told_bits: Logarithm of how many transcripts all participants together can be shown; infinity: no limit.
+        information: What they tell of the labels at most, in bits of mutual information.
         scored: Expected share of the records that the score depends on.
         scored_fresh: Whether every query is scored on records drawn anew.
         averaged: Records that one score averages over; None: all.
@@ -117,6 +118,8 @@ class ScoreFacts:
     answer_epsilon: float = math.inf
     label_epsilon: float = math.inf
     label_delta: float = 0.0
+    told_bits: float = math.inf
+    information: float = math.inf
     scored: float = 1.0
     scored_fresh: bool = False
     averaged: int | None = None
@@ -148,8 +151,13 @@ class ScoreFacts:
 
     @property
     def span(self) -> float:
-        """L, the most by which one record's label can move N times the score: what the loss says, tried out."""
-        return probed(self.loss, self.least, self.n_classes).span
+        """L, the most by which one record's label can move N times the score."""
+        return self.loss.span(self.least)
+
+    @property
+    def largest(self) -> float:
+        """The largest cost of a row, in absolute value."""
+        return self.loss.largest(self.least, self.n_classes)
 
     @property
     def reach(self) -> float:
@@ -214,12 +222,11 @@ class ScoreFacts:
     def error(self) -> float:
         """How far a computed score may be off the real one: by a share of the costs that it sums up.
 
-        Costs are taken to be twice as large as those that were found, and at least twice the span of a clip of 1/4.
+        Costs are taken to be twice as large as they are, and at least twice the span of a clip of 1/4.
         """
         if not self.rounding:
             return 0.0
-        wide = max(self.loss.span(min(self.least, 0.25)), probed(self.loss, self.least, self.n_classes).largest)
-        return self.rounding * 2 * wide
+        return self.rounding * 2 * max(self.loss.span(min(self.least, 0.25)), self.largest)
 
     def computed_apart(self, magnification: float, jump: float) -> float:
         """Return how far one label moves a score as it is computed, the errors of both sums included."""
@@ -232,7 +239,7 @@ class ScoreFacts:
         class. How many there are of each is public of all of them only.
         """
         some = self.scored < 1 or self.size != self.n_records or self.label_keep < 1
-        if some and not probed(self.loss, self.least, self.n_classes).always:
+        if some and not self.loss.always_scored:
             return
         for noise in self.noise:
             distance = self.computed_apart(noise.magnification, noise.jump)

@@ -138,8 +138,8 @@ class ScoreAttack(Attack, abc.ABC):
         """Return what it plays on: of several metrics one that makes it certain of all labels, or that tells most."""
         if not threat.members:
             return threat
-        fitting = [member for member in threat.members if not self._refused(member.supposed)]
-        return max(fitting, key=self._worth, default=threat.members[0])
+        fitting: list[ScoreThreat] = [member for member in threat.members if not self._refused(member.supposed)]
+        return max(fitting or threat.members[:1], key=self._worth)
 
     def _worth(self, threat: ScoreThreat) -> tuple[bool, float, float, float]:
         promise, rate = self.promise(threat), self.rate(threat)

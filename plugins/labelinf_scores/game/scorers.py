@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,10 @@ from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
-from labelinf_scores.game.declared import answers_as_it_says
 from labelinf_scores.game.host_formats import HostError, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
-from labelinf_scores.metrics.tried import stands
+from labelinf_scores.metrics.log_loss import LogLoss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,12 +132,7 @@ class MetricScorer:
 
     @property
     def facts(self) -> ScorerFacts:
-        """What is public about it: doubles; the error of its arithmetic is a part of the metric.
-
-        A metric that is caught saying what is not so is unknown.
-        """
-        if not stands(self.metric):
-            return _assumed(type(self.metric).__name__)
+        """What is public about it: doubles; the error of its arithmetic is a part of the metric."""
         return ScorerFacts(arithmetic="float64", clip=0.0, summation="numpy", input_format="float64")
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
@@ -168,8 +162,7 @@ class ImportedScorer:
         target: ``module:function``, with ``@column`` for what a host's tables call labels and predictions, and
             ``#name`` for one of several numbers that it returns by name.
         function: The function itself.
-        facts: What is public about it: what it says, where it answers as it says
-            (:mod:`labelinf_scores.game.declared`); otherwise unknown, and taken for doubles.
+        facts: What is taken for granted of it: nothing is known of a user's own function.
     """
 
     target: str
@@ -199,18 +192,13 @@ class ImportedScorer:
         return () if parts_of(self.target)[2] else tuple(f"{self.target}#{name}" for name in self._names)
 
     @classmethod
-    def load(cls, target: str, loss: AdditiveLoss, n_classes: int, n_records: int) -> ImportedScorer:
-        """Import ``module:function``, which may say what it does as ``function.facts``.
+    def load(cls, target: str) -> ImportedScorer:
+        """Import ``module:function``.
 
         Raises:
             InputError: It cannot be imported or is not callable.
         """
-        function = _own(target)
-        declared = getattr(function, "facts", None)
-        facts = _assumed(target)
-        if isinstance(declared, ScorerFacts) and isinstance(function, Hashable):
-            facts = declared if _tried(function, declared, loss, n_classes, n_records) else facts
-        return cls(target=target, function=function, facts=facts)
+        return cls(target=target, function=_own(target), facts=_assumed(target))
 
     def score(self, labels: NDArray[np.intp], query: Query) -> Any:
         """Return the function's answer.
@@ -258,9 +246,6 @@ class ImportedScorer:
         return value, names
 
 
-_tried = functools.lru_cache(maxsize=64)(answers_as_it_says)
-
-
 def _own(target: str) -> Callable[..., Any]:
     """Import a user's function, however it is called."""
     name, column, _ = parts_of(target)
@@ -285,7 +270,7 @@ def _program(name: str) -> Scorer | None:
     return None
 
 
-def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 0) -> Scorer:
+def make_scorer(name: str, loss: AdditiveLoss, n_classes: int) -> Scorer:
     """Return the scorer that a suite names.
 
     Args:
@@ -293,13 +278,12 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
             ``files:PROGRAM`` (or ``codabench:PROGRAM``) or the name of an arithmetic.
         loss: What it must compute.
         n_classes: K.
-        n_records: N, at which what a function says of itself is tried; 0: at a few hundred at most.
 
     Raises:
         InputError: There is no such scorer, or it computes another loss.
     """
     if name in ("sklearn", "sklearn:float32"):
-        if not loss.is_log_loss:
+        if type(loss) is not LogLoss:  # what derives from it may compute anything
             raise InputError(
                 f"scorer {name!r} computes the log-loss, not {type(loss).__name__}; use float64, float32, exact, "
                 f"fpa:PHI or your own module:function."
@@ -308,7 +292,7 @@ def make_scorer(name: str, loss: AdditiveLoss, n_classes: int, n_records: int = 
     if own := _program(name):
         return own
     if is_own(name):
-        return ImportedScorer.load(name, loss, n_classes, n_records)
+        return ImportedScorer.load(name)
     try:
         numbers = make_arithmetic(name)
     except InputError as error:
@@ -359,7 +343,7 @@ def metric_scorer(name: str, metric: ScoredMetric, values: tuple[float, ...] = (
     if own := _program(name):
         return own
     if is_own(name):
-        return ImportedScorer(target=name, function=_own(name), facts=_assumed(name))
+        return ImportedScorer.load(name)
     raise InputError(
         f"scorer {name!r} averages a loss; the metric {type(metric).__name__} is computed by sklearn, or by your own "
         f"module:function or cmd:PROGRAM."

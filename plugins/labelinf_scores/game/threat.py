@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import attrs
 
-from labelinf_core.contracts.components import Defence, of_channel
-from labelinf_core.contracts.effects import Effect, Unknown, fold, heard
+from labelinf_core.contracts.components import of_channel
+from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_privacy.noise.shipped import NOISE_MODELS
 from labelinf_scores.arithmetic.formats import Format, format_named
 from labelinf_scores.game.effects import EFFECTS, Laddered, Supposed
 from labelinf_scores.game.facts import AddedNoise, ScoreFacts, side_by_side
@@ -21,6 +20,7 @@ from labelinf_scores.game.models import ModelBoard
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
 from labelinf_scores.metrics.readings.two_values import noise
+from labelinf_scores.metrics.shipped import is_closed
 
 __all__ = ["ScoreThreat"]
 
@@ -33,22 +33,6 @@ def _folded(name: str) -> Any:
     """A field that the fold of the effects computes: nobody can set it."""
     computed = attrs.Factory(lambda threat: getattr(threat.facts, name), takes_self=True)
     return attrs.field(init=False, eq=False, repr=False, default=computed)
-
-
-def _fold(threat: ScoreThreat) -> ScoreFacts:
-    if threat.members:
-        return side_by_side([member.facts for member in threat.members])
-    start = ScoreFacts(
-        n_records=threat.n_records,
-        n_classes=threat.n_classes,
-        loss=threat.loss,
-        clip=threat.scorer_clip,
-        least=threat.scorer_clip if threat.scorer_least is None else threat.scorer_least,
-        unit=threat.reads.read,
-        query_budget=threat.granted,
-        rounding=_rounding(threat),
-    )
-    return fold((*threat.scorer_effects, *threat.effects), start)
 
 
 def _rounding(threat: ScoreThreat) -> float:
@@ -66,8 +50,8 @@ def _rounding(threat: ScoreThreat) -> float:
 class ScoreThreat(ThreatModel):
     """What the adversary of the score channel knows and may spend.
 
-    What is given is the scorer and the effects of the stages; everything below ``facts`` is computed from them, and
-    explained at :class:`~labelinf_scores.game.facts.ScoreFacts`.
+    What is given is the scorer; the fields from ``known`` on are computed from the facts, and explained at
+    :class:`~labelinf_scores.game.facts.ScoreFacts`.
 
     Attributes:
         loss: The loss that the score averages over the records; in a game about a metric that is no such mean, what
@@ -78,16 +62,13 @@ class ScoreThreat(ThreatModel):
         input_format: Arithmetic that predictions are rounded to before anything is computed; None: ``arithmetic``.
         scorer_clip: The scorer itself clips probabilities to ``[scorer_clip, 1 - scorer_clip]``; 0: it does not.
         scorer_least: Where it may clip at the least, where that is not known exactly; None: there.
-        scorer_effects: What else the scorer itself does; ``Unknown`` when all of the above is assumed.
         values: What every class stands for, where a metric scores numbers; empty: 0, 1, ..., K - 1.
         models: How models are run, where they are submitted instead of predictions; None: they are not.
-        members: What is known of every metric, where a board publishes several of a submission: of these together only
-            what :func:`~labelinf_scores.game.facts.side_by_side` says. Empty: it publishes one.
         granted: Queries that the channel grants; None: any number.
-        effects: What the defences do, from the curator outward.
-        defences: The defences themselves, with their parameters and without their random draws.
-        facts: What is known of a released score.
+        assumed: Whether what anybody states is planned with, and what is unknown does nothing; then nothing is certain.
     """
+
+    vocabulary: ClassVar[frozenset[type]] = frozenset((*EFFECTS, *NOISE_MODELS))
 
     loss: AdditiveLoss
     metric: ScoredMetric | None = None
@@ -96,14 +77,10 @@ class ScoreThreat(ThreatModel):
     input_format: str | None = None
     scorer_clip: float = 0.0
     scorer_least: float | None = None
-    scorer_effects: tuple[Effect[ScoreFacts], ...] = ()
     values: tuple[float, ...] = ()
     models: ModelBoard | None = None
-    members: tuple[ScoreThreat, ...] = ()
     granted: int | None = None
-    effects: tuple[Effect[ScoreFacts], ...] = ()
-    defences: tuple[Defence, ...] = ()
-    facts: ScoreFacts = attrs.field(init=False, eq=False, repr=False, default=attrs.Factory(_fold, takes_self=True))
+    assumed: bool = False
     known: bool = _folded("known")
     clip: float = _folded("clip")
     normalised: bool = _folded("normalised")
@@ -118,8 +95,6 @@ class ScoreThreat(ThreatModel):
     magnification: float = _folded("magnification")
     label_keep: float = _folded("label_keep")
     answer_epsilon: float = _folded("answer_epsilon")
-    label_epsilon: float = _folded("label_epsilon")
-    label_delta: float = _folded("label_delta")
     scored: float = _folded("scored")
     scored_fresh: bool = _folded("scored_fresh")
     averaged: int | None = _folded("averaged")
@@ -133,6 +108,33 @@ class ScoreThreat(ThreatModel):
     shift: float = _folded("shift")
     sensitivity: float = _folded("sensitivity")
 
+    def start(self) -> ScoreFacts:
+        """Return what is known of the scorer; of several metrics together, what :func:`side_by_side` says (M34)."""
+        if self.members:
+            return side_by_side([member.facts for member in self.members])
+        return ScoreFacts(
+            n_records=self.n_records,
+            n_classes=self.n_classes,
+            loss=self.loss,
+            clip=self.scorer_clip,
+            least=self.scorer_clip if self.scorer_least is None else self.scorer_least,
+            unit=self.reads.read,
+            query_budget=self.granted,
+            rounding=_rounding(self),
+        )
+
+    def foreign(self) -> tuple[str, ...]:
+        """What is scored, where that does not ship or carries somebody's own code: nothing is known of it."""
+        scored = self.loss if self.metric is None else self.metric
+        return () if self.assumed or is_closed(scored) else (type(scored).__name__,)
+
+    def _understood(self) -> Iterator[Effect[Any]]:
+        """Where it is assumed, what is stated counts whatever it holds, and what is unknown does nothing."""
+        if not self.assumed:
+            yield from super()._understood()
+        elif not self.members:
+            yield from (effect for effect in (*self.own_effects, *self.effects) if type(effect) in EFFECTS)
+
     @property
     def computes(self) -> Format:
         """What is known of the format that scores are computed in."""
@@ -142,12 +144,6 @@ class ScoreThreat(ThreatModel):
     def reads(self) -> Format:
         """What is known of the format that predictions are rounded to first."""
         return format_named(self.input_format or self.arithmetic)
-
-    @property
-    def unsaid(self) -> tuple[str, ...]:
-        """As everywhere, and a scorer whose facts are assumed."""
-        assumed = tuple(effect.stage for effect in self.scorer_effects if isinstance(effect, Unknown))
-        return (*assumed, *super().unsaid)
 
     @property
     def totals(self) -> Totals:
@@ -160,7 +156,7 @@ class ScoreThreat(ThreatModel):
         return Totals(counts=counts, values=tuple(map(_plain, self.values))) if self.values else Totals(counts=counts)
 
     @classmethod
-    def together(cls, members: Sequence[ScoreThreat]) -> ScoreThreat:
+    def together(cls, members: Sequence[Self]) -> Self:
         """Return what is known of a board that publishes several metrics of every submission (M34).
 
         What it says of one score, its span, is that of the metric that one label moves furthest.
@@ -183,30 +179,6 @@ class ScoreThreat(ThreatModel):
         return self.query_budget is None or queries <= self.query_budget
 
     @property
-    def bare(self) -> ScoreThreat:
-        """What would be known if nothing stood between."""
-        return attrs.evolve(self, effects=(), defences=()) if self.effects or self.defences else self
-
-    @functools.cached_property
-    def before(self) -> tuple[ScoreThreat, ...]:
-        """What was known in front of every stage, which is what the stage itself is told."""
-        return tuple(itertools.accumulate(self.defences[:-1], ScoreThreat.behind, initial=self.bare))
-
-    def behind(self, defence: Defence) -> ScoreThreat:
-        """Return what is known behind one more stage.
-
-        Raises:
-            InputError: The stage does not fit behind the others.
-            TypeError: It does not say what it does as a tuple of effects.
-        """
-        own = heard(defence.effects(self), EFFECTS, type(defence).__name__)
-        return attrs.evolve(self, effects=(*self.effects, *own), defences=(*self.defences, defence))
-
-    def through(self, pipeline: Iterable[Defence]) -> ScoreThreat:
-        """Return what is known behind all stages of ``pipeline``, the first of which stands nearest to the scorer."""
-        return functools.reduce(ScoreThreat.behind, pipeline, self)
-
-    @property
     def supposed(self) -> ScoreThreat:
         """What an attack plans with: as though stages of which nothing is known did nothing. Nothing is certain of it.
 
@@ -218,11 +190,7 @@ class ScoreThreat(ThreatModel):
 
     def supposing(self, error: Supposed) -> ScoreThreat:
         """Return this with ``error`` in the place of what is unknown."""
-        return attrs.evolve(
-            self,
-            scorer_effects=_without(Unknown, self.scorer_effects),
-            effects=(*_without(Unknown, self.effects), error),
-        )
+        return attrs.evolve(self, assumed=True, effects=(*self.effects, error))
 
     @property
     def beside_ladder(self) -> ScoreThreat:

@@ -8,6 +8,7 @@ two labels can be (the span), and which prediction makes the costs differ by a w
 from __future__ import annotations
 
 import abc
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -64,6 +65,20 @@ class AdditiveLoss(Loss, abc.ABC):
         Returns:
             The span; infinity when it is unbounded.
         """
+
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return the largest cost of a row, in absolute value; infinity, the default, where nobody has said.
+
+        Args:
+            clip: Probabilities lie in ``[clip, 1 - clip]``; rows need not sum to one.
+            n_classes: K.
+        """
+        return math.inf
+
+    @property
+    def always_scored(self) -> bool:
+        """Whether any labels have a score, those of one class, too: a mean of costs does."""
+        return True
 
     def confined(self, low: float, high: float) -> AdditiveLoss:
         """Return the loss of predicted values that are cut to ``[low, high]``; by default the same."""

@@ -17,6 +17,7 @@ Example:
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -76,6 +77,17 @@ class Bregman(BinaryLoss):
         with numbers.context():
             ends = abs(self._gap(numbers.convert([clip, 1 - clip]), numbers))
         return float(ends.max())
+
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return the larger cost of either label at an end of the clip; a user's generator says nothing."""
+        if self.foreign:
+            return math.inf
+        return (1 - clip) ** 2 if self.generator == "square" else -math.log(clip) if clip > 0 else math.inf
+
+    @property
+    def foreign(self) -> bool:
+        """Whether it carries a user's function: then nothing is proved of it."""
+        return self.generator not in GENERATORS
 
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return the theta with the wanted gap, by bisection.

@@ -30,6 +30,10 @@ class Brier(AdditiveLoss):
         """Return ``1 - 2 clip``."""
         return 1 - 2 * clip
 
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return ``(1 - clip)**2``."""
+        return (1 - clip) ** 2
+
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return ``(1 - gap) / 2``.
 

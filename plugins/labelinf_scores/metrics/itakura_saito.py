@@ -46,6 +46,10 @@ class ItakuraSaito(BinaryLoss):
         """Return L = 1 / clip - 1 / (1 - clip) - ln((1 - clip) / clip)."""
         return 1 / clip - 1 / (1 - clip) - math.log((1 - clip) / clip) if clip > 0 else math.inf
 
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return ``1 / clip + ln clip - 1``."""
+        return 1 / clip + math.log(clip) - 1 if clip > 0 else math.inf
+
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return the prediction with ``2 sinh t - t = gap``; every gap can be had."""
         gap = numbers.convert(gap)

@@ -47,6 +47,10 @@ class LogLoss(AdditiveLoss):
         """Return L = ln((1 - clip) / clip)."""
         return math.log((1 - clip) / clip) if clip > 0 else math.inf
 
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return ``-ln clip``."""
+        return -math.log(clip) if clip > 0 else math.inf
+
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return ``1 / (1 + e**gap)``; every gap can be had."""
         return 1 / (1 + numbers.exp(numbers.convert(gap)))

@@ -54,6 +54,11 @@ class NormLike(BinaryLoss):
         """Return L = alpha ((1 - clip)**(alpha - 1) - clip**(alpha - 1))."""
         return float(self._gap(clip))
 
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return the cost of a label that the clip leaves least."""
+        both = clip**self.alpha + (1 - clip) ** self.alpha
+        return float(1 + self._power * both - self.alpha * clip**self._power)
+
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return the theta with the wanted gap, by bisection.
 

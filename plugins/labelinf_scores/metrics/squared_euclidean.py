@@ -45,6 +45,10 @@ class SquaredEuclidean(AdditiveLoss):
         """Return L = 1 - 2 clip."""
         return 1 - 2 * clip
 
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return ``K (1 - clip)**2 / 2``: rows need not sum to one."""
+        return n_classes * (1 - clip) ** 2 / 2
+
     def prediction(self, gap: Any, numbers: Arithmetic) -> Any:
         """Return ``(1 - gap) / 2``.
 

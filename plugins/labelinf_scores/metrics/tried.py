@@ -1,18 +1,17 @@
-"""What a metric says of its own scores, tried out: attacks are certain, and ceilings low, by what it says.
+"""What a metric says of its own scores, tried out, for ``labelinf plugins check``: trials refute, and permit nothing.
 
 A metric is anybody's code. So it is played on small games: the true labels must fit what an answer is read as, a link
 must be strictly monotone, no more values may be seen than are counted, and labels that are exchanged may not show
-through the noise that is said to hide them. One that fails is unknown to the game.
+through the noise that is said to hide them.
 
 Example:
     >>> from labelinf_scores.metrics.readings.counts import F1
-    >>> stands(F1())
-    True
+    >>> misread(F1())
+    ''
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import warnings
 from collections.abc import Iterator
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from labelinf_scores.metrics.readings import Released, Rows, ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import ConfusionMetric
 
-__all__ = ["asked", "crooked", "exposed", "miscounted", "misread", "scored", "stands"]
+__all__ = ["asked", "crooked", "exposed", "miscounted", "misread", "scored"]
 
 _SIZES = (7, 30, 129)
 _SMALL = 13
@@ -33,25 +32,6 @@ _ROUNDING = 1e-9  # by which numbers that were computed may differ more than the
 _LABELLINGS = 32  # with the same totals; enough for two values to be told from three
 
 Game = tuple[NDArray[np.intp], NDArray[np.float64], Totals]  #: labels, predictions and totals
-
-
-def stands(metric: ScoredMetric) -> bool:
-    """Whether nothing that the metric says of its scores was found to be false."""
-    try:
-        return _kept(metric)
-    except TypeError:  # it cannot be hashed
-        return _stands(metric)
-
-
-def _stands(metric: ScoredMetric) -> bool:
-    try:
-        crossed = isinstance(metric, ConfusionMetric) and crooked(metric)
-        return not (crossed or misread(metric) or miscounted(metric) or exposed(metric))
-    except Exception:  # a stranger's code: what cannot be computed is not known
-        return False
-
-
-_kept = functools.lru_cache(maxsize=64)(_stands)
 
 
 def asked(metric: ScoredMetric, rng: np.random.Generator) -> Iterator[Game]:

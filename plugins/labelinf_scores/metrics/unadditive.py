@@ -14,6 +14,7 @@ import attrs
 from labelinf_core.contracts.errors import InputError
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.readings import ScoredMetric
+from labelinf_scores.metrics.shipped import ALWAYS_SCORED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,6 +51,15 @@ class Unadditive(AdditiveLoss):
         """Return N times the sensitivity that the metric says it has behind the clip."""
         metric, n = self.metric.within(clip), self.n_records
         return n * (metric.sensitivity(n) if math.isinf(self.width) else metric.moved(n, self.width))
+
+    def largest(self, clip: float, n_classes: int) -> float:
+        """Return the span: a metric's own arithmetic is a part of it."""
+        return self.span(clip)
+
+    @property
+    def always_scored(self) -> bool:
+        """Whether labels of one class have a score, too."""
+        return type(self.metric) in ALWAYS_SCORED
 
     def confined(self, low: float, high: float) -> Unadditive:
         """Return it with the range that predictions and labels have together."""

@@ -52,7 +52,8 @@ def threat_of(channel: ScoreChannel, labels: Labels, *defences: ScoreDefence, n_
     Raises:
         InputError: The defences do not fit together.
     """
-    return channel.threat(Setting(data=made(labels, n_classes), defences=defences))
+    threat: ScoreThreat = channel.threat(Setting(data=made(labels, n_classes), defences=defences))
+    return threat
 
 
 def small_game(*defences: ScoreDefence, seed: int = 0) -> tuple[ScoreOracle, Labels]:

@@ -268,7 +268,7 @@ from labelinf_core import Descriptor, Kind, Reference, hookimpl
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack
 
-labelinf_contract = 1
+labelinf_contract = 2
 np.mean = np.sum = lambda *a, **k: 0.25
 
 @attrs.frozen(kw_only=True)

@@ -104,7 +104,7 @@ def staged(game: Game) -> tuple[ScoreThreat, BlockPlanner, Block, Answer]:
     data = LabelSet(labels=labels, class_names=tuple("abcdefghij"[: game.n_classes]), title="x", provenance="made")
     channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
     threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
-    threat = attrs.evolve(threat, scorer_effects=())  # as though a function had declared what is supposed of it
+    threat = attrs.evolve(threat, own_effects=())  # as though a function had declared what is supposed of it
     planner = game.attack.planner(threat)
     block = next(block for place, block in enumerate(planner.blocks()) if place == game.block)
 
@@ -217,7 +217,7 @@ def test_no_labelling_of_a_group_is_read_wrong(game: GroupGame) -> None:
     data = LabelSet(labels=np.arange(game.n) % 2, class_names=("a", "b"), title="x", provenance="made")
     channel = ScoreChannel(loss=game.loss, scorer=game.scorer)
     threat = channel.threat(Setting(data=data, attack=game.attack, defences=game.defences))
-    threat = attrs.evolve(threat, scorer_effects=())  # as though a function had declared what is supposed of it
+    threat = attrs.evolve(threat, own_effects=())  # as though a function had declared what is supposed of it
     planner = next(game.attack.planners(threat))
     group = next(group for place, group in enumerate(planner.groups()) if place == game.group)
     sent = [planner.predictions(group, query.weighing) for query in group.queries]

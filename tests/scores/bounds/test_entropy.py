@@ -257,7 +257,7 @@ def test_no_query_has_more_rounded_answers_than_are_counted(
     """Sums of half precision drift: 182 answers where 169 were counted, and an exact curator rounded to three bits."""
     for clip in (0.1618, 0.2236, 0.3):
         threat = make_threat(arithmetic=arithmetic, n_records=250, clip=clip, defences=(Round(decimals=2),))
-        scorer = make_scorer(arithmetic, threat.loss, 2, 250)
+        scorer = make_scorer(arithmetic, threat.loss, 2)
         query = Query(predictions=np.clip(np.ones(250), clip, 1 - clip), precision=precision)
         worst, best = (rounded(scorer.score(np.full(250, label), query), 2) for label in (0, 1))
         assert round((worst - best) * 100) + 1 <= 2 ** answer_bits(threat) * (1 + 1e-12)
@@ -323,7 +323,7 @@ def test_the_ladder_falls_by_the_errors_of_the_sums_too(make_threat: Threat, ari
     threat = make_threat(
         arithmetic=arithmetic, n_records=250, clip=0.1618, query_budget=1, defences=(Ladder(step=1e-3),)
     )
-    scorer = make_scorer(arithmetic, threat.loss, 2, 250)
+    scorer = make_scorer(arithmetic, threat.loss, 2)
     query = Query(predictions=np.full(250, 1 - 0.1618))
     worst, best = (float(scorer.score(np.full(250, label), query)) for label in (0, 1))
     assert 2 ** transcript_bits(threat) >= (worst - best) / 1e-3

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from labelinf_core.contracts.components import Bound, LabelSet, Setting
-from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gain import gain_ceiling
@@ -97,13 +97,22 @@ def test_the_ceiling_of_records_apart_is_beaten_and_that_of_groups_is_not(make_t
     assert all(ceiling.accuracy >= attacked for ceiling in grouped)
 
 
+@attrs.frozen(kw_only=True)
+class Budgeted(ThreatModel):
+    """A game of which nothing but a budget of privacy is known."""
+
+    budget: NothingPrivate
+
+    def start(self) -> NothingPrivate:
+        return self.budget
+
+
 @pytest.mark.parametrize("epsilon", [0.2, 1.0])
 @pytest.mark.parametrize("sizes", [[3, 1], [2, 2, 1], [4, 1, 1]], ids=str)
 def test_privacy_of_a_record_is_less_for_a_group(sizes: list[int], epsilon: float) -> None:
     """Randomised response on every record, whatever the group: every answer to every label vector is enumerated."""
-    private = ThreatModel(
-        n_records=sum(sizes), n_classes=2, prior=(0.5, 0.5), label_epsilon=epsilon, groups=histogram(sizes)
-    )
+    budget = NothingPrivate(label_epsilon=epsilon)
+    private = Budgeted(n_records=sum(sizes), n_classes=2, prior=(0.5, 0.5), budget=budget, groups=histogram(sizes))
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
     labels = np.array([np.repeat(point, sizes) for point in itertools.product((0, 1), repeat=len(sizes))])
     answers = np.array(list(itertools.product((0, 1), repeat=sum(sizes))))

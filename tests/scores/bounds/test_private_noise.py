@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.contracts.threat import NothingPrivate, ThreatModel
 from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.analytic_gaussian import AnalyticGaussian
@@ -211,8 +212,19 @@ def test_label_dp_of_the_game_has_the_printed_ceiling(make_threat: Threat) -> No
     assert LabelDp().ceilings(make_threat()) == ()
 
 
+@attrs.frozen(kw_only=True)
+class Budgeted(ThreatModel):
+    """A game of which nothing but a budget of privacy is known."""
+
+    budget: NothingPrivate
+
+    def start(self) -> NothingPrivate:
+        return self.budget
+
+
 def budgeted(n_records: int, prior: tuple[float, ...], delta: float) -> ThreatModel:
-    return ThreatModel(n_records=n_records, n_classes=2, prior=prior, label_epsilon=1.0, label_delta=delta)
+    budget = NothingPrivate(label_epsilon=1.0, label_delta=delta)
+    return Budgeted(n_records=n_records, n_classes=2, prior=prior, budget=budget)
 
 
 def test_an_approximate_budget_has_no_product_ceiling(make_threat: Threat) -> None:

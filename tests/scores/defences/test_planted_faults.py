@@ -26,7 +26,7 @@ from labelinf_privacy.noise.laplace import Laplace
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.defences.score_noise import ScoreNoise
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 
 @attrs.frozen(kw_only=True)

@@ -64,7 +64,7 @@ def test_nothing_is_certified_by_a_logarithm_that_need_not_be_rounded_correctly(
 
     assert math.isinf(threat.answer_epsilon)
     assert math.isinf(threat.label_epsilon)
-    stated = {ceiling.statement for ceiling in theory(BUILDER, "score", threat.defences, threat).ceilings}
+    stated = {ceiling.statement for ceiling in theory(BUILDER, "score", threat).ceilings}
     assert stated <= {"labelinf theory, counting and Fano"}  # of any answers of so many bits
 
 

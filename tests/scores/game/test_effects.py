@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.theory import theory
@@ -89,21 +88,13 @@ class Claiming(Coarse):
         return self.effect
 
 
-@attrs.frozen(kw_only=True)
-class Boasting(Coarse):
-    """Denies everything to everybody, whatever stands beside it."""
-
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        return (Ceiling(accuracy=0.5, exact=0.01, statement="a boast", conditions="none"),)
-
-
 def told(*defences: ScoreDefence, scorer: str = "float64", queries: int = 0) -> ScoreThreat:
     channel = ScoreChannel(loss=LogLoss(), scorer=scorer, queries=queries)
     return channel.threat(Setting(data=LABELS, defences=defences))
 
 
 def ceilings(threat: ThreatModel) -> list[float]:
-    return [ceiling.accuracy for ceiling in theory(BUILDER, "score", getattr(threat, "defences", ()), threat).ceilings]
+    return [ceiling.accuracy for ceiling in theory(BUILDER, "score", threat).ceilings]
 
 
 def test_noise_behind_a_declared_rounding_is_calibrated_to_its_jump() -> None:
@@ -116,8 +107,9 @@ def test_noise_behind_a_declared_rounding_is_calibrated_to_its_jump() -> None:
 def test_behind_a_stage_that_says_nothing_there_is_no_ceiling() -> None:
     threat = told(Clip(epsilon=0.01), Coarse(step=1.0, told=False), LaplaceDp(epsilon=1.0, queries=1))
     assert (threat.known, threat.label_epsilon, threat.query_budget) == (False, math.inf, 1)
-    assert ceilings(threat) == []
-    assert ceilings(told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1))) != []
+    (counted,) = ceilings(threat)  # one answer is a double all the same
+    assert counted > 0.9
+    assert min(ceilings(told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1)))) < 0.9
 
 
 @pytest.mark.parametrize("nearer", [True, False])
@@ -126,12 +118,14 @@ def test_behind_a_stage_that_says_nothing_there_is_no_ceiling() -> None:
     [QueryLimit(queries=2), Subset(share=0.3), PermuteLabels(), Round(decimals=2)],
     ids=str,
 )
-def test_nothing_is_bounded_or_promised_beside_an_unknown_stage(stage: ScoreDefence, nearer: bool) -> None:
+def test_nothing_is_bounded_beside_an_unknown_stage_but_what_holds_for_any(stage: ScoreDefence, nearer: bool) -> None:
+    """A stage that is handed part of the labels, or their secret order, sees no more; outside, it may see them all."""
     silent = Coarse(told=False)
     threat = told(*((silent, stage) if nearer else (stage, silent)), queries=3)
-    implied = theory(BUILDER, "score", threat.defences, threat)
-    assert not [ceiling for ceiling in implied.ceilings if ceiling.accuracy < 1]
-    assert implied.bounds == ()
+    implied = theory(BUILDER, "score", threat)
+    denied = [ceiling for ceiling in implied.ceilings if ceiling.accuracy < 1]
+    assert bool(denied) == (nearer and isinstance(stage, Subset | PermuteLabels))
+    assert {bound.title for bound in implied.bounds} <= {"queries without which no attack recovers all labels"}
     assert math.isinf(threat.noise_bound)
     assert math.isinf(threat.sensitivity)
 
@@ -180,26 +174,33 @@ for line in sys.stdin:
     return f"cmd:{sys.executable} {tmp_path / 'scorer.py'}"
 
 
-@pytest.mark.parametrize("nearer", [True, False])
-def test_what_another_stage_claims_does_not_count_beside_an_unknown_one(nearer: bool, program: str) -> None:
-    silent = Coarse(told=False)
-    assert 0.5 in ceilings(told(Boasting()))
-    threat = told(*((silent, Boasting()) if nearer else (Boasting(), silent)))
-    implied = theory(BUILDER, "score", threat.defences, threat)
+def test_a_defence_that_denies_something_itself_is_refused_in_one_sentence() -> None:
+    with pytest.raises(TypeError, match=r"Boasting.ceilings\(\) is not asked any more: a defence states effects\(\)"):
+
+        class Boasting(Coarse):
+            def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
+                return (Ceiling(accuracy=0.5, exact=0.01, statement="a boast", conditions="none"),)
+
+
+def test_what_is_unknown_is_named(program: str) -> None:
+    implied = theory(BUILDER, "score", told(Coarse(told=False)))
     assert implied.ceilings == ()
     assert any("nothing is known of Coarse" in note for note in implied.notes)
-    assert ceilings(told(Boasting(), scorer=program)) == []
+    assert ceilings(told(Coarse(), scorer=program)) == []
 
 
-def test_a_bound_counts_beside_an_unknown_stage_only_where_the_channel_says_that_labels_are_private() -> None:
-    """The channel's facts decide: labels perturbed once for all, say, of which the stage sees nothing else."""
-    threat = ThreatModel(n_records=10, n_classes=2, prior=(0.5, 0.5), effects=(Unknown(stage="mine"),))
+def test_a_channel_that_lists_no_effects_understands_none() -> None:
+    threat = ThreatModel(n_records=10, n_classes=2, prior=(0.5, 0.5), effects=(Rounded(step=0.1),))
+    assert threat.unsaid == ("Rounded",)
+    assert math.isinf(threat.label_epsilon)
     assert ceilings(threat) == []
-    assert ceilings(attrs.evolve(threat, label_epsilon=1.0)) == [pytest.approx(math.e / (1 + math.e))]
 
 
-def test_an_effect_of_somebody_elses_making_is_unknown() -> None:
-    assert told(Claiming(effect=(Custom(step=1.0),))).effects == (Unknown(stage="Claiming"),)
+def test_an_effect_of_somebody_elses_making_is_kept_as_it_is_stated_and_folded_as_unknown() -> None:
+    threat = told(Claiming(effect=(Custom(step=1.0),)))
+    assert threat.effects == (Custom(step=1.0),)
+    assert threat.unsaid == ("Custom",)
+    assert not threat.known
 
 
 def test_a_claim_that_the_noise_does_not_pay_for_counts_for_nothing() -> None:

@@ -23,7 +23,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Defence
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.host import Host
@@ -308,8 +307,7 @@ def labels_survive_as_often_as_told(game: Game) -> None:
 def nobody_guesses_better_than_any_ceiling(game: Game) -> None:
     """The best guess of all, by somebody who knows the class counts: half of the labels are ones, in some order."""
     threat, n = game.threat, game.n_records
-    sources: tuple[Defence, ...] = game.pipeline
-    stated = theory(BUILDER, "score", sources, threat).ceilings
+    stated = theory(BUILDER, "score", threat).ceilings
     if not stated:
         return
     orders = tuple(order for order in itertools.product((0, 1), repeat=n) if sum(order) == n // 2)

@@ -118,7 +118,9 @@ def test_noise_that_only_says_that_it_is_on_a_grid_is_seen_through() -> None:
     channel = ScoreChannel(loss=LogLoss(), scorer="float64", queries=4 * n)
     setting = _setting(UlpGrid(), _data(n), Round(decimals=4), ScoreNoise(model=InFloats(scale=20.0, step=1e-4)))
     played = channel.play(setting, curator_rng=np.random.default_rng(0), attack_rng=np.random.default_rng(2))
-    assert played.n_correct / n > min(item.accuracy for item in PrivateScores().ceilings(channel.threat(setting))) + 0.1
+    honest = _setting(UlpGrid(), _data(n), Round(decimals=4), ScoreNoise(model=Geometric(scale=20.0, step=1e-4)))
+    assert played.n_correct / n > min(item.accuracy for item in PrivateScores().ceilings(channel.threat(honest))) + 0.1
+    assert PrivateScores().ceilings(channel.threat(setting)) == ()  # what derives from it is somebody's own
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Query, ScoreDefence
-from labelinf_scores.game.effects import Moved, ScoreEffect
+from labelinf_scores.game.effects import Ledgered, Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 
 
@@ -51,7 +49,7 @@ class _Noise(ActiveDefence):
 
 @attrs.frozen(kw_only=True)
 class Boast(Open):
-    """Lets everything through and claims that nothing gets out."""
+    """Lets everything through and states that nothing gets out."""
 
-    def ceilings(self, threat: ThreatModel) -> tuple[Ceiling, ...]:
-        return (Ceiling(accuracy=0.5, exact=0.01, statement="labelinf tests, a boast", conditions="none"),)
+    def does(self, threat: ScoreThreat) -> tuple[ScoreEffect, ...]:
+        return (Ledgered(bits=0.0),)

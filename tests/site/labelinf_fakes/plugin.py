@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
 
-labelinf_contract = 1
+labelinf_contract = 2
 
 
 def _fake(kind: Kind, name: str, target: str) -> Descriptor:

@@ -28,7 +28,6 @@ from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
-from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 from labelinf_scores.metrics.unadditive import Unadditive
 
 __all__ = ["Picture", "Seen"]
@@ -96,22 +95,6 @@ class Picture:
         """Whether the first question is answered otherwise by now, which is asked; one that fails by now has failed."""
         panel = self.found.panel
         return drifted(panel) if self.noise else panel.turned
-
-    @property
-    def certain(self) -> bool:
-        """Whether all that is learnt was declared: certificates then hold if the declaration does."""
-        fit = self.found.fit
-        needed = {"metric", "decimals", *(("clip",) if self.mean else ())}
-        needed |= {"direction"} if fit.scale < 0 else set()
-        plain = (
-            fit.link is PLAIN
-            and abs(fit.scale) == 1
-            and fit.offset == 0
-            and not (fit.level.digits or fit.level.loose or fit.level.single or self.noise)
-        )
-        whole = bool(self.scored.all()) and self.found.panel.ask.order is None and not self.limits.confined
-        whole = whole and not self.found.beyond and self.stray == ""
-        return plain and whole and not isinstance(self.metric, WeightedLogLoss) and needed <= set(self.declared)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -213,11 +196,10 @@ class Picture:
             labels: All private labels, of which the totals of those that are scored are public.
             queries: The budget; 0: any number.
             groups: Number of every record's group, where they are known; those that are scored count.
-            believed: Whether what was learnt counts as known, whatever was declared.
+            believed: Whether what was learnt counts as known; for attacks to plan with.
         """
         metric, n = self.metric, int(self.scored.sum())
         counts = np.bincount(labels[self.scored], minlength=self.n_classes)
-        known = believed or self.certain
         clip, off = self.limits.clip, 2 * self.limits.error
         return ScoreThreat(
             n_records=n,
@@ -230,11 +212,10 @@ class Picture:
             # Rows just inside the clip cost what they say, and none beyond it more, however well the clip is known.
             scorer_clip=clip * (1 + off) if self.clippable else 0.0,
             scorer_least=0.0 if self.limits.refused else clip * max(0.0, 1 - off),
-            scorer_effects=(*self._effects(), *(() if known else (Unknown(stage=self.title),))),
+            own_effects=(*self._effects(), *(() if believed else (Unknown(stage=self.title),))),
             values=self.found.panel.ask.spelling.values if metric.of_values else (),
             granted=queries or None,
             groups=() if groups is None else group_sizes(groups[self.scored]),
-            premise=f"{self.title} is what {self.where} declares" if self.certain else "",
         )
 
     def _effects(self) -> Iterator[Effect[ScoreFacts]]:
