@@ -411,7 +411,7 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
     result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
 
     told = " ".join(result.output.split())
-    assert "NO LEAK SHOWN: the counted guesses are no better than chance. That is not a proof of safety." in told
+    assert "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety." in told
     assert "Nothing shows that a leak would have been seen: there is no control; labelinf plant makes one." in told
     assert result.exit_code == 3
 

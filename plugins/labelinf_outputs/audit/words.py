@@ -64,7 +64,7 @@ def headline(found: Decision) -> str:
         return f"INCONCLUSIVE: {found.claim} was claimed, {shown}, and more might not have been seen."
     if found.word is Word.LEAKS:
         return f"the model gives planted labels away; {shown}."
-    return "NO LEAK SHOWN: the counted guesses are no better than chance. That is not a proof of safety."
+    return "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety."
 
 
 def at_least(found: Decision) -> str:
@@ -114,7 +114,8 @@ def conditions(found: Audit) -> Iterator[str]:
             f"that was trained on; {POWER:.0%} are needed to pass."
         )
     if proof := decision.proof:
-        yield f"{proof.guesses} guesses, all correct, would have proved {claim.symbol} >= {_down(proof.provable)}."
+        most = f"{claim.symbol} >= {_down(proof.provable)}" if proof.provable else "nothing"
+        yield f"{proof.guesses} guesses, all correct, would have proved {most}."
     if found.n_models > 1:
         # Noise that is kept per record, not drawn per model: 15 % of true claims are refuted by 3 models, 27 % by 8.
         yield "Assumed: the pooled models were trained independently, and a mechanism drew its noise anew for each."
