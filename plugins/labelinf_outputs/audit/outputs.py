@@ -102,27 +102,26 @@ def audit_outputs(
         found_by = {name: item.voided() for name, item in found_by.items()}
     n_canaries = threat.n_records * len(planted.models)
     counted = bouts.get(committed.attack)
-    proof = None
-    if counted is not None:
-        proof = claim.proof(counted.ranked, committed.guesses, n_classes=n_classes, n_canaries=n_canaries)
-        if (word := found_by[committed.attack].word) is not Seen.COUNTED and not reasons:
-            reasons = (f"{committed.attack}: {word.value}",)
+    if counted is not None and not reasons and (word := found_by[committed.attack].word) is not Seen.COUNTED:
+        reasons = (f"{committed.attack}: {word.value}",)
+    known = {"n_classes": n_classes, "n_canaries": n_canaries}
+    proof = None if counted is None else claim.proof(counted.ranked, committed.guesses, **known)
     power = Power(claim=claim, n_classes=n_classes).against_twice(proof.guesses if proof else 0, n_canaries)
-    decision = Decision(
-        claim=claim,
-        found=proof,
-        voids=reasons,
-        signal=_signal(committed, built[committed.attack], planted, threat, streams[committed.attack]),
-        power=power if claim.made else None,
-        gate=gate,
-    )
+    signal = _signal(committed, built[committed.attack], planted, threat, streams[committed.attack])
     return Audit(
         n_canaries=n_canaries,
         n_classes=n_classes,
         claim=claim,
         ceiling=claim.ceiling(n_classes),
         committed=committed,
-        decision=decision,
+        decision=Decision(
+            claim=claim,
+            found=proof,
+            voids=reasons,
+            signal=signal,
+            power=power if claim.made else None,
+            gate=gate,
+        ),
         findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
         sealed=planted.sealed,
         n_models=len(planted.models),
