@@ -275,7 +275,7 @@ def row(n_classes: int, m: int, nominal: float, resampled: bool, audits: int, rn
     correct = np.stack([hits[:, :count].sum(axis=1) for count in counts], axis=1)
     shared = epsilon_bounds.BETA / len(epsilon_bounds.GUESS_SHARES)
     known = {"n_classes": n_classes}
-    committed = [epsilon_bounds.epsilon_lower_bound(c, m, **known) for c in range(m + 1)]
+    committed = [Claim().proved(c, m - c, m, n_canaries=m, **known) for c in range(m + 1)]
     best = [[epsilon_bounds.epsilon_lower_bound(c, r, beta=shared, **known) for c in range(r + 1)] for r in counts]
     of_four = np.max([np.array(each)[correct[:, i]] for i, each in enumerate(best)], axis=0)
     found = np.column_stack([np.array(committed)[correct[:, 0]], of_four])
@@ -305,9 +305,9 @@ def road(audits: int = 1000, references: int = 4, m: int = 200) -> None:
                 references=References(log_probabilities=logs[1:], planted=planted[1:], trained=planted[1:]),
             )
             found = audit_outputs(given, builder, attacks=["lia-threshold", "calibrated"], rng=rng)
-            wrong += found.proved > epsilon
-            proved.append(found.proved)
-            words[found.conclusion.value] += 1
+            wrong += found.decision.level > epsilon
+            proved.append(found.decision.level)
+            words[found.decision.word.value] += 1
         print(
             f"  randomised response, epsilon {epsilon:3}: proved {np.mean(proved):.2f} (largest {max(proved):.2f}), "
             f"above the truth in {interval(wrong, audits)}; {dict(words)}"
@@ -338,7 +338,7 @@ def _by_shares(hits: np.ndarray, claim: Claim, n_classes: int) -> str:
     for guesses in (300, 150, 75):
         correct, places = np.unique(hits[:, :guesses].sum(axis=1), return_inverse=True)
         known = {"n_classes": n_classes, "n_canaries": 300}
-        proved = np.array([claim.proved(int(c), guesses, **known) for c in correct])[places]
+        proved = np.array([claim.proved(int(c), guesses - int(c), guesses, **known) for c in correct])[places]
         parts.append(f"{proved.mean():.2f} ({(proved > claim.level).mean():.2%})")
     return ", ".join(parts)
 
@@ -349,7 +349,8 @@ def pooled(audits: int = 1000) -> None:
     for epsilon in (1.0, 4.0):
         for models in (1, 4, 16):
             drawn = rng.binomial(100 * models, epsilon_bounds.label_dp_ceiling(epsilon, 2), audits)
-            proved = np.array([epsilon_bounds.epsilon_lower_bound(int(c), 100 * models) for c in drawn])
+            m = 100 * models
+            proved = np.array([Claim().proved(int(c), m - int(c), m, n_classes=2, n_canaries=m) for c in drawn])
             wrong = interval(int((proved > epsilon).sum()), audits)
             print(f"  epsilon {epsilon:g}, {models:2} models of 100 canaries: {proved.mean():.2f}, wrong {wrong}")
 
@@ -366,7 +367,8 @@ def observational(audits: int = 1000, m: int = 1000, guesses: int = 100) -> None
         real = rng.random(m) < 0.5
         agrees = rng.random(m) < np.where(real, 0.95, 0.75)
         said_proxy = np.flatnonzero(~agrees)[:guesses]
-        proved.append(epsilon_bounds.epsilon_lower_bound(int((~real[said_proxy]).sum()), said_proxy.size))
+        right, made = int((~real[said_proxy]).sum()), said_proxy.size
+        proved.append(Claim().proved(right, made - right, made, n_classes=2, n_canaries=m))
     accused = interval(int((np.array(proved) > 0).sum()), audits)
     print(f"  labels nobody has seen: epsilon >= {np.mean(proved):.2f} is 'proved', more than 0 in {accused}")
 

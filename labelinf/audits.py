@@ -247,8 +247,8 @@ def audit_outputs(
     >>> import labelinf as li, numpy as np
     >>> planted = np.random.default_rng(0).integers(0, 2, 200)
     >>> told = np.where(planted[:, None] == [0, 1], 0.9, 0.1)
-    >>> li.audit_outputs(told, planted=planted, attacks=["lia-threshold"]).audit.conclusion.name
-    'LEAKS'
+    >>> li.audit_outputs(told, planted=planted, attacks=["lia-threshold"]).audit.decision.word.value
+    'leaks'
 
     Args:
         probabilities: What the model says of every record, shape ``(n_records, n_classes)``, or a file of it.

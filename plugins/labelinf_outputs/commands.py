@@ -151,8 +151,8 @@ def outputs(
 ) -> None:
     """Audit a trained model: does it give back the labels that were planted in its training data?
 
-    Exits with status 0 when no claim is refuted, 1 when one is or labels leak, 2 for bad input, and 3 when nothing can
-    be concluded.
+    Without a claim it exits with status 1 for a leak, and 3 where none is shown. A claim (--epsilon, --mu) ends with 1
+    when it is refuted, 0 when it is not and twice as much would have been in 95 % of audits, else 3. 2 is bad input.
     """
     import numpy as np
 
@@ -171,12 +171,12 @@ def outputs(
     builder, rng = Builder(load_host(blocks)), np.random.default_rng(seed)
     with steps("auditing") as progress:
         found = audit_outputs(
-            planted, builder, attacks=attacks, claim=claim, rng=rng, timeout=timeout, progress=progress
+            planted, builder, attacks=attacks, claim=claim, gate=gate, rng=rng, timeout=timeout, progress=progress
         )
     if html is not None or owner is not None:
         _write_pages(found, planted, context, html, owner)
     tell(words.document(found), words.lines(found, str(planted.view)), as_json=as_json)
-    context.exit(Exit.FOUND if gate and found.leaks else Exit(found.conclusion.status))
+    context.exit(Exit(found.decision.status))
 
 
 def _claimed(epsilon: float | None, delta: float, mu: float | None) -> Claim:

@@ -10,10 +10,16 @@ An auditor plants labels drawn uniformly from K classes, lets somebody guess the
   smaller than a binomial with that probability: given the output and all other labels, the posterior odds of two
   classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
 * **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
-  and Jagielski, NeurIPS 2023, Theorems 5.1 and 5.2). For delta > 0, and for Gaussian DP, so does the trade-off function
-  (:mod:`~labelinf_privacy.one_run`), for any K; of two bounds of one probability the smaller holds. The guesser may
-  abstain: only the most confident guesses count, for a number of guesses committed to, or for four shares fixed in
-  advance, each at a quarter of the error probability.
+  and Jagielski, NeurIPS 2023, Theorem 5.1, and Theorem 5.2 as repaired in :func:`_p_value_delta`). For delta > 0, and
+  for Gaussian DP, so does the trade-off function (:mod:`~labelinf_privacy.one_run`); of two bounds of one probability
+  the smaller holds. The guesser may abstain: only the most confident guesses count, for a number of guesses committed
+  to, or for four shares fixed in advance, each at a quarter of the error probability.
+
+**Wrong guesses** tell as much as right ones. Given the output and all other labels, the posterior odds of two classes
+are at least ``e^-eps`` too: a guess is wrong with odds of at most ``(K - 1) e^eps``, as it is right with odds of at
+``e^eps / (K - 1)``. So every bound holds of wrong guesses with ``1 / (K - 1)`` in place of ``K - 1``, and with
+``(K - 1) delta`` in place of delta. Who looks at both tails gives each half of the error probability: an epsilon that
+is proved by either is too high with probability beta at most, as a union of two events of beta / 2.
 
 Example:
     >>> round(label_dp_ceiling(1.0, n_classes=2), 5)
@@ -33,7 +39,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.evaluator.statistics import p_value
-from labelinf_privacy.one_run import is_possible, tail_probability
+from labelinf_privacy.one_run import Neighbour, OfWrong, is_possible, tail_probability
 from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
 
 __all__ = [
@@ -74,8 +80,8 @@ def claim_p_value(
     """Return a p-value of the claim of (eps, delta)-label-DP: small when so many correct guesses refute it.
 
     For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
-    mechanism may reveal everything with probability delta), so it is an upper bound: that of
-    :mod:`~labelinf_privacy.one_run`, for two classes the smaller of it and Steinke, Nasr and Jagielski's Theorem 5.2.
+    mechanism may reveal everything with probability delta), so it is an upper bound: the smaller of that of
+    :mod:`~labelinf_privacy.one_run` and Steinke, Nasr and Jagielski's Theorem 5.2, repaired.
 
     Args:
         correct: Correct guesses.
@@ -99,39 +105,61 @@ def claim_p_value(
         return 1.0
     privacy = ApproximateProfile(epsilon, delta)
     counts = tail_probability(correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
-    return counts if n_classes > 2 else min(counts, _p_value_delta(correct, guesses, epsilon, delta, n_canaries))
+    return min(counts, _p_value_delta(correct, guesses, epsilon, delta, n_classes - 1, n_canaries))
 
 
 def epsilon_lower_bound(
-    correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, delta: float = 0.0, n_canaries: int = 0
+    correct: int,
+    guesses: int,
+    *,
+    n_classes: int = 2,
+    beta: float = BETA,
+    delta: float = 0.0,
+    n_canaries: int = 0,
+    wrong: bool = False,
 ) -> float:
     """Return the epsilon that so many correct guesses prove, at error probability ``beta``; 0 when they prove none.
 
     For delta = 0 it is the epsilon whose ceiling equals the lower confidence limit of Clopper and Pearson.
 
     Args:
-        correct: Correct guesses.
+        correct: Correct guesses; wrong ones where ``wrong``.
         guesses: As of :func:`claim_p_value`.
         n_classes: K.
         beta: Error probability.
         delta: The delta of the (eps, delta) that is refuted.
         n_canaries: All canaries, abstentions included; needed for delta > 0 only.
+        wrong: Whether wrong guesses are counted.
 
     Guarantees:
-        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``).
+        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``). For delta > 0
+        the bound on the tail need not grow with epsilon; what refutes an epsilon refutes every smaller one even so.
     """
     if guesses == 0 or correct == 0:
         return 0.0
+    others = _others(n_classes, wrong)
     if delta > 0:
-        known = {"n_classes": n_classes, "n_canaries": n_canaries}
-        return _largest(
-            lambda epsilon: (
-                not is_possible(beta, correct, guesses, ApproximateProfile(epsilon, delta), **known)
-                or (n_classes == 2 and _p_value_delta(correct, guesses, epsilon, delta, n_canaries) <= beta)
+        told = delta / others if wrong else delta
+
+        def refuted(epsilon: float) -> bool:
+            privacy = _of(ApproximateProfile(epsilon, delta), n_classes, wrong)
+            return (
+                not is_possible(beta, correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
+                or _p_value_delta(correct, guesses, epsilon, told, others, n_canaries) <= beta
             )
-        )
+
+        return _largest(refuted)
     share = float(special.betaincinv(correct, guesses - correct + 1, beta))
-    return max(math.log(share * (n_classes - 1) / (1 - share)), 0.0)
+    return max(math.log(share * others / (1 - share)), 0.0)
+
+
+def _others(n_classes: int, wrong: bool) -> float:
+    """Return against how many others a counted guess stands at chance: the odds of chance are one to so many."""
+    return 1 / (n_classes - 1) if wrong else n_classes - 1
+
+
+def _of(privacy: Neighbour, n_classes: int, wrong: bool) -> Neighbour:
+    return OfWrong(privacy, n_classes) if wrong else privacy
 
 
 def mu_p_value(correct: int, guesses: int, mu: float, *, n_classes: int = 2, n_canaries: int) -> float:
@@ -139,23 +167,71 @@ def mu_p_value(correct: int, guesses: int, mu: float, *, n_classes: int = 2, n_c
     return tail_probability(correct, guesses, GaussianProfile(mu), n_classes=n_classes, n_canaries=n_canaries)
 
 
-def mu_lower_bound(correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, n_canaries: int) -> float:
+def mu_lower_bound(
+    correct: int, guesses: int, *, n_classes: int = 2, beta: float = BETA, n_canaries: int, wrong: bool = False
+) -> float:
     """Return the mu of Gaussian label-DP that so many correct guesses prove; as :func:`epsilon_lower_bound`."""
     if correct == 0:
         return 0.0
-    known = {"n_classes": n_classes, "n_canaries": n_canaries}
-    return _largest(lambda mu: not is_possible(beta, correct, guesses, GaussianProfile(mu), **known))
+
+    def refuted(mu: float) -> bool:
+        privacy = _of(GaussianProfile(mu), n_classes, wrong)
+        return not is_possible(beta, correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
+
+    return _largest(refuted)
 
 
-def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, n_canaries: int) -> float:
-    """Return the p-value of Steinke, Nasr and Jagielski's Theorem 5.2; ``correct`` is above 0."""
-    keep = label_dp_ceiling(epsilon, 2)
-    steps = np.arange(1, correct + 1)
-    tail = special.betainc(correct, guesses - correct + 1, keep)
-    wider = np.ones(correct)
-    wider[:-1] = special.betainc(correct - steps[:-1], guesses - correct + steps[:-1] + 1, keep)
-    alpha = float(np.max(2 * (wider - tail) / steps))
-    return float(tail) + alpha * n_canaries * delta
+def _p_value_delta(correct: int, guesses: int, epsilon: float, delta: float, others: float, n_canaries: int) -> float:
+    r"""Return Theorem 5.2 of Steinke, Nasr and Jagielski, repaired and for K classes; ``correct`` is above 0.
+
+    With ``p = e^eps / (e^eps + K - 1)``, r guesses about m uniform labels are right v times or more with probability
+    at most
+
+        P[Bin(r, p) >= v] + (1 - p) delta (m / r) sum_(j = 1..r) max_(0 <= w < j) P[Bin(r - j, p) = v - 1 - w].
+
+    As printed the excess is ``m delta max_i 2 P[v > Bin(r, p) >= v - i] / i``. That is too small for small v: a label
+    may be told *because* the guesses before it were wrong, and the printed proof adds a number of told labels that is
+    independent of them.
+
+    **Proof, all labels guessed.** Given the first i - 1 labels, let ``P_k`` be the law of the answer where the i-th
+    label is k. By joint convexity any two of them are (eps, delta)-close. The guess g is right with the posterior
+    probability ``pi = P_g / sum_k P_k``, and ``pi - p = sum_(k != g) (P_g - e^eps P_k) / ((e^eps + K - 1) sum_k P_k)``.
+    Under the answer's own law, ``sum_k P_k / K``, the K (K - 1) pairs of g and k give ``E[(pi - p)+] <= (K - 1) delta
+    / (e^eps + K - 1) = (1 - p) delta``, whatever the first labels are. Now let ``F_i = P[Bin(r - i, p) >= v - N_i]``,
+    with ``N_i`` the right ones of the first i guesses. Given the answer and the first i - 1 labels, ``F_i`` is expected
+    to exceed ``F_(i-1)`` by at most ``(pi - p)+ P[Bin(r - i, p) = v - 1 - N_(i-1)]``, and ``0 <= N_(i-1) < i``. Summed
+    over i, ``P[N_r >= v] = E[F_r]`` exceeds ``F_0`` by no more than what stands above.
+
+    **Abstention.** Fewer than r guesses are filled up: more are right then. Shifting all labels and guesses by a public
+    random vector modulo K, and permuting the canaries by a public random permutation, changes neither the count nor the
+    privacy. Then which canaries are guessed is independent of the labels, and all of its C(m, r) values are alike: as a
+    canary is among them with probability r / m, given which they are the answer is (eps, delta m / r)-private.
+
+    **Wrong guesses.** The same, with ``1 / (K - 1)`` for the others and ``(K - 1) delta``: ``1 - pi`` exceeds
+    ``(K - 1) e^eps / ((K - 1) e^eps + 1)`` by ``sum_(k != g) (P_k - e^eps P_g) / (((K - 1) e^eps + 1) sum_k P_k)``.
+
+    Args:
+        correct: Guesses that are counted, v.
+        guesses: r.
+        epsilon: Of the claim.
+        delta: Of the claim; (K - 1) times that where wrong guesses are counted.
+        others: ``K - 1``, or its inverse where wrong guesses are counted.
+        n_canaries: m.
+    """
+    keep = 1 / (1 + others * math.exp(-epsilon))
+    left = guesses - np.arange(1, guesses + 1)  # guesses behind the j-th
+    mode = np.floor((left + 1) * keep)
+    likeliest = np.clip(mode, np.maximum(correct + left - guesses, 0), np.minimum(correct - 1, left))
+    told = delta * n_canaries / guesses * (1 - keep)
+    return float(special.betainc(correct, guesses - correct + 1, keep)) + told * float(
+        np.exp(_log_binomial(likeliest, left, keep)).sum()
+    )
+
+
+def _log_binomial(count: NDArray[np.float64], n: NDArray[np.intp], probability: float) -> NDArray[np.float64]:
+    choices = special.gammaln(n + 1) - special.gammaln(count + 1) - special.gammaln(n - count + 1)
+    logs: NDArray[np.float64] = choices + special.xlogy(count, probability) + special.xlog1py(n - count, -probability)
+    return logs
 
 
 def _largest(refuted: Callable[[float], bool]) -> float:

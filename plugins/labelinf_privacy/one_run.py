@@ -20,6 +20,11 @@ a tail from below in three ways, each by induction: in ``A_j``, in ``A_j + B_j``
 multiple of ``E[(N - j)+]``. If ``A_0 + B_0``, which is ``r/m`` by definition, comes out larger, the tail is not as
 probable as t.
 
+**Wrong guesses.** Let N count these instead. After ``S_v``, label i is wrong where it is w != v, and ``P_w(S_v) <=
+h(P_v(S_v))``; averaged as before, ``P[i wrong, N in T] <= (K - 1) h(P[i right, N + 1 in T])``. So all of it holds of
+wrong guesses with ``q -> (K - 1) h((K - 1) q)`` in place of h: :class:`OfWrong`. Guesses that were not made count as
+wrong ones above, and as right ones here: filling them up only makes more of those that are counted.
+
 For delta = 0 the binomial law is sharper (it conditions on *which* guesses are right, not on how many); see
 :mod:`~labelinf_privacy.epsilon_bounds`.
 
@@ -33,7 +38,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Neighbour", "is_possible", "tail_probability"]
+import attrs
+
+__all__ = ["Neighbour", "OfWrong", "is_possible", "tail_probability"]
 
 _SLACK = 1e-12  # of float sums; a tail is called impossible beyond it only
 _HALVINGS = 50
@@ -46,6 +53,24 @@ class Neighbour(Protocol):
         """Return the least it can be, where it was ``probability``: the inverse of ``1 - f``; convex, increasing."""
 
 
+@attrs.frozen
+class OfWrong:
+    """What f-DP says where wrong guesses are counted.
+
+    Attributes:
+        privacy: Of every label.
+        n_classes: K.
+    """
+
+    privacy: Neighbour
+    n_classes: int
+
+    def least(self, probability: float) -> float:
+        """Return the inverse of ``q -> (K - 1) h((K - 1) q)``."""
+        others = self.n_classes - 1
+        return self.privacy.least(min(probability / others, 1.0)) / others
+
+
 def is_possible(
     tail: float, correct: int, guesses: int, privacy: Neighbour, *, n_classes: int = 2, n_canaries: int
 ) -> bool:
@@ -53,7 +78,7 @@ def is_possible(
 
     Args:
         tail: In (0, 1].
-        correct: In 1..guesses.
+        correct: In 1..guesses; wrong ones where ``privacy`` is :class:`OfWrong`.
         guesses: Guesses made, a number fixed beforehand; abstentions beyond it count as wrong ones.
         privacy: Of every label.
         n_classes: K.

@@ -21,7 +21,8 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.findings import Audit, Conclusion, Word
+from labelinf_outputs.audit.decision import Word
+from labelinf_outputs.audit.findings import Audit, Seen
 from labelinf_outputs.audit.outputs import audit_outputs
 from labelinf_outputs.audit.planted import Planted, read_planted
 from labelinf_outputs.audit.predictions import read_predictions
@@ -65,7 +66,7 @@ def audited(given: dict[str, str], **options: Any) -> Audit:
     return audit_outputs(read_planted(**given), BUILDER, rng=np.random.default_rng(0), **options)
 
 
-def word(found: Audit, attack: str) -> Word:
+def word(found: Audit, attack: str) -> Seen:
     return next(item.word for item in found.findings if item.attack == attack)
 
 
@@ -82,21 +83,25 @@ def cli(*arguments: str) -> Result:
 def test_a_memorising_model_leaks(tmp_path: Path) -> None:
     found = audited(files(tmp_path, keep=1.0))
 
-    assert word(found, "lia-threshold") is Word.LEAKS
-    assert word(found, "blind-guess") is Word.NOTHING
-    assert word(found, "calibrated") is word(found, "loss-inversion") is Word.REFUSED
-    assert found.leaks
-    assert not found.refuted
-    assert 4 < found.proved <= found.provable
+    assert word(found, "lia-threshold") is Seen.COUNTED
+    assert word(found, "blind-guess") is Seen.NOTHING
+    assert word(found, "calibrated") is word(found, "loss-inversion") is Seen.REFUSED
+    assert found.decision.word is Word.LEAKS
+    assert not found.decision.refuted
+    assert found.decision.proof is not None
+    assert 4 < found.decision.level <= found.decision.proof.provable
 
 
 def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) -> None:
     """Nominal epsilon .3. Ten seeds of the broken one; the right one is wrongly accused in at most 5 % of audits."""
     keep = epsilon_bounds.label_dp_ceiling(0.3, 2)
     caught = [
-        audited(files(tmp_path, keep, seed=seed, resample=True), claim=Claim(epsilon=0.3)).refuted for seed in range(10)
+        audited(files(tmp_path, keep, seed=seed, resample=True), claim=Claim(epsilon=0.3)).decision.refuted
+        for seed in range(10)
     ]
-    accused = [audited(files(tmp_path, keep, seed=seed), claim=Claim(epsilon=0.3)).refuted for seed in range(40)]
+    accused = [
+        audited(files(tmp_path, keep, seed=seed), claim=Claim(epsilon=0.3)).decision.refuted for seed in range(40)
+    ]
 
     assert sum(caught) == 10  # each with probability above .9999
     assert sum(accused) <= 6  # exceeded with probability below .014 if the rate were 5 %; it is far below
@@ -105,10 +110,9 @@ def test_randomised_response_is_not_accused_and_resampling_is(tmp_path: Path) ->
 def test_losses_of_the_planted_labels_are_called_what_they_are(tmp_path: Path) -> None:
     found = audited(files(tmp_path, keep=0.6, losses=True), claim=Claim(epsilon=1.0))
 
-    assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Word.VIEW_REVEALS
-    assert word(found, "lia-threshold") is Word.WITHIN
-    assert not found.refuted  # what was read from the view refutes nothing
-    assert found.proved < 1.0
+    assert word(found, "loss-inversion") is word(found, "lia-delta-margin") is Seen.VIEW_REVEALS
+    assert found.decision.word is Word.LEAKS  # by the threshold, which reads no loss and was committed to
+    assert 0 < found.decision.level < 1.0  # what was read from the view refutes nothing
 
 
 def test_references_let_calibrated_attacks_play(tmp_path: Path) -> None:
@@ -120,8 +124,8 @@ def test_references_let_calibrated_attacks_play(tmp_path: Path) -> None:
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
 
-    assert word(found, "calibrated") is word(found, "lira") is Word.LEAKS
-    assert found.voids == ()
+    assert {word(found, name) for name in ("calibrated", "lira")} <= {Seen.ABOVE, Seen.COUNTED}
+    assert found.decision.voids == ()
     assert found.committed.why == "chosen on 4 reference models"
 
 
@@ -266,8 +270,8 @@ def test_labels_that_are_not_uniform_are_void(tmp_path: Path) -> None:
     given["canaries"] = write(tmp_path / "c.csv", "label", ["yes"] * 400 + ["no"] * 200)
 
     found = audited(given)
-    assert found.conclusion is Conclusion.VOID
-    assert "not uniform over the classes" in found.voids[0]
+    assert found.decision.word is Word.VOID
+    assert "not uniform over the classes" in found.decision.voids[0]
 
 
 def test_nothing_is_proved_by_what_is_void(tmp_path: Path) -> None:
@@ -289,8 +293,8 @@ def test_nothing_is_proved_by_what_is_void(tmp_path: Path) -> None:
         assert "refutes the claim" not in text
         assert "epsilon >=" not in text
     content = json.loads(asked.output)
-    assert content["proved"] == 0
-    assert not content["leaks"]
+    assert (content["decision"]["level"], content["decision"]["word"]) == (0, "void")
+    assert content["decision"]["proof"] is None
     assert {item["word"] for item in content["findings"]} == {"void", "not played"}
 
 
@@ -365,27 +369,27 @@ def test_labels_that_references_guess_are_void(tmp_path: Path) -> None:
     np.savez(tmp_path / "r.npz", probabilities=p, labels=np.random.default_rng(0).integers(0, 2, (4, M)))
 
     found = audited({**given, "references": str(tmp_path / "r.npz")})
-    assert found.conclusion is Conclusion.VOID
-    assert "the reference models alone, which never saw them, guess" in found.voids[0]
+    assert found.decision.word is Word.VOID
+    assert "the reference models alone, which never saw them, guess" in found.decision.voids[0]
 
 
 def test_the_command_gates_on_the_claim(tmp_path: Path) -> None:
     good, bad = (tmp_path / name for name in ("good", "bad"))
     good.mkdir()
     bad.mkdir()
-    keep = epsilon_bounds.label_dp_ceiling(0.3, 2)
+    keep = epsilon_bounds.label_dp_ceiling(0.4, 2)
     honest, broken = files(good, keep), files(bad, keep, resample=True)
 
-    held = cli("--probabilities", honest["predictions"], "--canaries", honest["canaries"], "--epsilon", "0.3")
-    caught = cli("--probabilities", broken["predictions"], "--canaries", broken["canaries"], "--epsilon", "0.3")
+    held = cli("--probabilities", honest["predictions"], "--canaries", honest["canaries"], "--epsilon", "0.4")
+    caught = cli("--probabilities", broken["predictions"], "--canaries", broken["canaries"], "--epsilon", "0.4")
     gated = cli("--probabilities", broken["predictions"], "--canaries", broken["canaries"], "--gate")
 
     assert (held.exit_code, caught.exit_code, gated.exit_code) == (0, 1, 1)
-    assert "REFUTED: epsilon = 0.3 was claimed" in caught.output
-    assert "refutes the claim" in caught.output
-    assert "NOT REFUTED: epsilon = 0.3 was claimed" in held.output
-    assert "epsilon = 0.3 allows any attack 57.5% of the planted labels" in held.output
-    assert "600 guesses, all correct, would have proved epsilon >= 5.30." in held.output
+    assert "REFUTED: epsilon = 0.4 was claimed" in caught.output
+    assert "NOT REFUTED: epsilon = 0.4 was claimed" in held.output
+    assert "Power against twice the claim, epsilon = 0.8: 99.6%, of an attack" in held.output
+    assert "epsilon = 0.4 allows any attack 59.9% of the planted labels" in held.output
+    assert "600 guesses, all correct, would have proved epsilon >= 5.08." in held.output
     assert "Assumed, as you say: the labels were drawn uniformly" in held.output
 
 
@@ -406,10 +410,9 @@ def test_finding_nothing_is_not_called_safe(tmp_path: Path) -> None:
 
     result = cli("--probabilities", given["predictions"], "--canaries", given["canaries"], "--gate")
 
-    assert "INCONCLUSIVE: no attack found anything, and nothing shows that one could have." in " ".join(
-        result.output.split()
-    )
-    assert "There is no control; labelinf plant makes one." in result.output
+    told = " ".join(result.output.split())
+    assert "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety." in told
+    assert "Nothing shows that a leak would have been seen: there is no control; labelinf plant makes one." in told
     assert result.exit_code == 3
 
 
@@ -419,8 +422,6 @@ def test_a_leak_that_the_claim_allows_is_said_to_be_one(tmp_path: Path) -> None:
 
     result = cli(*arguments)
 
-    assert "lia-threshold" in result.output
-    assert ": leaks, within the claim" in result.output
     assert "NOT REFUTED: epsilon = 1 was claimed, epsilon >= " in result.output
     assert "That is not a proof of the claim." in " ".join(result.output.split())
     assert (result.exit_code, cli(*arguments, "--gate").exit_code) == (0, 1)
@@ -433,10 +434,10 @@ def test_the_command_speaks_json(tmp_path: Path) -> None:
     )
     report = json.loads(result.output)
 
-    assert report["leaks"] is True
-    assert [item["word"] for item in report["findings"]] == ["leaks"]
+    assert [item["word"] for item in report["findings"]] == ["counted"]
     assert report["claim"] == {"epsilon": "inf", "delta": 0.0, "mu": "inf"}
-    assert (report["conclusion"], report["sealed"], result.exit_code) == ("leaks", False, 1)
+    assert (report["decision"]["word"], report["decision"]["status"], report["sealed"]) == ("leaks", 1, False)
+    assert result.exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -554,8 +555,9 @@ def test_a_delta_and_a_mu_are_refuted_for_many_classes(tmp_path: Path) -> None:
 
     for claim in (Claim(epsilon=1.0, delta=0.01), Claim(mu=1.0)):
         found = audited(given, claim=claim)
-        assert found.refuted
-        assert claim.level < found.proved == found.provable
+        assert found.decision.refuted
+        assert found.decision.proof is not None
+        assert claim.level < found.decision.level == found.decision.proof.provable
         assert 1 / 3 < found.ceiling < 1
 
 
@@ -574,9 +576,10 @@ def test_a_claim_that_allows_everything_is_planned_for_and_audited(claim: list[s
     audit = ["--probabilities", given["predictions"], "--canaries", given["canaries"], "--attack", "lia-threshold"]
     told = cli(*audit, *claim, "--html", str(page))
 
-    assert planned.exit_code == told.exit_code == 0
+    assert (planned.exit_code, told.exit_code) == (0, 3)  # what nothing could refute is not passed
     assert planned.output.count("none suffice") == 7
-    assert "NOT REFUTED" in page.read_text()
+    assert "INCONCLUSIVE" in page.read_text()
+    assert "Power against twice the claim" in page.read_text()
 
 
 def test_a_foreign_attack_is_one_sentence(tmp_path: Path) -> None:
@@ -593,10 +596,12 @@ def test_a_delta_of_two_classes_proves_a_little_less(tmp_path: Path) -> None:
     given = files(tmp_path, keep=0.9)
     pure, approximate = audited(given, claim=Claim(epsilon=1.0)), audited(given, claim=Claim(epsilon=1.0, delta=1e-4))
 
-    assert 1.0 < approximate.proved < pure.proved
-    assert approximate.proved < approximate.provable < pure.provable
-    assert pure.refuted
-    assert approximate.refuted
+    assert 1.0 < approximate.decision.level < pure.decision.level
+    assert pure.decision.proof is not None
+    assert approximate.decision.proof is not None
+    assert approximate.decision.level < approximate.decision.proof.provable < pure.decision.proof.provable
+    assert pure.decision.refuted
+    assert approximate.decision.refuted
 
 
 def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the_test(tmp_path: Path) -> None:
@@ -611,15 +616,15 @@ def test_every_share_stands_with_its_interval_and_chance_and_a_delta_changes_the
     approximate = cli(*arguments, "--epsilon", "0.1", "--delta", "0.06", "--attack", "lia-threshold")
 
     whole, share = r"100\.0% \[99\.\d%, 100\.0%\]", r"\d+\.\d% \[\d+\.\d%, \d+\.\d%\]"
-    assert re.search(rf"= {whole}: refutes the claim", pure)
+    assert re.search(rf"600/600 = {whole}: counted", pure)
     assert re.search(rf"chance 50\.0%, p .*; placebo {share}", pure)
     assert re.search(rf"trained label {whole}", pure)
-    assert re.search(r"600 of its 600 surest guesses: epsilon >= 5\.30, p of the claim \d", pure)
+    assert re.search(rf"600 of its 600 surest guesses = {whole}:\s+epsilon >= 5\.08$", pure, re.M)
     assert max(map(len, pure.splitlines())) <= 80
     # Everything is told with probability delta, so one run that tells everything refutes nothing.
-    assert re.search(r"p of the claim 0\.06$", approximate.output, re.M)
+    assert "no leak beyond delta = 0.06 is shown" in " ".join(approximate.output.split())
     assert "lets any attack expect" in approximate.output
-    assert approximate.exit_code == 0
+    assert approximate.exit_code == 3
 
 
 def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -631,8 +636,8 @@ def test_one_attacks_crash_ends_nobody_elses_game(tmp_path: Path, monkeypatch: p
     found = audited(given)
     shown = cli("--probabilities", given["predictions"], "--canaries", given["canaries"]).output
 
-    assert word(found, "blind-guess") is Word.FAILED
-    assert word(found, "lia-threshold") is Word.LEAKS
+    assert word(found, "blind-guess") is Seen.FAILED
+    assert found.decision.word is Word.LEAKS
     assert re.search(r"blind-guess +failed: ZeroDivisionError in \S*test_audit, line", shown)
     assert "by nothing" not in shown
     with pytest.raises(InputError, match="there is nothing to play: blind-guess ZeroDivisionError in"):
@@ -727,7 +732,7 @@ def test_an_infinite_loss_names_the_class_that_was_shown_as_impossible(tmp_path:
 
     found = audited(given, attacks=["loss-inversion"]).findings[0]
 
-    assert (found.correct, found.guesses, found.word) == (30, 30, Word.VIEW_REVEALS)
+    assert (found.correct, found.guesses, found.word) == (30, 30, Seen.VIEW_REVEALS)
 
 
 @pytest.mark.parametrize("view", [View(resolution=0.1), TOP_ONE])
@@ -790,7 +795,7 @@ def test_a_strangers_attack_is_asked_in_a_copy_of_the_process(install_fake: Any,
     assert told[attacks[1]].refusal == f"attack {attacks[1]}: its process ended with exit code 3"
     assert "KeyboardInterrupt" in told[attacks[2]].refusal
     assert told[attacks[3]].refusal == f"attack {attacks[3]}: its process ended with exit code 4"
-    assert {told[attack].word for attack in attacks[1:]} == {Word.FAILED}
+    assert {told[attack].word for attack in attacks[1:]} == {Seen.FAILED}
     alone = audited(given, attacks=["lia-threshold"])
     assert told["lia-threshold"].correct == alone.findings[0].correct
     assert "strange_outputs" not in sys.modules

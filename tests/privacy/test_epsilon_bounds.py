@@ -85,14 +85,13 @@ def test_the_bound_is_where_the_p_value_reaches_beta(correct: int, guesses: int,
 
 
 def reference_p_value(correct: int, guesses: int, epsilon: float, delta: float, canaries: int) -> float:
-    """Theorem 5.2 of Steinke, Nasr and Jagielski by plain summation."""
+    """Theorem 5.2 of Steinke, Nasr and Jagielski, repaired, by plain summation."""
     keep = 1 / (1 + math.exp(-epsilon))
-    tail = stats.binom.sf(correct - 1, guesses, keep)
-    gaps = [
-        2 / i * sum(stats.binom.pmf(correct - j, guesses, keep) for j in range(1, i + 1))
-        for i in range(1, canaries + 1)
-    ]
-    return float(tail + max(gaps) * canaries * delta)
+    told = sum(
+        max(stats.binom.pmf(correct - 1 - w, guesses - j, keep) for w in range(j)) for j in range(1, guesses + 1)
+    )
+    excess = delta * canaries / guesses * (1 - keep) * told
+    return float(stats.binom.sf(correct - 1, guesses, keep) + excess)
 
 
 @pytest.mark.parametrize(("correct", "guesses", "canaries"), [(18, 20, 20), (9, 10, 40), (40, 50, 50)])
@@ -253,3 +252,27 @@ def test_a_committed_bound_exceeds_the_truth_as_often_as_it_says(epsilon: float,
 
     assert wrong <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / drawn.size)
     assert wrong > 0.02
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])
+def test_wrong_guesses_prove_no_more_than_is_told(n_classes: int, epsilon: float) -> None:
+    """Exact: the worst pure mechanism names a class that the label is not, wrong with (K-1) e^eps to 1."""
+    guesses, odds = 300, (n_classes - 1) * math.exp(epsilon)
+    weights = stats.binom.pmf(np.arange(guesses + 1), guesses, odds / (1 + odds))
+    bounds = [epsilon_bounds.epsilon_lower_bound(k, guesses, n_classes=n_classes, wrong=True) for k in range(301)]
+
+    assert weights[np.array(bounds) > epsilon + 1e-9].sum() <= epsilon_bounds.BETA
+    assert bounds[-1] > epsilon  # none of 300 right
+    if n_classes == 2:
+        assert bounds == [epsilon_bounds.epsilon_lower_bound(k, guesses) for k in range(301)]
+
+
+def test_wrong_guesses_prove_of_two_classes_what_right_ones_do() -> None:
+    for proved, known in (
+        (epsilon_bounds.epsilon_lower_bound, {"delta": 1e-3}),
+        (epsilon_bounds.mu_lower_bound, {}),
+    ):
+        for count in (0, 30, 38, 40):
+            right, wrong = (proved(count, 40, n_canaries=50, wrong=side, **known) for side in (False, True))
+            assert right == pytest.approx(wrong, abs=1e-6)

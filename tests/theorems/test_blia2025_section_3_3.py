@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
 from labelinf_outputs.attacks.threshold import Threshold
+from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import Commitment
-from labelinf_outputs.audit.findings import Bout, Claim, Finding, Ranking, Word, findings_of
+from labelinf_outputs.audit.decision import Decision, Word
+from labelinf_outputs.audit.findings import Bout, Finding, Ranking, findings_of
 from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
@@ -46,7 +48,7 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
     threat = OutputThreat(n_records=m, n_classes=2, prior=(0.5, 0.5), declared=View())
     committed = Commitment(attack="lia-threshold", guesses=m, why="fixed in advance")
 
-    def audited(labels: NDArray[np.intp]) -> Finding:
+    def audited(labels: NDArray[np.intp]) -> tuple[Finding, Decision]:
         said = DecisionTreeClassifier(random_state=0).fit(features, labels).predict_proba(features)
         release = Release(probabilities=said, log_probabilities=np.log(np.maximum(said, 1e-300)))
         oracle = OutputOracle(threat, release, lambda: pytest.fail("there are no references"))
@@ -58,17 +60,18 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
             trained=guess.labels == labels,
             first=Ranking(canaries=surest(guess), right=ranked(guess, planted)),
         )
-        return findings_of([bout], threat, Claim(epsilon=epsilon), committed, m)[0]
+        claim = Claim(epsilon=epsilon)
+        decision = Decision(claim=claim, found=claim.proof(bout.ranked, m, n_classes=2, n_canaries=m))
+        return findings_of([bout], threat, committed)[bout.attack], decision
 
-    honest, broken = audited(trained), audited(planted)
+    (honest, kept), (_, broken) = audited(trained), audited(planted)
 
     assert honest.memorised is not None
     assert honest.accuracy is not None
     assert honest.memorised.value == 1.0
     ceiling = label_dp_ceiling(epsilon, 2)
     assert abs(honest.accuracy.value - ceiling) < 5 * np.sqrt(ceiling * (1 - ceiling) / m)
-    assert (honest.word, broken.word) == (Word.WITHIN, Word.REFUTES)
-    assert honest.proof is not None
-    assert broken.proof is not None
-    assert honest.proof.p_claim > 1e-3
-    assert broken.proof.p_claim < 1e-9
+    assert 0 < kept.level < epsilon
+    assert kept.word is broken.word is Word.LEAKS
+    assert (kept.refuted, broken.refuted) == (False, True)
+    assert broken.level > 5

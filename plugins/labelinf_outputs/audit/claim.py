@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.profiles import GaussianProfile
 
@@ -22,15 +25,18 @@ class Proof:
         level: Lower bound of what is claimed (epsilon, or the mu of Gaussian DP) at error probability ``BETA``.
         guesses: Guesses that count.
         correct: How many of them are right.
+        wrong: How many are wrong; the rest were not made.
+        share: Right ones among those, with the interval at 95 %; None without any. For pure DP ``level`` is above 0
+            exactly where that leaves out chance.
         provable: What so many guesses would have proved, had all been right.
-        p_claim: p-value of the claim; 1 without one.
     """
 
     level: float
     guesses: int
     correct: int
+    wrong: int
+    share: Interval | None
     provable: float
-    p_claim: float
 
 
 @attrs.frozen(kw_only=True)
@@ -68,6 +74,11 @@ class Claim:
         return self.mu if self.gaussian else self.epsilon
 
     @property
+    def doubled(self) -> Claim:
+        """The claim of twice its level."""
+        return attrs.evolve(self, mu=2 * self.mu) if self.gaussian else attrs.evolve(self, epsilon=2 * self.epsilon)
+
+    @property
     def exact(self) -> bool:
         """Whether the number of right guesses is binomial at worst: pure DP. Otherwise rare disasters are allowed."""
         return self.delta == 0 and not self.gaussian
@@ -87,38 +98,54 @@ class Claim:
         return high
 
     def p_value(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
-        """Return a p-value of the claim; see :func:`labelinf_privacy.epsilon_bounds.claim_p_value`."""
+        """Return a p-value of the claim, of right guesses alone; that of both tails is twice it at most.
+
+        See :func:`labelinf_privacy.epsilon_bounds.claim_p_value`.
+        """
         if self.gaussian:
             return epsilon_bounds.mu_p_value(correct, guesses, self.mu, n_classes=n_classes, n_canaries=n_canaries)
         return epsilon_bounds.claim_p_value(
             correct, guesses, self.epsilon, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
         )
 
-    def proved(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
-        """Return the epsilon or mu that so many right guesses prove."""
-        if self.gaussian:
-            return epsilon_bounds.mu_lower_bound(correct, guesses, n_classes=n_classes, n_canaries=n_canaries)
-        return epsilon_bounds.epsilon_lower_bound(
-            correct, guesses, n_classes=n_classes, delta=self.delta, n_canaries=n_canaries
-        )
+    def proved(self, correct: int, wrong: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
+        """Return the epsilon or mu that so many guesses prove: as many right ones, or as many wrong ones.
+
+        Both tails are looked at, each with half of ``BETA``. A false proof is one of two events, each of probability
+        BETA / 2 at most (:mod:`labelinf_privacy.epsilon_bounds`), so it has probability BETA at most.
+
+        Args:
+            correct: Right guesses.
+            wrong: Wrong ones.
+            guesses: All that count, those that were not made among them.
+            n_classes: K.
+            n_canaries: m.
+        """
+        known: dict[str, Any] = {"n_classes": n_classes, "n_canaries": n_canaries, "beta": epsilon_bounds.BETA / 2}
+        if not self.gaussian:
+            known["delta"] = self.delta
+        bound = epsilon_bounds.mu_lower_bound if self.gaussian else epsilon_bounds.epsilon_lower_bound
+        return max(bound(correct, guesses, **known), bound(wrong, guesses, wrong=True, **known))
 
     def proof(self, ranked: NDArray[np.bool_], guesses: int, *, n_classes: int, n_canaries: int) -> Proof:
         """Return what the surest guesses of a run prove; how many is fixed beforehand, so that nothing is corrected.
 
         Args:
             ranked: Whether each guess is right, surest first, abstentions left out.
-            guesses: How many count. Against a claim that allows disasters, abstentions among them count as wrong: how
-                many guesses are made may be what a disaster tells.
+            guesses: How many count. Against a claim that allows disasters, those of them that were not made are neither
+                right nor wrong: how many guesses are made may be what a disaster tells.
             n_classes: K.
             n_canaries: All canaries.
         """
-        made = min(guesses, ranked.size) if self.exact else guesses
-        correct = int(ranked[:guesses].sum())
+        counted = ranked[:guesses]
+        correct, made = int(counted.sum()), counted.size
+        counting = made if self.exact else guesses
         known = {"n_classes": n_classes, "n_canaries": n_canaries}
         return Proof(
-            level=self.proved(correct, made, **known),
-            guesses=made,
+            level=self.proved(correct, made - correct, counting, **known),
+            guesses=counting,
             correct=correct,
-            provable=self.proved(guesses, guesses, **known),
-            p_claim=self.p_value(correct, made, **known) if self.made else 1.0,
+            wrong=made - correct,
+            share=clopper_pearson(correct, made) if made else None,
+            provable=self.proved(guesses, 0, guesses, **known),
         )

@@ -37,11 +37,13 @@ class Commitment:
         attack: Its spec.
         guesses: How many of its most confident guesses count.
         why: How it was chosen, as a clause.
+        rehearsed: Whether it gave labels of reference models back.
     """
 
     attack: str
     guesses: int
     why: str
+    rehearsed: bool = False
 
 
 def commit(attacks: Mapping[str, Asked], planted: Planted, threat: OutputThreat, claim: Claim) -> Commitment:
@@ -62,7 +64,8 @@ def commit(attacks: Mapping[str, Asked], planted: Planted, threat: OutputThreat,
         spec = _DEFAULT if _DEFAULT in attacks else next(iter(attacks))
         return Commitment(attack=spec, guesses=threat.n_records, why="fixed in advance")
     spec, guesses = max(proved, key=lambda item: proved[item])
-    return Commitment(attack=spec, guesses=guesses, why=f"chosen on {_players(planted.references)} reference models")
+    why = f"chosen on {_players(planted.references)} reference models"
+    return Commitment(attack=spec, guesses=guesses, why=why, rehearsed=True)
 
 
 def _players(references: References | None) -> int:
@@ -82,15 +85,12 @@ def _rehearsed(attack: Asked, planted: Planted, threat: OutputThreat, claim: Cla
             return {}
     except (Exception, SystemExit):  # whoever breaks here is not committed to, and still plays
         return {}
-    return {
-        guesses: claim.proved(
-            round(np.mean([item[:guesses].sum() for item in hits])),
-            guesses,
-            n_classes=threat.n_classes,
-            n_canaries=threat.n_records,
-        )
-        for guesses in epsilon_bounds.guess_counts(threat.n_records)
-    }
+    proved = {}
+    for guesses in epsilon_bounds.guess_counts(threat.n_records):
+        right, made = (round(np.mean([count(item[:guesses]) for item in hits])) for count in (np.sum, np.size))
+        known = {"n_classes": threat.n_classes, "n_canaries": threat.n_records}
+        proved[guesses] = claim.proved(right, max(made - right, 0), guesses, **known)
+    return proved
 
 
 def _rehearsals(

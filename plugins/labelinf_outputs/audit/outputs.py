@@ -1,7 +1,8 @@
 """Audits a model that exists already: its predictions on canaries, the labels that were planted, and nothing else.
 
 One attack is committed to before the model is looked at, and what it proves is the answer; beside it stands the most
-that its guesses could have proved. All others that the declared view allows are played too, and counted against chance.
+that its guesses could have proved. All others that the declared view allows are played too, and counted against
+chance, which decides nothing.
 Every attack is played again on the placebo: planted labels redrawn, losses recomputed. What shows that the labels were
 no planted ones, or that the files do not belong together, makes the audit void.
 
@@ -25,12 +26,15 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.committed import commit
-from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Word, findings_of
+from labelinf_outputs.audit.committed import Commitment, commit
+from labelinf_outputs.audit.decision import Decision
+from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Seen, findings_of
 from labelinf_outputs.audit.planted import Planted
+from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.validity import carries_signal, voids
 from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.view import LossOracle
 
 __all__ = ["audit_outputs", "output_attacks"]
 
@@ -49,6 +53,7 @@ def audit_outputs(
     *,
     attacks: Sequence[str] = (),
     claim: Claim = Claim(),  # noqa: B008
+    gate: bool = False,
     rng: np.random.Generator,
     timeout: float = 600.0,
     progress: Callable[[str, int], None] = lambda attack, of: None,
@@ -60,6 +65,7 @@ def audit_outputs(
         builder: Builds the attacks.
         attacks: Their specs; all of this channel when empty.
         claim: The label-DP that is to be tested.
+        gate: Whether a leak within the claim ends with status 1 too.
         rng: For the redrawn labels, and for the attacks.
         timeout: Seconds that one game of an attack may take that does not come with labelinf.
         progress: Called before every attack with its spec and how many there are.
@@ -90,23 +96,62 @@ def audit_outputs(
     bouts = {item.attack: item for item in tried if isinstance(item, Bout)}
     if not bouts:
         raise _nothing_played([item for item in tried if isinstance(item, Finding)])
-    n_canaries = threat.n_records * len(planted.models)
-    found_by = {item.attack: item for item in findings_of([*bouts.values()], threat, claim, committed, n_canaries)}
-    if reasons := tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model))):
+    found_by = findings_of([*bouts.values()], threat, committed)
+    reasons = tuple(dict.fromkeys(reason for model in planted.models for reason in voids(model)))
+    if reasons:
         found_by = {name: item.voided() for name, item in found_by.items()}
+    n_canaries = threat.n_records * len(planted.models)
+    counted = bouts.get(committed.attack)
+    if counted is not None and not reasons and (word := found_by[committed.attack].word) is not Seen.COUNTED:
+        reasons = (f"{committed.attack}: {word.value}",)
+    known = {"n_classes": n_classes, "n_canaries": n_canaries}
+    proof = None if counted is None else claim.proof(counted.ranked, committed.guesses, **known)
+    power = Power(claim=claim, n_classes=n_classes).against_twice(proof.guesses if proof else 0, n_canaries)
+    signal = _signal(committed, built[committed.attack], planted, threat, streams[committed.attack])
     return Audit(
         n_canaries=n_canaries,
         n_classes=n_classes,
         claim=claim,
         ceiling=claim.ceiling(n_classes),
         committed=committed,
+        decision=Decision(
+            claim=claim,
+            found=proof,
+            voids=reasons,
+            signal=signal,
+            power=power if claim.made else None,
+            gate=gate,
+        ),
         findings=tuple(found_by[item.attack] if isinstance(item, Bout) else item for item in tried),
-        voids=reasons,
-        signal=None if planted.control is None else carries_signal(planted),
         sealed=planted.sealed,
         n_models=len(planted.models),
-        first=bouts[committed.attack].first if committed.attack in bouts else None,
+        first=counted.first if counted is not None else None,
     )
+
+
+def _signal(
+    committed: Commitment, attack: Asked, planted: Planted, threat: OutputThreat, rng: np.random.Generator
+) -> bool | None:
+    """Say whether labels that were trained on openly come out; None when there are none.
+
+    An attack that gave labels of reference models back can see, so what the model predicts of them is enough. Any other
+    has to read them itself: one that looks at nothing carries no signal, whatever the model tells.
+    """
+    if planted.control is None:
+        return None
+    shown, labels = planted.control
+    if committed.rehearsed:
+        return carries_signal(planted, np.asarray(shown.log_probabilities.argmax(axis=1)))
+    view = attrs.evolve(threat.declared, loss=LossOracle.NONE, references=0, features=False)
+    public = attrs.evolve(threat, n_records=labels.size, declared=view)
+
+    def read(found: OutputAttack) -> bool:
+        return not found.refusal(public) and carries_signal(planted, _guess(found, shown, None, public, rng).labels)
+
+    try:
+        return attack(read)
+    except (Exception, SystemExit):  # it broke: nothing shows that it could have seen anything
+        return False
 
 
 def _nothing_played(findings: Sequence[Finding]) -> InputError:
@@ -121,8 +166,8 @@ def _refused(spec: str, attack: Asked, threat: OutputThreat) -> Finding | None:
     except (Exception, SystemExit) as error:
         if attack.apart and isinstance(error, InputError):  # it could not even be built as it is written
             raise
-        return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
-    return Finding(attack=spec, word=Word.REFUSED, refusal=refusal) if refusal else None
+        return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
+    return Finding(attack=spec, word=Seen.REFUSED, refusal=refusal) if refusal else None
 
 
 def _try(spec: str, attack: Asked, rng: np.random.Generator, planted: Planted, threat: OutputThreat) -> Bout | Finding:
@@ -132,12 +177,12 @@ def _try(spec: str, attack: Asked, rng: np.random.Generator, planted: Planted, t
         try:
             return _play(spec, found, planted, threat, rng)
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-            return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
+            return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
 
     try:
         return attack(tried)
     except PluginError as error:  # it took its process along
-        return Finding(attack=spec, word=Word.FAILED, refusal=unquoted(error))
+        return Finding(attack=spec, word=Seen.FAILED, refusal=unquoted(error))
 
 
 def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator) -> Bout:

@@ -58,8 +58,8 @@ def report(found: Audit, made: Circumstances) -> str:
     """Return the page that may be handed on."""
     facts = [
         ("claim", str(found.claim) if found.claim.made else "none"),
-        ("verdict", found.conclusion.value),
-        (f"{found.claim.symbol} proved, at 95 %", f"{found.proved:.2f}"),
+        ("word", f"{found.decision.word.value}; exit status {found.decision.status}"),
+        ("proved, at 95 %", words.at_least(found.decision) if found.decision.level else "nothing"),
         ("planted labels", f"{found.n_canaries} of {found.n_classes} classes, {found.n_models} models"),
         ("view", made.view),
         ("counted", f"{found.committed.attack}, {found.committed.guesses} guesses, {found.committed.why}"),
@@ -67,7 +67,7 @@ def report(found: Audit, made: Circumstances) -> str:
     header = ("attack", "guessed", "p against chance", "placebo", "answer")
     return _page(
         made,
-        title=words.sentence(words.headline(found)),
+        title=words.sentence(words.headline(found.decision)),
         lead="",
         conditions=[*words.conditions(found)],
         drawings=[*_drawings(found)],
@@ -99,7 +99,7 @@ def owner(found: Audit, planted: Planted, made: Circumstances) -> str:
         made,
         title="Records at risk",
         lead=_RISK,
-        conditions=["Keep this page: it names records.", words.sentence(words.headline(found))],
+        conditions=["Keep this page: it names records.", words.sentence(words.headline(found.decision))],
         drawings=[],
         tables=[
             (

@@ -52,8 +52,7 @@ class Planted:
         view: What the files declare to be visible.
         references: Reference models, or None.
         trained: The labels the model was trained on, after every mechanism, shape ``(m,)``, or None.
-        control: What the model predicts of the records that were trained on openly, and their labels; None without
-            any.
+        control: What the model shows of the records that were trained on openly, and their labels; None without any.
         sealed: Whether the labels were drawn by ``labelinf plant`` and are what it drew.
         records: The ids of the canaries, where they have any.
         pooled: Further models of the same mechanism that are audited with this one, each with planted labels of its
@@ -66,7 +65,7 @@ class Planted:
     view: View
     references: References | None = None
     trained: Labels | None = None
-    control: tuple[Labels, Labels] | None = None
+    control: tuple[Release, Labels] | None = None
     sealed: bool = False
     records: tuple[str, ...] = ()
     pooled: tuple[Planted, ...] = ()
@@ -151,8 +150,9 @@ def read_sealed(
     files = [read_predictions(path, view, seal.classes) for path in (predictions, *references)]
     for path, said in zip(references, files[1:], strict=True):
         _alike(path, files[0], said.decimals)
-    victim = _of_canaries_and_control(predictions, files[0], seal, seal.control)
-    others = [_of_canaries_and_control(*item, seal)[0] for item in zip(references, files[1:], strict=True)]
+    victim = _release(predictions, files[0], seal, seal.records)
+    others = [_release(*item, seal, seal.records) for item in zip(references, files[1:], strict=True)]
+    control = _release(predictions, files[0], seal, seal.control) if seal.control else None
     kept = len(others) - pool
     drawn = np.array(seal.references, dtype=np.intp).reshape(len(seal.references), len(seal.records))
     known = References(
@@ -162,12 +162,12 @@ def read_sealed(
     )
     shown = None if features is None else _features(features, seal.records)
     first = Planted(
-        release=attrs.evolve(victim[0], features=shown),
+        release=attrs.evolve(victim, features=shown),
         labels=np.array(seal.labels, dtype=np.intp),
         class_names=seal.classes,
         view=attrs.evolve(view, references=kept, features=shown is not None),
         references=known if kept else None,
-        control=None if victim[1] is None else (victim[1], np.array(seal.control_labels, dtype=np.intp)),
+        control=None if control is None else (control, np.array(seal.control_labels, dtype=np.intp)),
         sealed=True,
         records=seal.records,
     )
@@ -178,21 +178,15 @@ def read_sealed(
     return attrs.evolve(first, pooled=tuple(pooled))
 
 
-def _of_canaries_and_control(
-    path: str, said: Predictions, seal: Seal, openly: Sequence[str] = ()
-) -> tuple[Release, Labels | None]:
-    """Return what a model shows of the canaries, and what it predicts of the control, in the plan's order."""
+def _release(path: str, said: Predictions, seal: Seal, records: Sequence[str]) -> Release:
+    """Return what a model shows of some records, its classes in the plan's order."""
     names = _named(said, seal)
     if sorted(names) != sorted(seal.classes):
         raise InputError(f"{path}: its classes must be those of the plan, {', '.join(seal.classes)}.")
-    rows, order = joined(path, said, seal.records), [names.index(name) for name in seal.classes]
-    release = Release(
+    rows, order = joined(path, said, records), [names.index(name) for name in seal.classes]
+    return Release(
         probabilities=said.probabilities[rows][:, order], log_probabilities=said.log_probabilities[rows][:, order]
     )
-    if not openly:
-        return release, None
-    control = said.log_probabilities[joined(path, said, openly)][:, order]
-    return release, np.asarray(control.argmax(axis=1))
 
 
 def _features(path: str, records: Sequence[str]) -> Floats:

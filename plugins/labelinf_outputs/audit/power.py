@@ -1,14 +1,14 @@
 """Before anything is planted: how many canaries refute a claim that is false, and how surely.
 
 An attack that gives back every label the model was trained on is right as often as the mechanism keeps labels. The
-claim is refuted where its p-value falls to ``BETA``, so the power is a binomial tail: exact, for a mechanism that
-answers every label for itself. A weaker attack has less.
+claim is refuted where the p-value of right guesses falls to ``BETA / 2`` (the other half is for wrong ones), so the
+power is a binomial tail: exact, for a mechanism that answers every label for itself. A weaker attack has less.
 
 Example:
     >>> from labelinf_outputs.audit.claim import Claim
     >>> plan = Power(claim=Claim(epsilon=0.3), n_classes=2)
     >>> plan.needed(40), round(plan.of(40, 1.308), 2)
-    (29, 0.87)
+    (30, 0.78)
 """
 
 from __future__ import annotations
@@ -44,15 +44,26 @@ class Power:
 
     def needed(self, n_canaries: int) -> int | None:
         """Return how many guesses of all canaries must be right to refute the claim; None when all are too few."""
-        return _needed(self.claim, self.n_classes, n_canaries)
+        return _needed(self.claim, self.n_classes, n_canaries, n_canaries)
 
     def of(self, n_canaries: int, epsilon: float) -> float:
         """Return how probably the claim is refuted when labels are kept as ``epsilon`` allows; infinity keeps all."""
-        needed = self.needed(n_canaries)
-        if needed is None:
-            return 0.0
         keep = epsilon_bounds.label_dp_ceiling(epsilon, self.n_classes)
-        return float(special.betainc(needed, n_canaries - needed + 1, keep)) if keep < 1 else 1.0
+        return _reached(self.needed(n_canaries), n_canaries, keep)
+
+    def against_twice(self, guesses: int, n_canaries: int) -> float:
+        """Return how probably ``guesses`` refute the claim of a mechanism that keeps labels as twice its level allows.
+
+        It is randomised response, which is as private as that, and whose every answer the attack reads.
+
+        Args:
+            guesses: That count, fixed beforehand.
+            n_canaries: All canaries.
+        """
+        if not guesses:
+            return 0.0
+        keep = attrs.evolve(self.claim.doubled, delta=0.0).ceiling(self.n_classes)
+        return _reached(_needed(self.claim, self.n_classes, guesses, n_canaries), guesses, keep)
 
     def truths(self) -> tuple[tuple[str, float], ...]:
         """Return what the mechanism may be in truth, in a word or two, and its epsilon."""
@@ -71,13 +82,20 @@ class Power:
 
 
 @functools.lru_cache(maxsize=64)
-def _needed(claim: Claim, n_classes: int, n_canaries: int) -> int | None:
-    low, high = 0, n_canaries + 1
+def _needed(claim: Claim, n_classes: int, guesses: int, n_canaries: int) -> int | None:
+    low, high = 0, guesses + 1
     while high - low > 1:
         middle = (low + high) // 2
-        p = claim.p_value(middle, n_canaries, n_classes=n_classes, n_canaries=n_canaries)
-        low, high = (low, middle) if p <= epsilon_bounds.BETA else (middle, high)
-    return high if high <= n_canaries else None
+        p = claim.p_value(middle, guesses, n_classes=n_classes, n_canaries=n_canaries)
+        low, high = (low, middle) if p <= epsilon_bounds.BETA / 2 else (middle, high)
+    return high if high <= guesses else None
+
+
+def _reached(needed: int | None, guesses: int, keep: float) -> float:
+    """Return the probability that ``needed`` guesses are right, each with ``keep``; None cannot be reached."""
+    if needed is None:
+        return 0.0
+    return float(special.betainc(needed, guesses - needed + 1, keep)) if keep < 1 else 1.0
 
 
 def curves(plan: Power) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from labelinf_core.contracts.components import ABSTAIN
 from labelinf_core.evaluator.statistics import p_value
 from labelinf_outputs.audit.planted import Planted
 
@@ -30,12 +31,19 @@ def voids(planted: Planted) -> tuple[str, ...]:
     return (*_of_labels(planted), *_of_rows(planted), *_of_references(planted))
 
 
-def carries_signal(planted: Planted) -> bool:
-    """Whether the labels that were trained on openly, many times each, come out of the model."""
+def carries_signal(planted: Planted, said: NDArray[np.intp]) -> bool:
+    """Whether guesses of the labels that were trained on openly are right, or wrong, too often for chance.
+
+    Args:
+        planted: What is known, the control among it.
+        said: The guesses, shape ``(n_control,)``.
+    """
     if planted.control is None:
         return False
-    said, labels = planted.control
-    return _p(int((said == labels).sum()), labels.size, planted) <= IMPROBABLE * 10
+    labels = planted.control[1]
+    right, made = int((said == labels).sum()), int((said != ABSTAIN).sum())
+    chance = 1 / len(planted.class_names)
+    return 2 * min(p_value(right, made, chance), p_value(made - right, made, 1 - chance)) <= IMPROBABLE * 10
 
 
 def _of_labels(planted: Planted) -> Iterator[str]:

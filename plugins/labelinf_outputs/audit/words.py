@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Iterator
 from typing import Any
@@ -11,10 +12,10 @@ import attrs
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report.words import at_most
-from labelinf_outputs.audit.claim import Claim
-from labelinf_outputs.audit.findings import Audit, Conclusion, Finding
+from labelinf_outputs.audit.decision import POWER, Decision, Word
+from labelinf_outputs.audit.findings import Audit, Finding
 
-__all__ = ["WIDTH", "answer", "conditions", "document", "headline", "lines", "sentence", "share", "wrapped"]
+__all__ = ["WIDTH", "answer", "at_least", "conditions", "document", "headline", "lines", "sentence", "share", "wrapped"]
 
 WIDTH = 80
 
@@ -39,7 +40,7 @@ def lines(found: Audit, view: str) -> list[str]:
     summary = [line for text in conditions(found) for line in wrapped(text)]
     attacks = (line for item in found.findings for line in _about(item, found))
     return [
-        *answer(found).lines(WIDTH),
+        *answer(found.decision).lines(WIDTH),
         "",
         *summary,
         "",
@@ -49,17 +50,35 @@ def lines(found: Audit, view: str) -> list[str]:
     ]
 
 
-def headline(found: Audit) -> str:
+def headline(found: Decision) -> str:
     """Return the answer in a sentence."""
-    proved = f"{found.claim.symbol} >= {found.proved:.2f} is proved"
-    return {
-        Conclusion.REFUTED: f"REFUTED: {found.claim} was claimed, {proved}.",
-        Conclusion.LEAKS: f"the model gives planted labels back; {proved}.",
-        Conclusion.NOT_REFUTED: f"NOT REFUTED: {found.claim} was claimed, {proved}. That is not a proof of the claim.",
-        Conclusion.NOTHING_FOUND: "NOTHING FOUND: no attack beats chance. That is not a proof of safety.",
-        Conclusion.INCONCLUSIVE: "INCONCLUSIVE: no attack found anything, and nothing shows that one could have.",
-        Conclusion.VOID: "VOID: this is no audit.",
-    }[found.conclusion]
+    if found.word is Word.VOID:
+        return "VOID: this is no audit."
+    beyond = f" beyond delta = {found.claim.delta:g}" if found.claim.delta else ""
+    shown = f"{at_least(found)} is proved" if found.word is Word.LEAKS else f"no leak{beyond} is shown"
+    if found.refuted:
+        return f"REFUTED: {found.claim} was claimed, {shown}."
+    if found.passed:
+        return f"NOT REFUTED: {found.claim} was claimed, {shown}. That is not a proof of the claim."
+    if found.claim.made:
+        return f"INCONCLUSIVE: {found.claim} was claimed, {shown}, and more might not have been seen."
+    if found.word is Word.LEAKS:
+        return f"the model gives planted labels away; {shown}."
+    return "NO LEAK SHOWN: what the counted guesses tell may be chance. That is not a proof of safety."
+
+
+def at_least(found: Decision) -> str:
+    """Return what is proved, to so many digits that it reads above what it refutes."""
+    return f"{found.claim.symbol} >= {_down(found.level, found.claim.level if found.refuted else 0.0)}"
+
+
+def _down(level: float, beaten: float = 0.0) -> str:
+    """Return a level rounded down, to two digits or as many as it takes to stay above ``beaten``."""
+    for digits in range(2, 16):
+        text = f"{math.floor(level * 10**digits) / 10**digits:.{digits}f}"
+        if float(text) > beaten or level <= beaten:
+            break
+    return text
 
 
 def sentence(text: str) -> str:
@@ -67,35 +86,36 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def answer(found: Audit) -> Answer:
+def answer(found: Decision) -> Answer:
     """Return the answer in three parts."""
-    if not found.leaks or found.voids:
+    if not found.remedy:
         return Answer(leaks=headline(found), stopped="no leak was found that could be stopped")
     return Answer(
         leaks=headline(found),
-        stopped="training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each",
+        stopped=found.remedy,
         costs="test accuracy; labelinf matrix outputs plays them and measures it",
     )
 
 
 def conditions(found: Audit) -> Iterator[str]:
     """Yield the sentences without which the answer must not be read."""
-    yield from (f"{reason}." for reason in found.voids)
-    if found.conclusion is Conclusion.VOID:
-        if not found.voids:
-            yield f"{found.committed.attack}: {found.counted.word.value}."
+    decision, claim = found.decision, found.claim
+    yield from (f"{reason}." for reason in decision.voids)
+    if decision.word is Word.VOID:
         return
-    if found.conclusion is Conclusion.INCONCLUSIVE:
-        yield (
-            "There is no control; labelinf plant makes one."
-            if found.signal is None
-            else "The labels that were trained on openly do not come out either: other data, or nothing learnt."
-        )
+    if decision.word is Word.UNSHOWN:
+        yield from _unshown(found)
     if found.ceiling < 1:
-        allows = "allows any attack" if found.claim.exact else "lets any attack expect"
-        yield f"{found.claim} {allows} {at_most(found.ceiling)}% of the planted labels."
-    symbol = found.claim.symbol
-    yield f"{found.committed.guesses} guesses, all correct, would have proved {symbol} >= {found.provable:.2f}."
+        allows = "allows any attack" if claim.exact else "lets any attack expect"
+        yield f"{claim} {allows} {at_most(found.ceiling)}% of the planted labels."
+    if decision.power is not None:
+        yield (
+            f"Power against twice the claim, {claim.doubled}: {100 * decision.power:.3g}%, of an attack that reads all "
+            f"that was trained on; {POWER:.0%} are needed to pass."
+        )
+    if proof := decision.proof:
+        most = f"{claim.symbol} >= {_down(proof.provable)}" if proof.provable else "nothing"
+        yield f"{proof.guesses} guesses, all correct, would have proved {most}."
     if found.n_models > 1:
         # Noise that is kept per record, not drawn per model: 15 % of true claims are refuted by 3 models, 27 % by 8.
         yield "Assumed: the pooled models were trained independently, and a mechanism drew its noise anew for each."
@@ -103,8 +123,22 @@ def conditions(found: Audit) -> Iterator[str]:
         yield "Assumed, as you say: the labels were drawn uniformly, independently of everything else."
 
 
+def _unshown(found: Audit) -> Iterator[str]:
+    """Say what a leak that is not shown is worth."""
+    signal = found.decision.signal
+    if found.decision.proof is None:
+        yield f"{found.committed.attack}, which counts, was not played to its end."
+    elif signal is None:
+        yield "Nothing shows that a leak would have been seen: there is no control; labelinf plant makes one."
+    elif signal:
+        yield "The labels that were trained on openly do come out."
+    else:
+        yield "The labels that were trained on openly do not come out either: other data, or nothing learnt."
+
+
 def _about(item: Finding, found: Audit) -> Iterator[str]:
-    mark = "*" if item.attack == found.committed.attack else " "
+    counts = item.attack == found.committed.attack
+    mark = "*" if counts else " "
     if item.accuracy is None:
         yield from wrapped(f"{mark} {item.attack:18} {item.word.value}: {item.refusal or 'it abstained throughout'}")
         return
@@ -113,20 +147,15 @@ def _about(item: Finding, found: Audit) -> Iterator[str]:
     yield f"      chance {1 / found.n_classes:.1%}, p {item.p_chance:.2g}{placebo}"
     if item.memorised:
         yield f"      trained label {share(item.memorised)}"
-    if item.proof:
-        yield from _proof(item, found.claim)
-
-
-def _proof(item: Finding, claim: Claim) -> Iterator[str]:
-    proof = item.proof
-    if proof is not None:
-        tested = f", p of the claim {proof.p_claim:.2g}" if claim.made else ""
-        surest = f"{proof.correct} of its {proof.guesses} surest guesses"
-        yield from wrapped(f"{surest}: {claim.symbol} >= {proof.level:.2f}{tested}", " " * 6)
+    proof = found.decision.proof
+    if counts and proof and proof.share:
+        surest = f"{proof.correct} of its {proof.correct + proof.wrong} surest guesses = {share(proof.share)}"
+        yield from wrapped(f"{surest}: {at_least(found.decision) if proof.level else 'nothing proved'}", " " * 6)
 
 
 def document(found: Audit) -> dict[str, Any]:
     """Return the answer for a program; no id of a record, no confidence of a guess."""
-    derived = ("conclusion", "proved", "provable", "refuted", "leaks")
-    content = attrs.asdict(found, recurse=False, filter=lambda field, _: field.name != "first")
-    return {**content, **{name: getattr(found, name) for name in derived}}
+    content = attrs.asdict(found, recurse=False, filter=lambda field, _: field.name not in ("first", "decision"))
+    decision = found.decision
+    kept = ("word", "status", "refuted", "level", "proof", "remedy", "voids", "signal", "power")
+    return {"decision": {name: getattr(decision, name) for name in kept} | {"says": headline(decision)}, **content}

@@ -1,0 +1,103 @@
+"""What an audit comes to: one frozen object, of which word, exit status, proof and remedy are read.
+
+Everything in it comes from the guesses that were committed to: what they prove (:class:`~.claim.Proof`), whether they
+are void, and whether this audit could have seen a leak. What other attacks do is shown beside it and decides nothing.
+
+=====================================================================  ========  ======
+what is found                                                          claimed   status
+=====================================================================  ========  ======
+void: no audit                                                         any       3
+the lower bound is above the claim                                     yes       1
+the lower bound is above 0: *leaks*                                    no        1
+no leak is shown                                                       no        3
+not refuted, and twice the claim would have been, with POWER at least  yes       0
+not refuted, and it might not have been; or nothing carries a signal   yes       3
+=====================================================================  ========  ======
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from labelinf_outputs.audit.claim import Claim, Proof
+
+__all__ = ["POWER", "Decision", "Word"]
+
+POWER = 0.95  #: what an audit must have against twice a claim, to pass it
+
+_REMEDY = "training behind a label-DP mechanism (label-rr, lp-mst, alibi, pate), as proved for each"
+
+
+class Word(enum.Enum):
+    """What an audit says of a model."""
+
+    LEAKS = "leaks"
+    """The lower bound of epsilon (or mu) is above 0."""
+    UNSHOWN = "no leak shown"
+    """It is 0. Attacks that failed prove nothing."""
+    VOID = "void"
+    """These were no planted labels, or the files do not belong together."""
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """What the committed guesses come to.
+
+    Attributes:
+        claim: What was claimed.
+        found: What the committed guesses prove where they are no void ones; None where they were not made.
+        voids: Why this is no audit; empty when it is one.
+        signal: Whether labels that were trained on openly come out; None when there are none.
+        power: How probably a model that keeps labels as twice the claim allows would have been refuted, if the attack
+            reads every label that was trained on; None without a claim.
+        gate: Whether a leak within the claim ends with status 1 too.
+    """
+
+    claim: Claim
+    found: Proof | None
+    voids: tuple[str, ...] = ()
+    signal: bool | None = None
+    power: float | None = None
+    gate: bool = False
+
+    @property
+    def proof(self) -> Proof | None:
+        """What is proved; None where nothing can be."""
+        return None if self.voids else self.found
+
+    @property
+    def level(self) -> float:
+        """The epsilon (or mu, where that is claimed) that is proved."""
+        return self.proof.level if self.proof else 0.0
+
+    @property
+    def word(self) -> Word:
+        """The answer in a word."""
+        if self.voids:
+            return Word.VOID
+        return Word.LEAKS if self.level > 0 else Word.UNSHOWN
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is."""
+        return self.level > self.claim.level
+
+    @property
+    def passed(self) -> bool:
+        """Whether a claim withstood an audit that carries a signal, and that would have refuted twice as much."""
+        carries = self.word is Word.LEAKS or bool(self.signal and self.proof)
+        return self.power is not None and not self.refuted and carries and self.power >= POWER
+
+    @property
+    def status(self) -> int:
+        """How a command ends."""
+        if self.refuted or (self.word is Word.LEAKS and (self.gate or not self.claim.made)):
+            return 1
+        return 0 if self.passed else 3
+
+    @property
+    def remedy(self) -> str:
+        """What stops the leak; empty where none is shown."""
+        return _REMEDY if self.word is Word.LEAKS else ""
