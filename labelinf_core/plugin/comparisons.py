@@ -144,7 +144,9 @@ class Compared:
     @printed.validator
     def _as_many(self, attribute: attrs.Attribute[Any], value: tuple[float, ...]) -> None:
         if (self.claim is Claim.EQUAL) != bool(value) or len(value) not in (0, 1, len(self.ours)):
-            raise ValueError(f"Compared.printed {value} must be one number, or one for each figure, of Claim.EQUAL only")
+            raise ValueError(
+                f"Compared.printed {value} must be one number, or one for each figure, of Claim.EQUAL only"
+            )
 
     @verdict.default
     def _judged(self) -> str:
@@ -168,9 +170,10 @@ class Compared:
             wanted = _counted(self.queries, games[0].seen)
             counts = " to ".join(str(count) for count in dict.fromkeys((taken[0], taken[-1])))
             found.append(wanted if taken == [self.queries] else f"{counts} {games[0].seen}, not {wanted}")
-        if fewer := [one for one in self.ours if one.n not in (None, one.played.n)]:
-            ours, theirs = (", ".join(map(str, dict.fromkeys(n))) for n in zip(*((o.played.n, o.n) for o in fewer)))
-            found.append(f"played with N = {ours}, by the paper with {theirs} (see --full)")
+        fewer = [one for one in self.ours if one.n not in (None, one.played.n)]
+        if fewer:
+            own, theirs = (dict.fromkeys(n) for n in ((one.played.n for one in fewer), (one.n for one in fewer)))
+            found.append(f"played with N = {', '.join(map(str, own))}, by the paper with {', '.join(map(str, theirs))}")
         return tuple(found)
 
 
@@ -179,7 +182,9 @@ def _counted(number: int, plural: str) -> str:
 
 
 def _singular(plural: str) -> str:
-    return plural[:-3] + "y" if plural.endswith("ies") else plural[:-1] if plural[-3:] in ("els", "nts") else plural
+    if plural.endswith("ies"):
+        return plural[:-3] + "y"
+    return plural[:-1] if len(plural) > len("ms") and plural.endswith("s") else plural
 
 
 def _is(ends: Ends, number: float) -> bool | None:

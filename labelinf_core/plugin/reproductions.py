@@ -1,14 +1,13 @@
 """Published tables that a plugin computes again: what ``labelinf reproduce`` lists and runs.
 
 A plugin yields light :class:`Reproduction` objects from its hook ``labelinf_reproductions``; the function behind one is
-imported when it is asked for and returns a :class:`Reproduced`. It takes nothing, or ``full``, where what the paper
-played is too dear to be played every time.
+imported when it is asked for and returns a :class:`Reproduced`. It takes nothing, or the keyword ``full``, where what
+the paper played is too dear to be played every time.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
 from typing import Any
 
 import attrs
@@ -113,7 +112,7 @@ class Reproduction:
             compute = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError) as error:
             raise PluginError(f"reproduction {self.name!r} cannot be imported from {self.target!r}: {error}") from error
-        result = compute(full=full) if "full" in inspect.signature(compute).parameters else compute()
+        result = compute(full=full) if "full" in (getattr(compute, "__kwdefaults__", None) or {}) else compute()
         if not isinstance(result, Reproduced):
             raise PluginError(f"reproduction {self.name!r} must return a Reproduced, got {type(result).__name__}.")
         return result

@@ -96,9 +96,7 @@ def play(
     for _ in range(games):
         data = _labels(counts, classes, rng)
         try:
-            outcome = game.play(
-                Setting(data=data, attack=player, defences=stages), curator_rng=rng, attack_rng=rng
-            )
+            outcome = game.play(Setting(data=data, attack=player, defences=stages), curator_rng=rng, attack_rng=rng)
         except (QueryRefusedError, LabelinfError, ValueError, OverflowError):
             shares.append(0.0)  # the format holds no such query: nothing comes out
             continue

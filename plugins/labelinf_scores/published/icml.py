@@ -48,7 +48,9 @@ def figure_1(*, full: bool = False) -> Reproduced:
     return Reproduced(
         title="Label inference on simulated binary labellings",
         tables=tuple(
-            tried(f"{panel}: {name}", games.values()) for panel, lines in panels.items() for name, games in lines.items()
+            tried(f"{panel}: {name}", games.values())
+            for panel, lines in panels.items()
+            for name, games in lines.items()
         ),
         pictures=tuple(
             picture
