@@ -231,7 +231,7 @@ def table5(samples: int = 100) -> Reproduced:
         ),
         remarks=(
             Remark(says="growth of the printed L_s, 1e-4 to 1e-2, per decade", value=_per_decade(PRINTED_LOSS[:3])),
-            Remark(says="the same of Laplace's noise", value=_per_decade(_LAPLACE[1][:3])),
+            Remark(says="growth of the printed L_s of Laplace's noise, per decade", value=_per_decade(_LAPLACE[1][:3])),
             Remark(says="expected of a standard deviation", value=10.0),
             Remark(says="expected of a variance", value=round(10**0.5, 2)),
             Remark(says="hard labels that row sums still find at variance 0.1", value=honest[-2][3]),

@@ -83,6 +83,16 @@ def test_titanic_is_played_with_its_2201_labels(full: bool) -> None:
 
 
 @pytest.mark.slow
+def test_the_page_shows_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    page = (Path(__file__).parents[3] / "docs" / "howto.md").read_text(encoding="utf-8")
+    shown = page.partition("labelinf reproduce aistats-figure2, its first lines -->\n```text\n")[2].partition("```")[0]
+
+    assert shown.count("compared") == 2
+    assert "\n".join(map(str.rstrip, reproduce("aistats-figure2").stdout.splitlines())).startswith(shown.rstrip())
+
+
+@pytest.mark.slow
 def test_cross_entropy_is_played_with_2201_labels_and_says_whose_they_are() -> None:
     result = computed("aistats-figure3")
 
