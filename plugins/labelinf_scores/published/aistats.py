@@ -28,6 +28,8 @@ _MOST = {2: (24, 40), 6: (15, 15)}  # labels of one query that are tried, by cla
 _PRIMES, _POWERS = "log-primes(size={m}, tau={tau})", "powers-exhaustive(tau={tau})"
 _BLOCKS = "powers-blocks(labels_per_query={m}, tau={tau})"
 _GAMES = {1.0: (20, 1000), 0.5: (10, 100)}  # of a size, by the share of them that must be right; the paper's 1000
+_LOGITS = "logits here are the logarithms themselves, of which a double holds more than of probabilities"
+_WHY = {"(d) softmax, 6 classes": f"{_LOGITS}: what ends it are the digits of a sum, whatever the noise"}
 _ABSENT = (
     Absent(
         item="the records of Titanic and of the other data sets: labels in a random order are played",
@@ -51,7 +53,9 @@ def figure_1(*, full: bool = False) -> Reproduced:
         "(d) softmax, 6 classes": longest_of(_POWERS, "softmax-log-loss", 6, 0.5),
     }
     two, six = always["(b) cross-entropy, 2 classes"], always["(b) cross-entropy, 6 classes"]
-    compared = [_less("more noise", name, found.values()) for name, found in (always | half).items()]
+    compared = [
+        _less("more noise", name, found.values(), _WHY.get(name, "")) for name, found in (always | half).items()
+    ]
     compared += [
         _less("more classes", f"(b) noise {tau:g}", _named({"2 classes": two[tau], "6 classes": six[tau]}))
         for tau in _ENDS
@@ -60,7 +64,7 @@ def figure_1(*, full: bool = False) -> Reproduced:
         _less(
             "softmax against probabilities", f"(c) and (d) noise {tau:g}",
             _named({name[4:]: found[tau] for name, found in half.items()}),
-            why="logits here are the logarithms themselves, of which a double holds more than of probabilities",
+            why=_LOGITS,
         )
         for tau in _ENDS
     ]  # fmt: skip
