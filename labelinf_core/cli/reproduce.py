@@ -35,7 +35,7 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 @click.command()
 @click.argument("name", required=False, shell_complete=named(_known))
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
-@click.option("--full", is_flag=True, help="Play as many labels as the papers did; some take half an hour.")
+@click.option("--full", is_flag=True, help="Play as many labels as the papers did; some take an hour.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
 @output_options
 @block_option

@@ -2,7 +2,7 @@
 
 The attacks see no features, so a data set of the paper is as many labels in a random order: Titanic has 2 201 of two
 classes, Satellite 6 430 of six and MNIST 70 000 of ten. Noise on a mean grows with the labels, so each is played whole
-where ``full`` is asked for, which takes up to half an hour; of six and ten classes as many as Titanic has otherwise.
+where ``full`` is asked for, which takes up to an hour; of six and ten classes as many as Titanic has otherwise.
 """
 
 from __future__ import annotations
