@@ -16,12 +16,16 @@ from labelinf_core.contracts.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from labelinf_core.plugin.comparisons import Compared
     from labelinf_core.plugin.host import Host
     from labelinf_core.plugin.reproductions import Reproduced, Reproduction, Table
 
 __all__ = ["reproduce"]
 
-_COMPARED = ("item", "the paper says", "we measured", "why they differ")
+_COMPARED = (
+    *("quantity", "the paper says", "figure", "value", "unit", "cap", "floor", "compared"),
+    *("game", "N", "queries", "labels a query", "games", "seed", "why"),
+)
 
 
 def _known(host: Host) -> Iterator[tuple[str, str]]:
@@ -31,13 +35,17 @@ def _known(host: Host) -> Iterator[tuple[str, str]]:
 @click.command()
 @click.argument("name", required=False, shell_complete=named(_known))
 @click.option("--all", "everything", is_flag=True, help="Compute all of them, one after another.")
+@click.option("--full", is_flag=True, help="Play as many labels as the papers did; some take an hour.")
 @click.option("--into", type=click.Path(path_type=Path), metavar="FOLDER", help="Write data (CSV) and pictures (SVG).")
 @output_options
 @block_option
-def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]) -> None:
+def reproduce(
+    name: str | None, everything: bool, full: bool, into: Path | None, as_json: bool, blocks: tuple[str, ...]
+) -> None:
     """Compute a published table or figure again. Without a NAME, list what can be.
 
-    Every one is shown as data, drawn, and compared: what the paper says, what was measured, why they differ.
+    Every one is shown as data, drawn, and compared: what the paper says, what was measured, in which game, of how many
+    labels and queries, and why they differ.
     """
     host = load_host(blocks)
     known = {item.name: item for item in host.reproductions()}
@@ -53,7 +61,7 @@ def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bo
     with steps("reproducing") as progress:
         for each in known if everything or name is None else (name,):
             progress(each, len(known) if everything else 1)
-            found[each] = _computed(known[each])
+            found[each] = _computed(known[each], full)
             if into is not None:
                 _write(into, each, found[each])
     if as_json:
@@ -63,14 +71,14 @@ def reproduce(name: str | None, everything: bool, into: Path | None, as_json: bo
         _print(result)
 
 
-def _computed(item: Reproduction) -> Reproduced:
+def _computed(item: Reproduction, full: bool) -> Reproduced:
     from labelinf_core.contracts.errors import ComponentError, LabelinfError
     from labelinf_core.contracts.gate import unquoted
     from labelinf_core.plugin.watch import watch
 
     try:
         with watch.over(f"reproduction {item.name}", endless=True):
-            return item.run()
+            return item.run(full=full)
     except LabelinfError:
         raise
     except Exception as error:
@@ -86,8 +94,7 @@ def _write(folder: Path, name: str, found: Reproduced) -> None:
     texts = {f"{name}-{at}.csv": csv_text(t.columns, t.rows) for at, t in enumerate(found.tables, 1)}
     texts |= {f"{name}-{at}.svg": as_svg(drawn, alone=True) for at, drawn in enumerate(found.pictures, 1)}
     if found.compared:
-        rows = ((item.item, item.paper, item.measured, item.why) for item in found.compared)
-        texts[f"{name}-compared.csv"] = csv_text(_COMPARED, rows)
+        texts[f"{name}-compared.csv"] = csv_text(_COMPARED, (row for item in found.compared for row in _figures(item)))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file, text in texts.items():
@@ -96,17 +103,47 @@ def _write(folder: Path, name: str, found: Reproduced) -> None:
         raise InputError(f"--into {folder} cannot be written ({error.strerror}).") from error
 
 
+def _figures(item: Compared) -> Iterator[tuple[Any, ...]]:
+    """Yield one row of data for every figure."""
+    for one in item.ours:
+        played = one.played
+        yield (
+            *(item.quantity, item.paper, one.of, one.value, one.unit, one.cap, one.floor, item.verdict),
+            *(played.game, played.n, played.queries, played.per_query, played.games, played.seed, item.why),
+        )
+
+
+def _told(item: Compared) -> Any:
+    """Return a row for people: what is said of it, below what it is of."""
+    from labelinf_core.report.console import plain_table
+
+    table = plain_table(show_header=False)
+    table.add_column()
+    table.add_column()
+    games = dict.fromkeys(one.played.words for one in item.ours)
+    told = (
+        ("the paper says", item.paper),
+        ("we measured", "; ".join(f"{one.of}: {one.words}" if one.of else one.words for one in item.ours)),
+        ("compared", "; ".join(filter(None, (item.verdict, *item.notes)))),
+        ("played", "\n".join(games)),
+        ("why", item.why),
+    )
+    for name, words in told:
+        if words:
+            table.add_row(f"  {name}", words)
+    return table
+
+
 def _print(found: Reproduced) -> None:
     from rich.text import Text
 
-    from labelinf_core.plugin.reproductions import Table
     from labelinf_core.report.console import make_console
 
     console = make_console()
     console.print(Text(found.title, style="bold"))
-    if found.compared:
-        rows = tuple((item.item, item.paper, item.measured, item.why) for item in found.compared)
-        console.print(_rich(Table(title="", columns=_COMPARED, rows=rows)))
+    for item in found.compared:
+        console.print(Text(f"\n{item.quantity}"))
+        console.print(_told(item))
     for table in found.tables:
         console.print(Text(f"\n{table.title}"))
         console.print(_rich(table))

@@ -1,7 +1,8 @@
 """Published tables that a plugin computes again: what ``labelinf reproduce`` lists and runs.
 
 A plugin yields light :class:`Reproduction` objects from its hook ``labelinf_reproductions``; the function behind one is
-imported when it is asked for, takes nothing and returns a :class:`Reproduced`.
+imported when it is asked for and returns a :class:`Reproduced`. It takes nothing, or the keyword ``full``, where what
+the paper played is too dear to be played every time.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import attrs
 
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.pictures import Picture
+from labelinf_core.plugin.comparisons import Compared
 from labelinf_core.plugin.descriptors import Reference
 
-__all__ = ["Absent", "Compared", "Remark", "Reproduced", "Reproduction", "Table"]
+__all__ = ["Absent", "Remark", "Reproduced", "Reproduction", "Table"]
 
 
 @attrs.frozen(kw_only=True)
@@ -44,23 +46,6 @@ class Remark:
 
     says: str
     value: Any
-
-
-@attrs.frozen(kw_only=True)
-class Compared:
-    """What a paper says beside what was measured.
-
-    Attributes:
-        item: Of what.
-        paper: What is printed.
-        measured: What came out here.
-        why: Why the two differ, or that they do not.
-    """
-
-    item: str
-    paper: str
-    measured: str
-    why: str
 
 
 @attrs.frozen(kw_only=True)
@@ -113,8 +98,11 @@ class Reproduction:
     reference: Reference
     target: str
 
-    def run(self) -> Reproduced:
+    def run(self, *, full: bool = False) -> Reproduced:
         """Compute it.
+
+        Args:
+            full: At the paper's own size, however long that takes.
 
         Raises:
             PluginError: The function cannot be imported or returns something else.
@@ -124,7 +112,7 @@ class Reproduction:
             compute = getattr(importlib.import_module(module), function)
         except (ImportError, AttributeError) as error:
             raise PluginError(f"reproduction {self.name!r} cannot be imported from {self.target!r}: {error}") from error
-        result = compute()
+        result = compute(full=full) if "full" in (getattr(compute, "__kwdefaults__", None) or {}) else compute()
         if not isinstance(result, Reproduced):
             raise PluginError(f"reproduction {self.name!r} must return a Reproduced, got {type(result).__name__}.")
         return result

@@ -17,7 +17,9 @@ SCORES = {f"icml-{what}" for what in ("figure1", "figure2", "figure4", "table2")
 
 def held(found: Reproduced) -> None:
     assert found.compared
-    assert all(item.paper and item.measured and item.why for item in found.compared)
+    for row in found.compared:
+        assert all((row.quantity, row.paper, row.ours))
+        assert all(figure.played.game and figure.played.n and figure.played.queries for figure in row.ours)
     assert all(len(row) == len(table.columns) for table in found.tables for row in table.rows)
     assert all(absent.item and absent.loader for absent in found.absent)
     assert found.pictures

@@ -42,7 +42,10 @@ def test_all_readings_stand_beside_the_printed_figures() -> None:
     assert all(0 <= share <= 1 for row in honest.rows for share in row[1:])
     assert honest.rows[0][1:] == (1.0, 1.0, 1.0, 1.0)
     assert [item.paper for item in done.compared] == [*readings.rows[0][4:], *readings.rows[7][4:], "45 % of labels"]
-    assert f"classes: {honest.rows[3][1]:.0%} by the same search" in done.compared[-1].measured  # not of scalars
+    scalars, classes, *_ = done.compared[-1].ours  # accuracy is of scalars
+    assert (scalars.of, classes.of) == ("scalars, swarms", "classes, swarms")
+    assert classes.value == 100 * honest.rows[3][1]
+    assert {figure.played.n for item in done.compared for figure in item.ours} == {3}
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.reproductions import Compared, Reproduced, Table
+from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Played
+from labelinf_core.plugin.reproductions import Reproduced, Table
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.published.table5 import ABSENT, LEVELS, Law, Noised, Ratios, Study, searched
 from labelinf_gradients.published.victims import Victims, fully_connected
@@ -32,7 +34,6 @@ def figure_2() -> Reproduced:
     """Follow the labels that explain one gradient, and the loss that chooses among them."""
     curves = {epochs: _Curve(epochs) for epochs in _EPOCHS}
     rows = tuple((epochs, *curve.row()) for epochs, curve in curves.items())
-    low, high = curves[0].ends
     return Reproduced(
         title="Figures 1, 2 and 7 of Wang et al., ICLR 2024, in kind: one smoothed digit, 64-256-128-64-10",
         tables=(
@@ -56,27 +57,31 @@ def figure_2() -> Reproduced:
                 series=tuple(line for epochs, curve in curves.items() for line in curve.losses(f"{epochs} epochs")),
             ),
         ),
-        compared=(
-            Compared(
-                item="Figure 2: scalars whose labels are valid",
-                paper="at least -2.00 to -1.33",
-                measured=f"{low:.3f} to {high:.3f}, exactly; the truth is {curves[0].true:.3f}",
-                why="another digit and network; the set is one interval, and at its ends an entry is zero (G8, G14)",
-            ),
-            Compared(
-                item="Figures 1 and 7, untrained: local minima",
-                paper="the first is the global one",
-                measured=f"at {rows[0][4]}; the least loss at {rows[0][5]:.3f} (truth {rows[0][1]:.3f})",
-                why="the same, where there is one",
-            ),
-            Compared(
-                item="Figures 1 and 7, trained: local minima",
-                paper="near 2.2372, and the truth at 4.2745",
-                measured=f"at {rows[1][4]}; the least loss at {rows[1][5]:.3f} (truth {rows[1][1]:.3f})",
-                why="another network: its landscape is not a ResNet18's",
-            ),
-        ),
+        compared=tuple(_curves_compared(*curves.values())),
         absent=ABSENT,
+    )
+
+
+def _curves_compared(untrained: _Curve, trained: _Curve) -> Iterator[Compared]:
+    low, high = untrained.ends
+    yield Compared(
+        quantity="Figure 2: scalars whose labels are valid",
+        paper="at least -2.00 to -1.33",
+        ours=untrained.figures({"from": low, "to": high, "truth": untrained.true}),
+        why="another digit and network; the set is one interval, and at its ends an entry is zero (G8, G14)",
+    )
+    yield Compared(
+        quantity="Figures 1 and 7, untrained: first local minimum of the loss, and the global one",
+        paper="the first is the global one",
+        ours=untrained.figures({"first": next(iter(untrained.minima), math.inf), "global": untrained.best}),
+        claim=Claim.ALIKE,
+    )
+    named = {f"minimum {number}": at for number, at in enumerate(trained.minima, 1)}
+    yield Compared(
+        quantity="Figures 1 and 7, trained: local minima of the loss",
+        paper="near 2.2372, and the truth at 4.2745",
+        ours=trained.figures(named | {"global": trained.best, "truth": trained.true}),
+        why="another network: its landscape is not a ResNet18's",
     )
 
 
@@ -100,14 +105,23 @@ class _Curve:
         self.ends = tuple(sorted(float(end[0]) / self.per_scalar for end in ends))
         labels = np.concatenate([self.problem.labels(np.array([at * self.per_scalar])) for at in _REACH])
         self.labels, self.loss = labels, _variance(labels)
+        pit = np.diff(np.sign(np.diff(self.loss)), prepend=0, append=0) > 0
+        pit[np.isin(np.abs(_REACH), (_HALF[0], _HALF[-1]))] = False  # ends of a side
+        self.minima = [float(at) for at in _REACH[pit]]
+        self.best = float(_REACH[self.loss.argmin()])
+        self.played = Played(
+            game=f"variance loss on one smoothed digit, 64-256-128-64-10 after {epochs} epochs",
+            n=1, queries=1, seen="gradients", seed=1,
+        )  # fmt: skip
 
     def row(self) -> tuple[Any, ...]:
         """Return what a table says of it."""
-        pit = np.diff(np.sign(np.diff(self.loss)), prepend=0, append=0) > 0
-        pit[np.isin(np.abs(_REACH), (_HALF[0], _HALF[-1]))] = False  # ends of a side
-        best = int(self.loss.argmin())
-        said = ", ".join(f"{at:.2f}" for at in _REACH[pit])
-        return (self.true, *self.ends, said or "none", float(_REACH[best]), float(self.labels[best].min()))
+        said = ", ".join(f"{at:.2f}" for at in self.minima)
+        return (self.true, *self.ends, said or "none", self.best, float(self.labels[self.loss.argmin()].min()))
+
+    def figures(self, scalars: dict[str, float]) -> tuple[Measured, ...]:
+        """Return scalars of the curve as figures, by their names."""
+        return tuple(Measured(value=value, of=of, played=self.played) for of, value in scalars.items())
 
     def entries(self) -> tuple[Series, ...]:
         """Return the entries of the label, the true class's by name, within what the paper draws."""
@@ -139,11 +153,11 @@ def _thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[tuple[float, 
     return tuple(zip(x[::step].tolist(), y[::step].tolist(), strict=True))
 
 
-def figure_6(samples: int = 40) -> Reproduced:
+def figure_6(samples: int = 100) -> Reproduced:
     """Count what noise leaves of a label: the sum of the errors of its entries, by the paper's own search.
 
     Args:
-        samples: How many digits a point.
+        samples: How many digits a point; the paper has 100.
     """
     study, rows = Study.digits(samples), []
     for law in Law:
@@ -176,13 +190,23 @@ def figure_6(samples: int = 40) -> Reproduced:
                 ),
             ),
         ),
-        compared=(
+        compared=tuple(
             Compared(
-                item="L_r against the noise",
-                paper="a picture without numbers; it grows with the noise, for both laws alike",
-                measured="; ".join(f"{law.value} {values[0]:.2g} to {values[-1]:.2g}" for law, values in means.items()),
-                why="the same shape; the printed level is read as a standard deviation (iclr-table5 shows why)",
-            ),
+                quantity=f"L_r against the standard deviation of {law.value} noise",
+                paper="a picture without numbers; it grows with the noise",
+                ours=tuple(_errors(law, *pair, samples) for pair in zip(LEVELS, values, strict=True)),
+                claim=Claim.RISES,
+                why="the printed level is read as a standard deviation (iclr-table5 shows why)",
+            )
+            for law, values in means.items()
         ),
         absent=ABSENT,
     )
+
+
+def _errors(law: Law, level: float, mean: float, samples: int) -> Measured:
+    played = Played(
+        game=f"swarms, {law.value} noise of {level:g} on one row, ratios clean; digits, untrained network, hidden 512",
+        n=samples, queries=samples, seen="gradients", seed=2,
+    )  # fmt: skip
+    return Measured(value=mean, of=f"{level:g}", played=played)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.reproductions import Absent, Compared, Remark, Reproduced, Table
+from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.published.matching import matching_table
 from labelinf_gradients.published.table5 import ABSENT
@@ -33,6 +34,7 @@ _MATCHING = (
     Absent(item="gradient matching (8.01 and 10.22 dB in Figure 3)", loader="PyTorch, pip install 'labelinf[torch]',"),
 )
 _NOISE = (1e-4, 1e-3)
+_DIGITS = 300  # a row
 
 
 def clean_table(n: int, epochs: tuple[int, ...] = _EPOCHS) -> Table:
@@ -106,7 +108,7 @@ def noise_table(n: int, epochs: tuple[int, ...] = _EPOCHS) -> Table:
 
 def reconstruction() -> Reproduced:
     """Compute the tables; with PyTorch, gradient matching too."""
-    clean, noise = clean_table(300), noise_table(40)
+    clean, noise = clean_table(_DIGITS), noise_table(40)
     remarks = [
         Remark(says="least median over trainings and families, dB", value=min(row[3] for row in clean.rows)),
         Remark(says="most an 8-bit image shows of it, dB", value=max(row[6] for row in clean.rows)),
@@ -151,10 +153,18 @@ def _compared(clean: Table) -> Iterator[Compared]:
         ("Table 6, mixed labels: PSNR", "mixup", "66.80 dB"),
     ):
         row = next(row for row in clean.rows if row[:2] == (0, family))
-        yield Compared(item=item, paper=printed, measured=f"{row[6]:.1f} dB in 8 bits, {row[3]:.0f} on floats", why=why)
+        ours = (_quality(row[6], "in 8 bits", family), _quality(row[3], "on floats", family))
+        yield Compared(quantity=item, paper=printed, ours=ours, why=why)
+    untrained = next(row for row in clean.rows if row[:2] == (0, "smoothing"))
     yield Compared(
-        item="Equations 6 and 7 as printed: PSNR",
+        quantity="Equations 6 and 7 as printed: PSNR",
         paper="the method of Figure 3",
-        measured=f"{clean.rows[1][7]:.1f} dB, label given",
+        ours=(_quality(untrained[7], "label given", "smoothing"),),
         why="the slope of the activation is missing, and one row stands for all",
     )
+
+
+def _quality(value: float, of: str, family: str) -> Measured:
+    game = f"inputs of untrained 64-256-128-64-10 rebuilt {of}, {family}, median"
+    played = Played(game=game, n=_DIGITS, queries=_DIGITS, seen="gradients", seed=1)
+    return Measured(value=value, unit="dB", of=of, played=played)

@@ -20,7 +20,8 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.reproductions import Absent, Compared, Remark, Reproduced, Table
+from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered
@@ -61,6 +62,8 @@ _LAPLACE = (1.0, 1.0, 1.0, 0.36), (1.61e-4, 8.07e-4, 7.95e-3, 7.95e-1)
 _COEFFICIENT, _NEAR, _FAR, _TOLERANCE = 4.0, 0.7, 10.0, 1.0  # of the published code's noise study
 _POPULATION, _ITERATIONS = 200, 30
 _PRINTED = ("(as printed)", "", "")
+
+Reading = tuple[str, str, str, str, tuple[tuple[float, float], ...]]  # law, unit, noised, ratios; accuracy and L_s
 
 
 class Noised(enum.Enum):
@@ -212,7 +215,7 @@ def table5(samples: int = 100) -> Reproduced:
             Table(
                 title="The paper's accuracy (scalars within 1 of the true one) and L_s (their mean distance from it)",
                 columns=("noise", "printed number is a", "noised", "ratios", *(f"{level:g}" for level in LEVELS)),
-                rows=readings,
+                rows=tuple((*reading[:4], *(_cell(*cell) for cell in reading[4])) for reading in readings),
             ),
             Table(
                 title="Every entry noised: share of labels exposed",
@@ -228,13 +231,13 @@ def table5(samples: int = 100) -> Reproduced:
         ),
         remarks=(
             Remark(says="growth of the printed L_s, 1e-4 to 1e-2, per decade", value=_per_decade(PRINTED_LOSS[:3])),
-            Remark(says="the same of Laplace's noise", value=_per_decade(_LAPLACE[1][:3])),
+            Remark(says="growth of the printed L_s of Laplace's noise, per decade", value=_per_decade(_LAPLACE[1][:3])),
             Remark(says="expected of a standard deviation", value=10.0),
             Remark(says="expected of a variance", value=round(10**0.5, 2)),
             Remark(says="hard labels that row sums still find at variance 0.1", value=honest[-2][3]),
         ),
         pictures=(_exposed(honest),),
-        compared=tuple(_compared(readings, honest)),
+        compared=tuple(_compared(readings, honest, samples)),
         absent=ABSENT,
     )
 
@@ -252,28 +255,44 @@ def _exposed(honest: Sequence[tuple[float, ...]]) -> Picture:
     )
 
 
-def _compared(readings: Sequence[tuple[str, ...]], honest: Sequence[tuple[float, ...]]) -> Iterator[Compared]:
+def _compared(readings: Sequence[Reading], honest: Sequence[tuple[float, ...]], samples: int) -> Iterator[Compared]:
     nearest = {Law.GAUSSIAN: Ratios.MIXED, Law.LAPLACE: Ratios.CLEAN}
     why = "nearest reading: a standard deviation, on the searched row only; ours is another network"
+    cells = {reading[:4]: reading[4] for reading in readings}
     for law, ratios in nearest.items():
-        own = {row[1:4]: row[4:] for row in readings if row[0] == law.value}
-        printed, measured = own[_PRINTED], own["standard deviation", Noised.ROW.value, ratios.value]
-        for level, says, found in zip(LEVELS, printed, measured, strict=True):
-            yield Compared(item=f"{law.value}, {level:g}: accuracy and L_s", paper=says, measured=found, why=why)
-    everywhere = next(row for row in readings if row[:3] == ("Gaussian", "standard deviation", Noised.ALL.value))
+        own = cells[law.value, "standard deviation", Noised.ROW.value, ratios.value]
+        for level, printed, (accuracy, loss) in zip(LEVELS, cells[law.value, *_PRINTED], own, strict=True):
+            played = _played(f"swarms, {law.value} noise of {level:g} on one row, ratios {ratios.value}", samples, 2)
+            ours = (
+                Measured(value=100 * accuracy, unit="%", of="accuracy", played=played),
+                *((Measured(value=loss, of="L_s", played=played),) if math.isfinite(loss) else ()),
+            )
+            quantity = f"{law.value}, {level:g}: accuracy and L_s"
+            yield Compared(quantity=quantity, paper=_cell(*printed), ours=ours, why=why)
+    everywhere = cells["Gaussian", "standard deviation", Noised.ALL.value, Ratios.NOISED.value][-1][0]
     (same,) = (row for row in honest if math.isclose(row[0], LEVELS[-1] ** 2))
+    noise = f"Gaussian noise of {LEVELS[-1]:g} on all entries"
+    shares = {"scalars, swarms": (everywhere, 2), "classes, swarms": (same[1], 1), "classes, row sums": (same[3], 1)}
+    shares["whole labels to .1, likelihood"] = (same[4], 1)
     yield Compared(
-        item="standard deviation .1 on every entry",
+        quantity="standard deviation .1 on every entry",
         paper="45 % of labels",
-        measured=f"{everywhere[-1].split()[0]} of scalars; classes: {same[1]:.0%} by the same search, {same[3]:.0%} "
-        f"by row sums; whole labels, to .1: {same[4]:.0%}",
+        ours=tuple(
+            Measured(value=100 * share, unit="%", of=of, played=_played(f"{of}; {noise}", samples, seed))
+            for of, (share, seed) in shares.items()
+        ),
         why="the ratios of rows are as noisy as the searched row, which the paper's study leaves clean; accuracy "
         "is of scalars, and a wrong one can leave the class right",
     )
 
 
-def _readings(study: Study) -> Iterator[tuple[str, ...]]:
-    yield ("Gaussian", *_PRINTED, *map(_cell, PRINTED_ACCURACY, PRINTED_LOSS))
+def _played(game: str, samples: int, seed: int) -> Played:
+    network = "digits, untrained network, hidden 512"
+    return Played(game=f"{game}; {network}", n=samples, queries=samples, seen="gradients", seed=seed)
+
+
+def _readings(study: Study) -> Iterator[Reading]:
+    yield ("Gaussian", *_PRINTED, tuple(zip(PRINTED_ACCURACY, PRINTED_LOSS, strict=True)))
     for unit, power in (("standard deviation", 1.0), ("variance", 0.5)):
         for noised, ratios in (
             (Noised.ROW, Ratios.CLEAN),
@@ -281,13 +300,13 @@ def _readings(study: Study) -> Iterator[tuple[str, ...]]:
             (Noised.ALL, Ratios.NOISED),
         ):
             rng = np.random.default_rng(2)
-            cells = (paper_cell(study, level**power, noised, ratios, rng) for level in LEVELS)
-            yield ("Gaussian", unit, noised.value, ratios.value, *(_cell(*cell) for cell in cells))
-    yield ("Laplace", *_PRINTED, *map(_cell, *_LAPLACE))
+            cells = tuple(paper_cell(study, level**power, noised, ratios, rng) for level in LEVELS)
+            yield ("Gaussian", unit, noised.value, ratios.value, cells)
+    yield ("Laplace", *_PRINTED, tuple(zip(*_LAPLACE, strict=True)))
     for noised, ratios in ((Noised.ROW, Ratios.CLEAN), (Noised.ALL, Ratios.NOISED)):
         rng = np.random.default_rng(2)
-        cells = (paper_cell(study, level, noised, ratios, rng, Law.LAPLACE) for level in LEVELS)
-        yield ("Laplace", "standard deviation", noised.value, ratios.value, *(_cell(*cell) for cell in cells))
+        cells = tuple(paper_cell(study, level, noised, ratios, rng, Law.LAPLACE) for level in LEVELS)
+        yield ("Laplace", "standard deviation", noised.value, ratios.value, cells)
 
 
 def _cell(accuracy: float, loss: float) -> str:

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.evaluator.statistics import p_value
-from labelinf_core.plugin.reproductions import Compared, Remark, Reproduced, Table
+from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
 from labelinf_outputs.attacks.learned import Learned
@@ -82,11 +83,21 @@ class _Row:
     trained: float
     right: dict[str, int]
     sham: int
+    splits: int
     memory: NDArray[np.float64] = attrs.field(repr=False)
 
     @property
     def ceiling(self) -> float:
         return epsilon_bounds.label_dp_ceiling(self.epsilon, 2)
+
+    def rate(self, right: int, of: str, attack: str) -> Measured:
+        """Return the share of the canaries as a figure."""
+        model = "mlp" if math.isinf(self.epsilon) else f"mlp behind label-rr(epsilon={self.epsilon:g})"
+        n = self.canaries // self.splits
+        played = Played(
+            game=f"{attack} on {of}, {model}", n=n, queries=1, per_query=n, games=self.splits, seed=0, seen="models"
+        )
+        return Measured(value=100 * right / self.canaries, unit="%", of=of, played=played)
 
     def above(self, attack: str) -> float:
         """Return the p-value of guessing more than label-DP allows."""
@@ -128,15 +139,15 @@ def _compared(rows: list[_Row]) -> Iterator[Compared]:
         for attack in ("threshold", "delta-margin"):
             printed = [item.rate for item in entries() if (item.row.epsilon, item.attack) == (epsilon, attack)]
             found = [row for row in rows if row.epsilon == epsilon]
-            rates = ", ".join(f"{row.data} {row.right[attack] / row.canaries:.1%}" for row in found)
-            sham = ", ".join(f"{row.sham / row.canaries:.1%}" for row in found)
+            given = attack == "delta-margin"
             yield Compared(
-                item=f"{attack}, epsilon {'∞' if math.isinf(epsilon) else f'{epsilon:g}'}",
+                quantity=f"{attack}, epsilon {'∞' if math.isinf(epsilon) else f'{epsilon:g}'}: labels given back",
                 paper=f"{min(printed):.1%} to {max(printed):.1%}" if printed else "not there",
-                measured=rates,
-                why="other data and networks"
-                if attack == "threshold"
-                else f"it is given the label's loss: {sham} of labels that nobody trained on",
+                ours=(
+                    *(row.rate(row.right[attack], row.data, attack) for row in found),
+                    *(row.rate(row.sham, f"{row.data}, never trained on", attack) for row in found if given),
+                ),
+                why="it is given the label's loss" if given else "other data and networks",
             )
 
 
@@ -158,6 +169,7 @@ def _row(data: LabelSet, epochs: int, epsilon: float, scale: Scale) -> _Row:
         trained=float(np.mean([_top(member.released) == member.trained for member in members])),
         right={name: sum(_right(attack, game, threat) for game in games) for name, attack in attacks.items()},
         sham=sum(_sham(game, threat) for game in games),
+        splits=len(games),
         memory=np.concatenate([_memorised(game, scale.references) for game in games]),
     )
 
