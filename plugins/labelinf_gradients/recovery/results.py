@@ -122,6 +122,7 @@ class Recovery:
     complete: NDArray[np.bool_]
     factors: NDArray[np.float64]
     candidate_factors: NDArray[np.float64]
+    chance: NDArray[np.float64]
     problem: Problem = attrs.field(repr=False)
     scaled: bool = False
 
