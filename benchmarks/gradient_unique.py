@@ -34,7 +34,16 @@ STRANGE = (
     *("distilled", "two levels", "neighbours", "noisy"),
 )
 FORGOTTEN = ("nothing", "a bias", "a factor")
-HEADS = ("normal", "flat", "steep", "two rows alike", "half of the rows alike", "whole numbers", "negative", "nearly alike")
+HEADS = (
+    "normal",
+    "flat",
+    "steep",
+    "two rows alike",
+    "half of the rows alike",
+    "whole numbers",
+    "negative",
+    "nearly alike",
+)
 ROWS = 12  #: samples of one world
 
 Array = NDArray[np.float64]

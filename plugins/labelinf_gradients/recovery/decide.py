@@ -25,6 +25,7 @@ _UNIDENTIFIABLE = {
     True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
 }
 _LUCK = 1 / 16  # of a rounding: that less is unexplained is luck
+_NEAR = 1 / 8  # of all orders of magnitude by which a label may miss its family, that at which it begins to matter
 _BLUR = 1 / 4  # of a rounding: what averaging over features leaves of it
 
 
@@ -71,7 +72,8 @@ def decide(
     _set_status(problem, answers, pattern, precision, positive, scaled)
     _weigh(problem, answers, pattern, precision, scored.tried, scaled, families)
     if families == 1 and not pattern.has_weight:
-        answers.chance[_one_sign(problem, positive=positive)] = 0.0
+        hard = answers.labels.max(axis=1) >= 1 - precision.same / 4
+        answers.chance[hard & _one_sign(problem, positive=positive)] = 0.0
     answers.proved[:] = answers.chance <= LEVEL
     other = turned(scored.labels, answers.labels.argmax(axis=1)[scored.rows], precision)
     of_other_class = np.full(n, np.inf)
@@ -122,7 +124,11 @@ def _weigh(
         alike = by_class & saturated(part.column, pattern, precision)
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
     share = np.maximum(answers.residual[rows], _LUCK * precision.rounding)
-    answers.chance[rows] = chance(widths, share, families * tried[rows], 1 + scaled)
+    near = np.where(by_class[:, None], widths, np.minimum(widths, 2 * precision.same))
+    answers.chance[rows] = np.maximum(
+        chance(widths, share, families * tried[rows], 1 + scaled),
+        _NEAR * chance(near, share, np.ones_like(rows), 1 + scaled),
+    )
     share = np.maximum(answers.residual[rows], _BLUR * precision.rounding)
     moved = drift(part, scales, misfit, pattern, scaled=scaled) * share
     answers.chance[rows[~by_class & ~(moved <= precision.same)]] = 1.0

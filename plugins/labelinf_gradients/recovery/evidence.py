@@ -113,7 +113,9 @@ def drift(
         units.append(rest / length)
         moves[at] = move / length
     leverage = sum((unit**2 for unit in units), np.zeros_like(p))
-    along = np.abs(sum((unit[:, :, None] * move[:, None, :] for unit, move in zip(units, moves, strict=False)), 0.0)).sum(axis=2)
+    along = np.abs(
+        sum((unit[:, :, None] * move[:, None, :] for unit, move in zip(units, moves, strict=False)), 0.0)
+    ).sum(axis=2)
     left = np.sqrt(np.maximum(1 - leverage, _NOTHING))
     worst = np.where(np.isinf(misfit.yardstick), 0, along / left).max(axis=1)
     if not scaled:
@@ -124,7 +126,10 @@ def drift(
 
 
 def _without(
-    seen: NDArray[np.float64], move: NDArray[np.float64], units: list[NDArray[np.float64]], moves: list[NDArray[np.float64]]
+    seen: NDArray[np.float64],
+    move: NDArray[np.float64],
+    units: list[NDArray[np.float64]],
+    moves: list[NDArray[np.float64]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Take out of a direction what the free ones make up for; return what is left to see, and how the label changes."""
     for unit, along in [*zip(units, moves, strict=False)] * 2:  # twice, so that what is left is orthogonal

@@ -78,9 +78,7 @@ def is_label(labels: NDArray[np.float64], precision: Precision) -> NDArray[np.bo
     return np.asarray(sums & (labels.min(axis=1) >= -precision.slack))
 
 
-def distinct(
-    rows: NDArray[np.intp], scales: NDArray[np.float64], n: int, precision: Precision
-) -> NDArray[np.intp]:
+def distinct(rows: NDArray[np.intp], scales: NDArray[np.float64], n: int, precision: Precision) -> NDArray[np.intp]:
     """Return how many different scales each of ``n`` gradients has, shape ``(n,)``."""
     order = np.lexsort((scales, rows))
     owners, sorted_ = rows[order], scales[order]

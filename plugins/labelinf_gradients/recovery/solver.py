@@ -139,7 +139,7 @@ def solve(
     ]
     for piece in pieces:
         piece.doubt(some_left_out=len(patterns) < len(asked))
-    return _assembled(pieces, problem, directions, scaled)
+    return _assembled(pieces, problem, directions, scaled, asked[0].name if len(asked) == 1 else "")
 
 
 def _answers(
@@ -162,7 +162,11 @@ def _answers(
 
 
 def _assembled(
-    pieces: list[Answers], problem: Problem, directions: NDArray[np.float64] | None, scaled: bool
+    pieces: list[Answers],
+    problem: Problem,
+    directions: NDArray[np.float64] | None,
+    scaled: bool,
+    declared: str,
 ) -> Recovery:
     width = max(piece.candidates.shape[1] for piece in pieces)
     candidates = np.concatenate([widened(piece.candidates, width) for piece in pieces])
@@ -184,6 +188,7 @@ def _assembled(
         scaled=scaled,
         complete=np.concatenate([piece.complete for piece in pieces]),
         chance=np.concatenate([piece.chance for piece in pieces]),
+        declared=declared,
     )
 
 
