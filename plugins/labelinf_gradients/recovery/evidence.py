@@ -1,17 +1,18 @@
 r"""How likely a gradient of another origin has a label that explains it as well: counted, never believed.
 
-Behind a gradient may be a label of no family that was tried, a bias or a factor that nobody told of. A label of a family
-with ``s`` spare equations explains it only if ``s`` numbers happen to agree. An unexplained share ``r`` is a ball of
-radius ``r sqrt(n)`` in ``n = s + u`` entries outside S, of which ``u`` unknowns were chosen to fit; the ball's volume is
-below ``e^(u/2) (sqrt(2 pi e) r)^s``. An equation can be as far from holding as its entry differs from all others before
-it: two probabilities that are equal whatever the scale is, because rows of the weights are alike or both have vanished,
-say one thing, once. With these widths, of which the unknowns take the ``u`` largest,
+Behind a gradient may be a label of no family that was tried, a bias or a factor that nobody told of. A label of a
+family with ``s`` spare equations explains it only if ``s`` numbers happen to agree. An unexplained share ``r`` is a
+ball of radius ``r sqrt(n)`` in ``n = s + u`` entries outside S, of which ``u`` unknowns were chosen to fit; its volume
+is below ``e^(u/2) (sqrt(2 pi e) r)^s``. An equation can be as far from holding as its entry differs from all before it:
+two probabilities that are equal whatever the scale is, because rows of the weights are alike or both have vanished, say
+one thing, once. With these widths, of which the unknowns take the ``u`` largest,
 
     chance <= hypotheses * e^(u/2) * prod_i min(1, sqrt(2 pi e) r / width_i).
 
-Above :data:`LEVEL` an answer proves nothing. Two margins are beside it: no more may be unexplained than rounding leaves,
-and the label must stay what it is when a factor is allowed that makes up for what is unexplained. Where logits are flat,
-scale and factor are nearly one direction, and the second is all there is to see of that.
+That counts volumes; it is no proof for labels that were chosen to deceive. Above :data:`LEVEL` no answer is the only
+one. Two margins are beside it: no more may be unexplained than rounding leaves, and the label must stay what it is when
+one more number is free, a factor or one entry, that makes up for what is unexplained. Where logits are flat, scale and
+factor are nearly one direction, and this alone shows it.
 """
 
 from __future__ import annotations
