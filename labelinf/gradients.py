@@ -51,8 +51,7 @@ class Recovered(Shown):
             counts[status.value] = counts.get(status.value, 0) + 1
         told = ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in counts.items())
         yield f"{len(self.status)} gradients: {told}"
-        if self.recovery.remark:
-            yield self.recovery.remark
+        yield from filter(None, (self.recovery.condition, self.recovery.remark))
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield one row a gradient: class, status, what the label leaves unexplained, how far ahead of any other."""

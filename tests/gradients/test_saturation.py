@@ -150,7 +150,7 @@ def test_known_biases_that_saturate_the_softmax_mislead_nobody(seed: int, family
     unique = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
     right = np.abs(found.labels - labels).sum(axis=1) < 1e-3
     assert right[unique].all()
-    assert unique.mean() > 0.3
+    assert unique.mean() > 0.1  # where only one probability is left outside the label, no equation is to spare
 
 
 @pytest.mark.parametrize("seed", range(4))

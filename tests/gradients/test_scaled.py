@@ -168,7 +168,7 @@ def test_the_truth_is_the_only_answer_or_listed_or_the_list_is_not_called_whole(
 
 
 @pytest.mark.parametrize("family", ["smoothing", "mixup-equal"])
-def test_rows_that_repeat_each_other_leave_no_equation_to_spare(make_labels: Callable[..., Any], family: str) -> None:
+def test_rows_that_repeat_each_other_say_one_thing_once(make_labels: Callable[..., Any], family: str) -> None:
     """The counterexample: of six classes three share a row, and some labels called the only ones were wrong."""
     rng = np.random.default_rng(0)
     labels = labels_of(make_labels, rng, 60, 6, family)
@@ -179,8 +179,9 @@ def test_rows_that_repeat_each_other_leave_no_equation_to_spare(make_labels: Cal
 
     found = recover(gradients, weights, family=family, scaled=True)
 
-    assert not certain(found).any()
-    assert not found.complete.any()
+    apart = np.sort(np.argsort(labels, axis=1)[:, -1 if family == "smoothing" else -2 :], axis=1)[:, 0] > 2
+    assert not certain(found)[apart].any()  # the row that is repeated is left, and no equation to spare
+    assert np.abs(found.labels - labels).sum(axis=1)[certain(found)].max(initial=0) < 1e-3
 
 
 @settings(max_examples=60)

@@ -59,6 +59,7 @@ class ExactSolver(GradientAttack):
             evidence={
                 **({"note": found.remark} if found.remark else {}),
                 **Counter(status.value for status in found.status),
+                **({"condition": found.condition} if found.condition else {}),
                 "median confidence": float(np.median(found.confidence)),
             },
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from labelinf_gradients.recovery.evidence import LEVEL
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 
 if TYPE_CHECKING:
@@ -18,9 +19,10 @@ __all__ = ["Answers", "listing", "turned", "widened"]
 
 _FIELDS = (
     *("labels", "scales", "factors", "residual", "rival", "error", "lightest", "heaviest", "status", "families"),
-    "complete",
+    *("complete", "chance", "proved"),
 )
 _DEFINITE = frozenset({RecoveryStatus.UNIQUE, RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
+_NOTHING_SAID = frozenset({RecoveryStatus.UNEXPLAINED, RecoveryStatus.NO_INFORMATION})
 _SAME_SCALE = 1e-3  # relative
 
 
@@ -29,7 +31,7 @@ class Answers:
     """One answer per gradient; filled family by family.
 
     The attributes are those of :class:`labelinf_gradients.recovery.results.Recovery`; a candidate is a scale and a
-    factor, shape ``(n, m, 2)``.
+    factor, shape ``(n, m, 2)``; ``proved`` is whether the chance of some family's answer is small enough.
     """
 
     labels: NDArray[np.float64]
@@ -43,6 +45,8 @@ class Answers:
     status: NDArray[np.object_]
     families: NDArray[np.object_]
     complete: NDArray[np.bool_]
+    chance: NDArray[np.float64]
+    proved: NDArray[np.bool_]
     candidates: NDArray[np.float64]
 
     @classmethod
@@ -60,6 +64,8 @@ class Answers:
             status=np.full(n, RecoveryStatus.NO_INFORMATION, dtype=object),
             families=np.full(n, None, dtype=object),
             complete=np.ones(n, dtype=bool),
+            chance=np.ones(n),
+            proved=np.zeros(n, dtype=bool),
             candidates=np.full((n, 1, 2), np.nan),
         )
 
@@ -92,6 +98,7 @@ class Answers:
         better |= before.status == RecoveryStatus.NO_INFORMATION
         self.put(rows[better], other.of(np.flatnonzero(better)))
         self.complete[rows] = before.complete & other.complete
+        self.proved[rows] = before.proved | other.proved
         self._list(
             rows, np.where(better[:, None, None], *_both(before.candidates, other.candidates)), problem, precision
         )
@@ -100,19 +107,15 @@ class Answers:
         """Take back that the class is known of ``rows`` where a label with another heaviest class explains as much."""
         self.status[rows & (self.status == RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE)] = RecoveryStatus.AMBIGUOUS
 
-    def doubt(self, *, scaled: bool) -> None:
-        """Take back what is said while labels of a family that was left out explain every gradient: too few classes.
-
-        The list of labels is never whole then. An answer stands where its own family leaves an equation to spare, which
-        a label of another family would solve by chance only.
+    def doubt(self, *, some_left_out: bool) -> None:
+        """Take back what a gradient of another origin might say as well; the list of its labels is not whole then.
 
         Args:
-            scaled: The gradients are known up to a factor only.
+            some_left_out: Whether labels of a family that was not tried explain every gradient: too few classes.
         """
-        self.complete[:] = False
-        n_classes = self.labels.shape[1]
-        spare = [family is not None and n_classes >= family.least_classes + scaled for family in self.families]
-        self.status[(self.status == RecoveryStatus.UNIQUE) & ~np.array(spare, dtype=bool)] = RecoveryStatus.AMBIGUOUS
+        known = np.array([status not in _NOTHING_SAID for status in self.status], dtype=bool)
+        self.status[known & (self.chance > LEVEL)] = RecoveryStatus.AMBIGUOUS
+        self.complete &= (self.proved | ~known) & (not some_left_out)
 
     def _list(
         self, rows: NDArray[np.intp], candidates: NDArray[np.float64], problem: Problem, precision: Precision

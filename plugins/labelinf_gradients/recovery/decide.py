@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
+from labelinf_gradients.recovery.evidence import LEVEL, chance, drift, widths_of
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.polish import Scored
     from labelinf_gradients.recovery.problem import Problem
@@ -21,6 +24,9 @@ _UNIDENTIFIABLE = {
     False: RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,
     True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
 }
+_LUCK = 1 / 16  # of a rounding: that less is unexplained is luck
+_NEAR = 1 / 8  # of all orders of magnitude by which a label may miss its family, that at which it begins to matter
+_BLUR = 1 / 4  # of a rounding: what averaging over features leaves of it
 
 
 def decide(
@@ -31,6 +37,7 @@ def decide(
     *,
     positive: bool,
     scaled: bool = False,
+    families: int = 1,
 ) -> Answers:
     """Choose the best candidate of each gradient and say what its rivals and its rounding allow.
 
@@ -41,6 +48,7 @@ def decide(
         precision: How exactly the gradients are known.
         positive: Only scales ``t > 0`` are possible.
         scaled: The gradients are known up to a factor only.
+        families: How many families are tried; one is a family that was declared.
     """
     n = len(problem.column)
     answers = Answers.nothing(n, scored.labels.shape[1])
@@ -62,10 +70,11 @@ def decide(
     answers.lightest[rows] = weight - answers.error[rows] / 2
     answers.heaviest[rows] = weight + answers.error[rows] / 2
     _set_status(problem, answers, pattern, precision, positive, scaled)
-    if scaled:  # with no equation to spare a wrong label explains the gradient just as well
-        few = problem.equations(pattern, precision.rounding) <= pattern.least_classes
-        answers.status[few & (answers.status == RecoveryStatus.UNIQUE)] = RecoveryStatus.AMBIGUOUS
-        answers.complete &= ~few
+    _weigh(problem, answers, pattern, precision, scored.tried, scaled, families)
+    if families == 1 and not pattern.has_weight:
+        hard = answers.labels.max(axis=1) >= 1 - precision.same / 4
+        answers.chance[hard & _one_sign(problem, positive=positive)] = 0.0
+    answers.proved[:] = answers.chance <= LEVEL
     other = turned(scored.labels, answers.labels.argmax(axis=1)[scored.rows], precision)
     of_other_class = np.full(n, np.inf)
     np.minimum.at(of_other_class, scored.rows[other], scored.residual[other])
@@ -94,3 +103,38 @@ def _set_status(
     answers.status[~(answers.residual <= precision.tolerance)] = RecoveryStatus.UNEXPLAINED
     answers.complete[:] = answers.status != _UNIDENTIFIABLE[pattern.zero]
     answers.doubt_class(np.isin(np.arange(len(answers.status)), turning))
+
+
+def _weigh(
+    problem: Problem,
+    answers: Answers,
+    pattern: Pattern,
+    precision: Precision,
+    tried: NDArray[np.intp],
+    scaled: bool,
+    families: int,
+) -> None:
+    """Say how likely a gradient of another origin has an answer as good as each."""
+    rows = np.flatnonzero(np.isfinite(answers.scales) & (answers.residual <= precision.convincing))
+    scales, part = answers.scales[rows], problem.rescaled(rows, answers.factors[rows])
+    misfit = part.misfit(scales, pattern)
+    widths = widths_of(part, scales, misfit, pattern, declared=families == 1)
+    by_class = answers.status[rows] == _UNIDENTIFIABLE[pattern.zero]
+    if not scaled and (pattern.zero or pattern.excluded == 1):  # there a class shows by all others being alike
+        alike = by_class & saturated(part.column, pattern, precision)
+        widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
+    share = np.maximum(answers.residual[rows], _LUCK * precision.rounding)
+    near = np.where(by_class[:, None], widths, np.minimum(widths, 2 * precision.same))
+    answers.chance[rows] = np.maximum(
+        chance(widths, share, families * tried[rows], 1 + scaled),
+        _NEAR * chance(near, share, np.ones_like(rows), 1 + scaled),
+    )
+    share = np.maximum(answers.residual[rows], _BLUR * precision.rounding)
+    moved = drift(part, scales, misfit, pattern, scaled=scaled) * share
+    answers.chance[rows[~by_class & ~(moved <= precision.same)]] = 1.0
+
+
+def _one_sign(problem: Problem, *, positive: bool) -> NDArray[np.bool_]:
+    """Return where only one hard label is left by the signs of the entries, whatever the probabilities are."""
+    negative, above = (problem.column < -problem.least).sum(axis=1), (problem.column > problem.least).sum(axis=1)
+    return np.asarray((negative == 1) & (positive | (above > 1)) | (above == 1) & (negative > 1) & (not positive))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.recovery.patterns import Pattern
 
-__all__ = ["Scored", "is_label", "polish"]
+__all__ = ["Scored", "distinct", "is_label", "polish"]
 
 _STEPS = 3
 _HOPELESS = 0.03  # a candidate that leaves this share unexplained before polishing is another equation's accident
@@ -33,6 +33,7 @@ class Scored:
             does not sum to one.
         labels: Pseudo labels, shape ``(k, C)``.
         lever: L1 change of the label per unit of unexplained share, shape ``(k,)``.
+        tried: How many different scales of each gradient were tried that give a label at all, shape ``(n,)``.
     """
 
     rows: NDArray[np.intp]
@@ -41,6 +42,7 @@ class Scored:
     residual: NDArray[np.float64]
     labels: NDArray[np.float64]
     lever: NDArray[np.float64]
+    tried: NDArray[np.intp]
 
 
 def polish(
@@ -51,6 +53,8 @@ def polish(
     scales = candidates[rows, slots]
     part = problem.take(rows)
     misfit = part.misfit(scales, pattern)
+    valid = is_label(misfit.labels, precision)
+    tried = distinct(rows[valid], scales[valid], len(candidates), precision)
     keep = np.flatnonzero(_promising(rows, misfit.share, len(candidates)))
     rows, scales, part, step = rows[keep], scales[keep], part.take(keep), misfit.newton_step[keep]
     for _ in range(_STEPS):
@@ -64,6 +68,7 @@ def polish(
         residual=np.where(is_label(misfit.labels, precision), misfit.share, np.inf),
         labels=misfit.labels,
         lever=_lever(part, scales, misfit),
+        tried=tried,
     )
 
 
@@ -71,6 +76,14 @@ def is_label(labels: NDArray[np.float64], precision: Precision) -> NDArray[np.bo
     """Return which rows are labels up to rounding: no negative entries, a sum of one."""
     sums = np.abs(labels.sum(axis=1) - 1) <= precision.slack
     return np.asarray(sums & (labels.min(axis=1) >= -precision.slack))
+
+
+def distinct(rows: NDArray[np.intp], scales: NDArray[np.float64], n: int, precision: Precision) -> NDArray[np.intp]:
+    """Return how many different scales each of ``n`` gradients has, shape ``(n,)``."""
+    order = np.lexsort((scales, rows))
+    owners, sorted_ = rows[order], scales[order]
+    new = (np.diff(owners, prepend=-1) > 0) | (np.diff(sorted_, prepend=0.0) > precision.same * np.abs(sorted_))
+    return np.bincount(owners[new], minlength=n)
 
 
 def _promising(rows: NDArray[np.intp], share: NDArray[np.float64], n: int) -> NDArray[np.bool_]:

@@ -16,7 +16,6 @@ __all__ = ["Misfit", "Problem", "outside"]
 
 _FLOOR = 1e-30  # entries below this share of the gradient are taken for zero
 _SUM = 16  # how many smallest numbers may be lost in one sum
-_SAME = 4e-6  # slopes this close, relative to the steepest, are those of equal rows
 _WIDEST_SPREAD = 1e3  # logits further apart are not known well enough to excuse a misfit
 
 
@@ -93,31 +92,6 @@ class Problem:
     def informative(self) -> NDArray[np.bool_]:
         """Whether a gradient is more than zeros and what underflow has left of small numbers, shape ``(n,)``."""
         return np.asarray(np.abs(self.column).max(axis=1) > _SUM * self.least)
-
-    def equations(self, pattern: Pattern, rounding: float) -> NDArray[np.intp]:
-        """Return how many classes say something of their own about scale and factor, at most, shape ``(n,)``.
-
-        Classes with equal rows of weights repeat each other, and what underflow has taken says nothing. Where a label
-        may be alike in many classes, entries that are alike count once: the probabilities behind them have vanished.
-
-        Args:
-            pattern: The family of the labels.
-            rounding: Relative error of an entry.
-        """
-        largest = np.abs(self.column).max(axis=1, keepdims=True)
-        order = np.argsort(self.slopes, axis=1)
-        steps = np.diff(np.take_along_axis(self.slopes, order, axis=1), axis=1)
-        new = np.pad(
-            steps > _SAME * np.abs(self.slopes).max(axis=1, keepdims=True), ((0, 0), (1, 0)), constant_values=True
-        )
-        if pattern.zero:
-            alone = np.abs(self.column) > np.maximum(_FLOOR * largest, _SUM * self.least)
-            alike = np.zeros(len(self.column), dtype=np.intp)
-        else:
-            alone, alike = _apart(self.column, _SUM * rounding * largest)
-        groups = np.where(np.take_along_axis(alone, order, axis=1), np.cumsum(new, axis=1), 0)
-        own = (np.diff(np.sort(groups, axis=1), axis=1, prepend=0) > 0).sum(axis=1)
-        return np.asarray(np.minimum(own + alike, new.sum(axis=1)))
 
     def take(self, rows: NDArray[np.intp] | slice) -> Problem:
         """Return the gradients of ``rows``."""
@@ -200,14 +174,3 @@ def outside(values: NDArray[np.float64], inside: NDArray[np.intp], *, centre: bo
         values -= values.sum(axis=1, keepdims=True) / rest
         values[at, inside] = 0
     return values
-
-
-def _apart(entries: NDArray[np.float64], least: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Return which entries of a row are like no other of it, and how many sets of entries are alike."""
-    order = np.argsort(entries, axis=1)
-    ends = np.pad(
-        np.diff(np.take_along_axis(entries, order, axis=1), axis=1) > least, ((0, 0), (1, 1)), constant_values=True
-    )
-    alone = np.empty(entries.shape, dtype=bool)
-    np.put_along_axis(alone, order, ends[:, 1:] & ends[:, :-1], axis=1)
-    return alone, (ends[:, :-1] & ~ends[:, 1:]).sum(axis=1)

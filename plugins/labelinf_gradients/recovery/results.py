@@ -21,11 +21,13 @@ class RecoveryStatus(enum.Enum):
     """What the attacker can say about one recovered label without ever seeing the truth."""
 
     UNIQUE = "unique"
-    """One label explains the gradient."""
+    """One label explains the gradient, and a gradient of another origin (other labels, a bias or a factor that was not
+    told) would hardly ever have a label that explains it as well: see ``chance``."""
 
     AMBIGUOUS = "ambiguous"
-    """Several different labels explain it. Where the recovery is ``complete`` all labels of the families that were
-    tried are among the candidates; where some family leaves an interval of weights, they cannot be listed."""
+    """Several different labels explain it, or one that too few equations speak for. Where the recovery is ``complete``
+    all labels of the families that were tried are among the candidates; where some family leaves an interval of
+    weights, they cannot be listed."""
 
     SMOOTHING_FACTOR_UNIDENTIFIABLE = "smoothing_factor_unidentifiable"
     """The hard label is known, its weight only as an interval: the probabilities are saturated."""
@@ -105,7 +107,11 @@ class Recovery:
         candidate_factors: The same for every candidate, shape ``(n, m)``.
         problem: What was solved.
         scaled: Whether the gradients were taken to be known up to a factor only.
-        complete: Whether the candidates are all there are, shape ``(n,)``: no family left an interval of weights.
+        complete: Whether the candidates are all there are, shape ``(n,)``: no family left an interval of weights, and
+            that the label is of one of them is no accident.
+        chance: Bound on how likely a gradient of another origin has an answer as good, shape ``(n,)``; 1 where a margin
+            fails (:mod:`labelinf_gradients.recovery.evidence`).
+        declared: The one family that was tried, where it was declared; empty otherwise.
     """
 
     labels: NDArray[np.float64]
@@ -122,8 +128,10 @@ class Recovery:
     complete: NDArray[np.bool_]
     factors: NDArray[np.float64]
     candidate_factors: NDArray[np.float64]
+    chance: NDArray[np.float64]
     problem: Problem = attrs.field(repr=False)
     scaled: bool = False
+    declared: str = ""
 
     def listed(self, row: int) -> NDArray[np.float64]:
         """Return every label that explains one gradient, shape ``(k, C)``, the best first.
@@ -146,6 +154,11 @@ class Recovery:
         if self.problem.offsets is None:
             reasons.insert(0, "a bias of the layer that was not given (bias=..., or pass the layer itself)")
         return f"{lost} of {n} gradients are unexplained; it may be {', '.join(reasons)}." if lost else ""
+
+    @property
+    def condition(self) -> str:
+        """What was declared and not tested, as one sentence; empty where every family was tried."""
+        return f"If labels are of the family {self.declared!r}, as was declared." if self.declared else ""
 
     @property
     def hard(self) -> NDArray[np.intp]:

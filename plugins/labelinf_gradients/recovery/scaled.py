@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from labelinf_gradients.recovery.polish import Scored, is_label
+from labelinf_gradients.recovery.polish import Scored, distinct, is_label
 from labelinf_gradients.recovery.problem import Misfit, Problem, outside
 
 if TYPE_CHECKING:
@@ -62,8 +62,9 @@ def solve_scaled(problem: Problem, pattern: Pattern, precision: Precision, *, po
         if positive:
             good &= scales > 0
         rows, scales, units = rows[good], scales[good], units[good]
+        tried = distinct(rows, scales, len(problem.column), precision)
         rows, scales, units = _best(problem, pattern, rows, scales, units)
-        return _polished(problem, pattern, precision, rows, scales, units)
+        return _polished(problem, pattern, precision, rows, scales, units, tried)
 
 
 _Found = tuple["NDArray[np.intp]", "NDArray[np.float64]", "NDArray[np.float64]"]
@@ -188,6 +189,7 @@ def _polished(
     rows: NDArray[np.intp],
     scales: NDArray[np.float64],
     units: NDArray[np.float64],
+    tried: NDArray[np.intp],
 ) -> Scored:
     """Run Gauss-Newton in scale and factor on all entries outside S, and score."""
     factors = 1 / (scales * units)
@@ -214,6 +216,7 @@ def _polished(
         residual=np.where(is_label(misfit.labels, precision), misfit.share, np.inf),
         labels=misfit.labels,
         lever=_lever(part, scales, misfit, pattern),
+        tried=tried,
     )
 
 

@@ -134,16 +134,16 @@ def solve(
     patterns = _recoverable(asked, problem.n_classes, scaled=scaled)
     step = max(1, _CHUNK // problem.n_classes)
     pieces = [
-        _answers(problem.take(slice(start, start + step)), patterns, positive, precision, scaled)
+        _answers(problem.take(slice(start, start + step)), patterns, positive, precision, scaled, len(asked))
         for start in range(0, max(1, len(problem.column)), step)
     ]
-    for piece in pieces if len(patterns) < len(asked) else ():
-        piece.doubt(scaled=scaled)
-    return _assembled(pieces, problem, directions, scaled)
+    for piece in pieces:
+        piece.doubt(some_left_out=len(patterns) < len(asked))
+    return _assembled(pieces, problem, directions, scaled, asked[0].name if len(asked) == 1 else "")
 
 
 def _answers(
-    problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision, scaled: bool
+    problem: Problem, patterns: tuple[Pattern, ...], positive: bool, precision: Precision, scaled: bool, families: int
 ) -> Answers:
     """Try every family, simplest first: near saturation several may explain the same gradient, which must be said."""
     answers = Answers.nothing(*problem.column.shape)
@@ -156,13 +156,17 @@ def _answers(
                 scored = solve_scaled(part, pattern, precision, positive=positive)
             else:
                 scored = polish(part, pattern, candidate_scales(part, pattern, positive=positive), precision)
-            decided = decide(part, scored, pattern, precision, positive=positive, scaled=scaled)
+            decided = decide(part, scored, pattern, precision, positive=positive, scaled=scaled, families=families)
             answers.improve(rows, decided, part, precision)
     return answers
 
 
 def _assembled(
-    pieces: list[Answers], problem: Problem, directions: NDArray[np.float64] | None, scaled: bool
+    pieces: list[Answers],
+    problem: Problem,
+    directions: NDArray[np.float64] | None,
+    scaled: bool,
+    declared: str,
 ) -> Recovery:
     width = max(piece.candidates.shape[1] for piece in pieces)
     candidates = np.concatenate([widened(piece.candidates, width) for piece in pieces])
@@ -183,6 +187,8 @@ def _assembled(
         problem=problem,
         scaled=scaled,
         complete=np.concatenate([piece.complete for piece in pieces]),
+        chance=np.concatenate([piece.chance for piece in pieces]),
+        declared=declared,
     )
 
 

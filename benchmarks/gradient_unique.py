@@ -1,0 +1,219 @@
+"""Looks for a label that is called the only one and is wrong: labels, biases, factors that nobody told the solver of.
+
+Usage::
+
+    python benchmarks/gradient_unique.py                       # until 20 000 answers were unique; about four minutes
+    python benchmarks/gradient_unique.py --unique 2000 --seed 3
+
+Every world has a head of its own (rows that repeat each other, steep or flat logits, one feature or many), a kind of
+labels, and something that may have been forgotten. A label is *wrong* when it is further from the truth (L1) than twice
+what its format counts as one label: .002, of halves .016 (float16) and .125 (bfloat16). Labels of the families that the
+solver has are drawn too, with the family told or not: of these as many as possible should stay unique.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_gradients.game.networks import softmax
+from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
+from labelinf_gradients.recovery.solver import recover
+from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
+
+OWN = ("one-hot", "smoothing", "mixup", "mixup-equal")
+STRANGE = (
+    *("dirichlet", "sparse", "mixup of 3", "mixup of 4", "mixup of 5", "mixed and smoothed 3", "geometric"),
+    *("distilled", "two levels", "neighbours", "noisy"),
+)
+ONE_CLASS = ("one-hot", "smoothing", "neighbours", "noisy")
+FORGOTTEN = ("nothing", "a bias", "a factor")
+HEADS = (
+    "normal",
+    "flat",
+    "steep",
+    "two rows alike",
+    "half of the rows alike",
+    "whole numbers",
+    "negative",
+    "nearly alike",
+)
+ROWS = 12  #: samples of one world
+
+Array = NDArray[np.float64]
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class World:
+    """Gradients of one head, what is behind them, and what the solver is told.
+
+    Attributes:
+        kind: Of the labels.
+        forgotten: What the solver is not told of.
+        head: How its rows were drawn.
+        labels: The truth, shape ``(n, C)``.
+        told: What the solver is given.
+    """
+
+    kind: str
+    forgotten: str
+    head: str
+    labels: Array
+    told: dict[str, Any]
+
+
+def labels_of(kind: str, n: int, c: int, rng: np.random.Generator) -> Array:
+    """Return labels of one kind, shape ``(n, c)``.
+
+    Args:
+        kind: One of those of the solver, or of the strange ones.
+        n: How many.
+        c: Classes.
+        rng: For all that is drawn.
+    """
+    order = np.argsort(rng.random((n, c)), axis=1)
+    if kind == "neighbours":
+        order = (order[:, :1] + np.arange(c)) % c
+    ranked = _of_one_class(kind, n, c, rng) if kind in ONE_CLASS else _of_several(kind, n, c, rng)
+    drawn = np.empty_like(ranked)
+    np.put_along_axis(drawn, order, ranked / ranked.sum(axis=1, keepdims=True), axis=1)
+    return drawn
+
+
+def _of_one_class(kind: str, n: int, c: int, rng: np.random.Generator) -> Array:
+    """Return labels of the first class with a little elsewhere: nothing, the same, beside it only, or anything."""
+    ranked, share = np.tile(np.eye(c)[0], (n, 1)), rng.uniform(0.02, 0.5, (n, 1))
+    if kind == "smoothing":
+        ranked = (1 - share) * ranked + share / c
+    elif kind == "neighbours":
+        ranked[:, 1], ranked[:, -1] = share[:, 0] / 2, share[:, 0] / 2
+    elif kind == "noisy":
+        ranked = ranked + np.abs(rng.normal(size=(n, c))) * 10 ** rng.uniform(-5, -0.5, (n, 1))
+    return ranked
+
+
+def _of_several(kind: str, n: int, c: int, rng: np.random.Generator) -> Array:
+    if kind.startswith("mix"):
+        several = min(c, int(kind[-1])) if kind[-1].isdigit() else 2
+        ranked = np.pad(rng.dirichlet(np.ones(several), n), ((0, 0), (0, c - several)))
+        share = rng.uniform(0.02, 0.5, (n, 1)) if kind in ("mixup-equal", "mixed and smoothed 3") else np.zeros((n, 1))
+        return np.asarray((1 - share) * ranked + share / c)
+    if kind in ("dirichlet", "sparse"):
+        return rng.dirichlet(np.full(c, 1.0 if kind == "dirichlet" else 0.2), n)
+    if kind == "geometric":
+        return np.asarray(rng.uniform(0.1, 0.9, (n, 1)) ** np.arange(c))
+    if kind == "distilled":
+        return softmax(rng.normal(size=(n, c)) * rng.uniform(0.5, 6, (n, 1)))
+    return np.where(np.arange(c) < max(1, c // 2), 1.0, rng.uniform(0.05, 0.6, (n, 1)))
+
+
+def head_of(kind: str, c: int, width: int, rng: np.random.Generator) -> Array:
+    """Return weights, shape ``(c, width)``."""
+    steep = {"flat": -4.0, "steep": 2.5}.get(kind, 0.0)
+    weights = rng.normal(size=(c, width)) * np.exp(steep + rng.uniform(-1, 1)) / np.sqrt(width)
+    if kind in ("two rows alike", "half of the rows alike"):
+        weights[: 2 if kind.startswith("two") else max(2, c // 2)] = weights[0]
+    elif kind == "whole numbers":
+        weights = np.round(weights * np.sqrt(width))
+    elif kind == "nearly alike":
+        weights = weights[:1] + weights * 10 ** rng.uniform(-4, -1)
+    return np.asarray(-np.abs(weights) if kind == "negative" else weights)
+
+
+def world(rng: np.random.Generator, *, plain: bool = False) -> World:
+    """Draw a world.
+
+    Args:
+        rng: For all that is drawn.
+        plain: Its labels are of a family of the solver, and nothing is forgotten.
+    """
+    forgotten = "nothing" if plain else str(rng.choice(FORGOTTEN))
+    kind = str(rng.choice(OWN if plain or (forgotten != "nothing" and rng.random() < 0.7) else STRANGE))
+    c, width, name = int(rng.integers(3, 11)), int(rng.integers(1, 65)), str(rng.choice(sorted(FORMATS)))
+    drawn = "float32" if name.endswith("16") else name
+    labels = labels_of(kind, ROWS, c, rng)
+    head = str(rng.choice(HEADS, p=[0.44, *[0.08] * 7]))
+    weights = head_of(head, c, width, rng).astype(drawn)
+    positive, scaled = bool(rng.random() < 0.5), bool(rng.random() < (0.25 if forgotten != "a factor" else 0))
+    features = rng.normal(size=(ROWS, width)) * np.exp(rng.uniform(-1, 1))
+    features = (np.abs(features) if positive else features).astype(drawn)
+    bias = (rng.normal(size=c) * np.exp(rng.uniform(-3, 1.5))).astype(drawn) if forgotten == "a bias" else None
+    known = (rng.normal(size=c)).astype(drawn) if bias is None and rng.random() < 0.25 else None
+    logits = features.astype(np.float64) @ weights.T.astype(np.float64)
+    errors = softmax(logits + sum(part for part in (bias, known) if part is not None)) - labels
+    factors = np.exp(rng.uniform(-3, 3, (ROWS, 1, 1))) if scaled or forgotten == "a factor" else 1.0
+    gradients = factors * errors[:, :, None] * features[:, None, :]
+    told = {
+        "gradients": rounded_to(gradients, name),
+        "weights": weights,
+        "bias": known,
+        "nonnegative": positive and bool(rng.random() < 0.7),
+        "precision": FORMATS[name],
+        "scaled": scaled,
+        "family": kind if kind in OWN and rng.random() < 0.4 else "auto",
+    }
+    return World(kind=kind, forgotten=forgotten, head=head, labels=labels, told=told)
+
+
+def solved(one: World) -> Recovery | None:
+    """Return what the solver says of a world; None where it refuses so few classes."""
+    try:
+        return recover(**one.told)
+    except InputError:
+        return None
+
+
+def unique_of(found: Recovery) -> NDArray[np.bool_]:
+    """Return which labels are called the only ones, shape ``(n,)``."""
+    return np.array([status is RecoveryStatus.UNIQUE for status in found.status], dtype=bool)
+
+
+def wrong_of(one: World, found: Recovery) -> NDArray[np.bool_]:
+    """Return which labels are wrong, shape ``(n,)``."""
+    distance = np.abs(found.labels - one.labels).sum(axis=1)
+    return np.asarray(~(distance <= 2 * one.told["precision"].same))
+
+
+def main() -> None:
+    """Draw worlds until enough answers were unique; print them by what is behind them."""
+    parser = argparse.ArgumentParser(description="Looks for labels that are called the only ones and are wrong.")
+    parser.add_argument("--unique", type=int, default=20_000, help="answers called unique until it ends")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    rng, counts = np.random.default_rng(options.seed), Counter[tuple[str, str, str]]()
+    while counts["all", "", "unique"] < options.unique:
+        one = world(rng, plain=bool(rng.random() < 0.3))
+        found = solved(one)
+        if found is None:
+            continue
+        sure, wrong = unique_of(found), wrong_of(one, found)
+        clear = np.array([status.value.endswith("unidentifiable") for status in found.status], dtype=bool)
+        other = one.labels.max(axis=1) - np.take_along_axis(one.labels, found.hard[:, None], axis=1)[:, 0]
+        turned = clear & (other > one.told["precision"].same)
+        for name, what in (
+            ("all", ""),
+            ("C", f"{one.labels.shape[1]}"),
+            ("labels", one.kind if one.forgotten == "nothing" else f"{one.forgotten} forgotten"),
+            ("format", next(name for name, item in FORMATS.items() if item == one.told["precision"])),
+            ("told", "the family" if one.told["family"] != "auto" else "nothing"),
+        ):
+            counts[name, what, "drawn"] += len(sure)
+            counts[name, what, "unique"] += int(sure.sum())
+            counts[name, what, "wrong"] += int((sure & wrong).sum())
+            counts[name, what, "class"] += int(turned.sum())
+            counts[name, what, "complete"] += int((found.complete & sure & wrong).sum())
+    print(f"{'':34}{'drawn':>8}{'unique':>8}{'wrong':>7}{'wrong class, called known':>27}")
+    for name, what in sorted({key[:2] for key in counts}, key=lambda key: (key[0], len(key[1]), key[1])):
+        cells = [counts[name, what, item] for item in ("drawn", "unique", "wrong", "class")]
+        print(f"{name + ' ' + what:34}{cells[0]:8}{cells[1]:8}{cells[2]:7}{cells[3]:27}")
+    print(f"wrong and yet said to be whole: {counts['all', '', 'complete']}")
+
+
+if __name__ == "__main__":
+    main()
