@@ -33,7 +33,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from labelinf_core.contracts.components import Defence, LabelSet, Outcome, Setting
+from labelinf_core.contracts.components import Defence, LabelSet, Outcome, Overlap, Setting
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.cells import Cell
@@ -44,7 +44,7 @@ from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_gradients.game.channel import GradientChannel, matched
+from labelinf_gradients.game.channel import GradientChannel
 from labelinf_outputs.game.channel import OutputChannel
 
 ERRORS = 3.0  #: standard errors that a mean may lie above its ceiling
@@ -77,9 +77,8 @@ def one_release(
     """Play a game on gradients; every attack of one trial sees the same release, as it does in a run."""
     oracle, samples = _released(channel, setting.data, setting.defences, pickle.dumps(curator_rng))
     guess = setting.attack.run(oracle, attack_rng)
-    return _counted(
-        matched(guess.labels, samples.classes, samples.classes.size // len(samples.labels)), samples.classes
-    )
+    measure = Overlap(size=samples.classes.size // len(samples.labels))
+    return _counted(measure.placed(guess.labels, samples.classes), samples.classes)
 
 
 def _counted(guessed: NDArray[np.intp], truth: NDArray[np.intp]) -> Outcome:

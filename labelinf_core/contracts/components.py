@@ -21,14 +21,24 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.gate import between, number, worded
 from labelinf_core.contracts.labels import LabelSet, LabelSource
 from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
+from labelinf_core.contracts.outcomes import (
+    ABSTAIN,
+    Audited,
+    Equal,
+    Guess,
+    Outcome,
+    Overlap,
+    Placebo,
+    Redrawn,
+    Trialled,
+    counted,
+)
 from labelinf_core.plugin.descriptors import Kind
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import NDArray
 
     from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
-    from labelinf_core.contracts.images import Gallery
     from labelinf_core.contracts.threat import ThreatModel
 
 __all__ = [
@@ -39,6 +49,7 @@ __all__ = [
     "Bound",
     "Channel",
     "Defence",
+    "Equal",
     "Guess",
     "Knob",
     "LabelNoise",
@@ -50,9 +61,12 @@ __all__ = [
     "Noise",
     "NoiseModel",
     "Outcome",
+    "Overlap",
     "Placebo",
+    "Redrawn",
     "Rule",
     "Setting",
+    "Trialled",
     "Weights",
     "of_channel",
 ]
@@ -60,85 +74,6 @@ __all__ = [
 T = TypeVar("T")
 
 Rule = tuple[str, Callable[[Any], None]]  #: a name, and what raises AssertionError when a component breaks the rule
-
-ABSTAIN = -1  #: a guess that declines to name a label
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Guess:
-    """What an attack answers.
-
-    Attributes:
-        labels: Guessed classes 0..K-1 or :data:`ABSTAIN`, shape ``(n_records,)``.
-        evidence: What the attack can say for itself, as plain numbers and strings (labels per query, margin, ...).
-    """
-
-    labels: NDArray[np.intp]
-    evidence: Mapping[str, Any] = attrs.field(factory=dict)
-
-
-@attrs.frozen(kw_only=True)
-class Placebo:
-    """How an attack fares on labels that nothing it was shown depends on, but for its declared view.
-
-    Attributes:
-        n_correct: Redrawn labels guessed correctly.
-        n_records: Labels there were to guess.
-        chance: Probability that a guess is correct when the view says nothing about the labels.
-        declared: Whether the threat model declares that the view contains the labels.
-    """
-
-    n_correct: int
-    n_records: int
-    chance: float = attrs.field(converter=number, validator=between(0, 1))
-    declared: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
-
-
-@attrs.frozen(kw_only=True)
-class Audited:
-    """What a trial says about a certificate of label-DP.
-
-    Attributes:
-        at_least: The epsilon that the trial proves, at 95 % confidence.
-        delta: The delta that goes with it.
-        certified: The epsilon that is certified; infinity when none is.
-        p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
-    """
-
-    at_least: float = attrs.field(converter=number, validator=between(0, math.inf))
-    delta: float = attrs.field(converter=number, validator=between(0, 1))
-    certified: float = attrs.field(converter=number, validator=between(0, math.inf))
-    p_value: float = attrs.field(converter=number, validator=between(0, 1))
-
-
-@attrs.frozen(kw_only=True, eq=False)
-class Outcome:
-    """One trial of one cell, as the evaluator records it.
-
-    Attributes:
-        n_correct: Labels guessed correctly.
-        n_records: Labels there were to guess.
-        queries: Queries spent, or releases observed.
-        evidence: What the attack said for itself.
-        doubt: Why it shows nothing, as a clause, unless the attack succeeded: the game was played on what was learnt
-            of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
-        guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
-        truth: The labels that were to be guessed, in the same order.
-        placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
-        audited: What the trial says about a certificate of label-DP, in channels that can prove an epsilon.
-        gallery: Private inputs and what was rebuilt of them, to look at.
-    """
-
-    n_correct: int
-    n_records: int
-    queries: int
-    evidence: Mapping[str, Any] = attrs.field(factory=dict)
-    doubt: str = ""
-    guess: NDArray[np.intp] | None = None
-    truth: NDArray[np.intp] | None = None
-    placebo: Placebo | None = None
-    audited: Audited | None = None
-    gallery: Gallery | None = None
 
 
 class Loss:
@@ -293,7 +228,7 @@ class Channel(abc.ABC):
         default_labels: Label source that the command line plays on when the user names none.
         rank: Where it stands among the channels, smaller first; the first that fits is meant where none is named.
         counts_only: Whether :meth:`threat` reads nothing of the labels but how many there are of every class.
-        fresh_order: Whether :meth:`play` reads the labels in a fresh random order only, so that what comes of it
+        fresh_order: Whether :meth:`trial` reads the labels in a fresh random order only, so that what comes of it
             depends on the class counts and on chance, not on who has which label. Neither is taken for granted: what a
             channel does not say is published as if it could hold any label.
         inert: Values of settings that read like a function's address (``module:function``) and run no code of a user's.
@@ -337,6 +272,7 @@ class Channel(abc.ABC):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _without(cls, ("threat",), "a channel says in undefended() what is known before any stage (contract 2)")
+        _without(cls, ("play",), "a channel returns guesses from trial(), and the core counts them (contract 2)")
 
     @abc.abstractmethod
     def undefended(self, setting: Setting) -> ThreatModel:
@@ -382,8 +318,14 @@ class Channel(abc.ABC):
         return {}
 
     @abc.abstractmethod
+    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
+        """Play one trial and return what was guessed. The attack sees its oracle and ``attack_rng``, nothing else."""
+
+    @final
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
-        """Play one trial. The attack sees its oracle and ``attack_rng``, nothing else."""
+        """Play one trial and count it."""
+        trial = self.trial(setting, curator_rng=curator_rng, attack_rng=attack_rng)
+        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack)
 
 
 def _without(cls: type, gone: Sequence[str], instead: str) -> None:

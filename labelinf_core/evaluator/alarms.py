@@ -50,9 +50,9 @@ def contradicted(played: Played, implied: Implied, n_cells: int) -> bool:
     return any(_denied(played, ceiling, seen / len(played.ceilings)) for ceiling in played.ceilings)
 
 
-def reads_elsewhere(played: Played, baseline: float, n_cells: int) -> bool:
-    """Return whether trials in which nothing was asked know more than a blind guess."""
-    unasked = played.queries == 0
+def reads_elsewhere(played: Played, baseline: float, n_cells: int, *, blind: bool) -> bool:
+    """Return whether trials in which nothing was asked, or that do not look, know more than a blind guess."""
+    unasked = (played.queries == 0) | blind
     if not unasked.any():
         return False
     correct, guesses = int(played.correct[unasked].sum()), int(played.records[unasked].sum())

@@ -27,17 +27,14 @@ import numpy as np
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     Attack,
-    Audited,
     Channel,
     LabelSet,
     Outcome,
-    Placebo,
     Setting,
 )
 from labelinf_core.contracts.errors import ComponentError, InconclusiveError, InputError, PluginError, UnfitError
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
-from labelinf_core.contracts.images import Gallery
 from labelinf_core.contracts.threat import ThreatModel, third_party
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
@@ -186,12 +183,10 @@ class Bench:
         """Play one trial of ``cell`` and return all of it; whatever a component raises passes, under its name."""
         channel, setting = self._set_up(cell)
         with self._named(cell, channel, setting), gate.blamed(channel):
-            return _passed(
-                channel.play(
-                    setting,
-                    curator_rng=curator_rng(cell.digest, seed, trial),
-                    attack_rng=attack_rng(cell, seed, trial),
-                )
+            return channel.play(
+                setting,
+                curator_rng=curator_rng(cell.digest, seed, trial),
+                attack_rng=attack_rng(cell, seed, trial),
             )
 
     @contextlib.contextmanager
@@ -295,25 +290,6 @@ def _same(one: ThreatModel, two: ThreatModel) -> bool:
         return bool(one == two)
     except Exception:  # a field need not be comparable
         return False
-
-
-def _passed(outcome: object) -> Outcome:
-    """Return what a channel made of a trial, every number of it looked at."""
-    if not isinstance(outcome, Outcome):
-        raise ComponentError(f"its trial is a {type(outcome).__name__}, expected Outcome")
-    counts = [(outcome.n_correct, outcome.n_records, outcome.queries)]
-    if outcome.placebo is not None:
-        (placebo,) = gate.each((outcome.placebo,), Placebo, "placebo")
-        counts.append((placebo.n_correct, placebo.n_records, 0))
-    if outcome.audited is not None:
-        gate.each((outcome.audited,), Audited, "audit")
-    if outcome.gallery is not None:
-        gate.each((outcome.gallery,), Gallery, "gallery")
-    for correct, records, queries in counts:
-        whole = all(type(value) is int for value in (correct, records, queries))
-        if not (whole and 0 <= correct <= records and records > 0 and queries >= 0):
-            raise ComponentError(f"its trial counts {correct} of {records} labels in {queries} queries")
-    return attrs.evolve(outcome, evidence=gate.evidence(outcome.evidence), doubt=gate.clean(outcome.doubt))
 
 
 def told(error: BaseException, cell: Cell) -> str:

@@ -201,6 +201,6 @@ def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
         at_least=statistics.leak_floor(shares, n_records, family_wise),
         blind=implied.blind or bool(result.tally.doubt),
     )
-    if alarms.reads_elsewhere(played, implied.baseline, n_cells):
+    if alarms.reads_elsewhere(played, implied.baseline, n_cells, blind=implied.blind):
         verdict = Verdict.LEAKY
     return attrs.evolve(result, accuracy=accuracy, exact=exact, verdict=verdict)

@@ -14,10 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts import gate
-from labelinf_core.contracts.components import Audited, Guess, Knob, Measure, Outcome, Placebo
+from labelinf_core.contracts.components import (
+    Audited,
+    Guess,
+    Knob,
+    Measure,
+    Outcome,
+    Overlap,
+    Placebo,
+    Redrawn,
+    Trialled,
+)
 from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame, Promise
-from labelinf_core.evaluator.play import _passed
+from labelinf_core.contracts.outcomes import counted
 
 SEALED = pytest.raises(ValueError, match="read-only")
 
@@ -325,19 +335,55 @@ def test_titles_are_one_printable_line_and_lists_end() -> None:
     assert gate.said(type("E\x1b[2J", (Exception,), {})("x")) == "E [2J: x"
 
 
+GUESS = Guess(labels=np.array([0, 1]))
+TRUTH = np.array([0, 0, 1], dtype=np.intp)
+
+
 @pytest.mark.parametrize(
-    "outcome",
+    ("trial", "fault"),
     [
-        Outcome(n_correct=True, n_records=2, queries=1),
-        Outcome(n_correct=Lying(1), n_records=2, queries=1),
-        Outcome(n_correct=3, n_records=2, queries=1),
-        Outcome(n_correct=1, n_records=2, queries=-1),
-        Outcome(n_correct=1, n_records=2, queries=1, audited="fine"),  # type: ignore[arg-type]
-        Outcome(n_correct=1, n_records=2, queries=1, placebo="fine"),  # type: ignore[arg-type]
-        "won",
+        (Outcome(n_correct=2, n_records=2, queries=1), "its trial is a Outcome, expected Trialled"),
+        ("won", "its trial is a str"),
+        (Trialled(guess=GUESS, queries=1), "must name records, or hold the values"),
+        (
+            Trialled(guess=GUESS, planted=TRUTH[:2], records=TRUTH[:2], queries=1),
+            "must name records, or hold the values",
+        ),
+        (Trialled(guess=GUESS, records=np.array([1, 1]), queries=1), "names a record twice"),
+        (
+            Trialled(guess=GUESS, records=np.array([1, 3]), queries=1),
+            "record numbers must be whole .* from 0 to 2",
+        ),
+        (
+            Trialled(guess=GUESS, planted=np.array([0, 2]), queries=1),
+            "planted values must be whole .* from 0 to 1",
+        ),
+        (Trialled(guess=GUESS, planted=np.array([]), queries=1), "planted values must be whole numbers"),
+        (Trialled(guess=GUESS, planted=TRUTH, queries=1), r"it guessed an array of shape \(2,\), expected \(3,\)"),
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=-1), "its trial says queries=-1"),
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=True), "its trial says queries=True"),
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure="all"), "its measure is a str"),  # type: ignore[arg-type]
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=3)), "2 values are no groups of 3"),
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, audited="fine"), "its audit holds a str"),  # type: ignore[arg-type]
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo="fine"), "its placebo is a str"),  # type: ignore[arg-type]
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_trial_that_counts_otherwise_is_the_channels_failure(outcome: Any) -> None:
-    with pytest.raises(ComponentError, match=r"its (trial|audit|placebo)"):
-        _passed(outcome)
+def test_a_trial_that_says_something_else_is_the_channels_failure(trial: Any, fault: str) -> None:
+    with pytest.raises(ComponentError, match=fault):
+        counted(trial, TRUTH, 2, None)
+
+
+def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> None:
+    found = counted(Trialled(guess=GUESS, records=np.array([2, 0]), queries=3), TRUTH, 2, None)
+    assert (found.n_correct, found.n_records, found.queries) == (0, 2, 3)
+    assert found.guess is not None
+    assert found.guess.tolist() == [1, -1, 0]
+    swapped = Trialled(guess=GUESS, planted=np.array([1, 0]), queries=1, measure=Overlap(size=2))
+    assert counted(swapped, TRUTH, 2, None).n_correct == 2
+
+
+def test_the_core_counts_the_placebo() -> None:
+    redrawn = Redrawn(guess=GUESS, values=np.array([0, 0]), chance=0.5)
+    placebo = counted(Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo=redrawn), TRUTH, 2, None).placebo
+    assert placebo == Placebo(n_correct=1, n_records=2, chance=0.5)

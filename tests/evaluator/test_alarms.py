@@ -30,8 +30,8 @@ def contradicted(seen: Sequence[Trial], known: Implied, n_cells: int) -> bool:
     return alarms.contradicted(tallied(seen)[1], known, n_cells)
 
 
-def reads_elsewhere(seen: Sequence[Trial], baseline: float, n_cells: int) -> bool:
-    return alarms.reads_elsewhere(tallied(seen)[1], baseline, n_cells)
+def reads_elsewhere(seen: Sequence[Trial], baseline: float, n_cells: int, *, blind: bool = False) -> bool:
+    return alarms.reads_elsewhere(tallied(seen)[1], baseline, n_cells, blind=blind)
 
 
 def ceiling(accuracy: float, **facts: object) -> Ceiling:
@@ -148,6 +148,7 @@ def test_the_trial_that_spent_most_says_what_was_spent() -> None:
 def test_whoever_asks_nothing_and_knows_reads_it_elsewhere() -> None:
     assert reads_elsewhere(trials([0.8], queries=0), 0.6, 50)
     assert not reads_elsewhere(trials([0.8], queries=1), 0.6, 50)
+    assert reads_elsewhere(trials([0.8], queries=1), 0.6, 50, blind=True)  # it says that it does not look
     assert not reads_elsewhere(trials([0.6] * 20, queries=0), 0.6, 1)
     assert not reads_elsewhere([], 0.6, 1)
 

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import Guess, LabelSet, Setting
+from labelinf_core.contracts.components import Guess, LabelSet, Overlap, Setting
 from labelinf_data.bundled import Digits
 from labelinf_gradients import certificates
 from labelinf_gradients.attacks.adaptive import DefenceAware
@@ -24,7 +24,7 @@ from labelinf_gradients.defences.coarse import Quantise, Sign
 from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, LabelSmoothing, Mixup
 from labelinf_gradients.defences.noise import GradientNoise
 from labelinf_gradients.defences.sparse import Prune, RandomSparse, TopK
-from labelinf_gradients.game.channel import GradientChannel, matched
+from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientOracle, LabelFamily, Shared
 from labelinf_privacy.label_dp import approximate_accuracy, pure_accuracy
 from labelinf_privacy.noise.gaussian import Gaussian
@@ -72,7 +72,9 @@ def strongest(channel: GradientChannel, data: LabelSet, *defences: GradientDefen
         rngs = (np.random.default_rng(seed), np.random.default_rng(seed))
         played = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
         batch, truth = played.n_records // played.queries, np.asarray(played.truth)
-        right = right + [np.count_nonzero(matched(g.labels, truth, batch) == truth) for g in everyone.guesses]
+        right = right + [
+            np.count_nonzero(Overlap(size=batch).placed(g.labels, truth) == truth) for g in everyone.guesses
+        ]
         count += played.n_records
     return float(right.max()) / count, 0.5 / math.sqrt(count)
 

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import Attack, Defence, LabelSet, Setting
+from labelinf_core.contracts.components import Attack, Defence, LabelSet, Overlap, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -15,7 +15,7 @@ from labelinf_gradients.attacks.exact import ExactSolver
 from labelinf_gradients.attacks.guesses import PriorGuess, UniformGuess
 from labelinf_gradients.bounds.identifiability import Identifiability
 from labelinf_gradients.defences.conduct import Aggregate, DropBias, FederatedAveraging, Mixup
-from labelinf_gradients.game.channel import GradientChannel, cosine, matched
+from labelinf_gradients.game.channel import GradientChannel, cosine
 from labelinf_gradients.game.clients import Client, Federation, Samples, scaled, train
 from labelinf_gradients.game.effects import Batched, LocalSteps, Mixed, Smoothed, Withheld
 from labelinf_gradients.game.gradient import GradientOracle, GradientThreat, LabelFamily, Shared
@@ -159,8 +159,8 @@ def test_samples_are_labelled_as_the_family_says() -> None:
 def test_the_order_within_a_batch_does_not_count() -> None:
     guessed, truth = np.array([2, 1, 1, 0, 0, 0]), np.array([1, 2, 0, 0, 1, 0])
 
-    assert matched(guessed, truth, 3).tolist() == [1, 2, 1, 0, 0, 0]
-    assert (matched(guessed, truth, 1) == guessed).all()
+    assert Overlap(size=3).placed(guessed, truth).tolist() == [1, 2, 1, 0, 0, 0]
+    assert (Overlap(size=1).placed(guessed, truth) == guessed).all()
 
 
 def build(kind: Kind, name: str, cls: type) -> object:

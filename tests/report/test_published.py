@@ -294,7 +294,7 @@ def test_what_was_typed_is_told_of_public_labels_only(new: Results) -> None:
 GALLERY = '''
 import attrs, base64, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_core.contracts.components import Attack, Channel, Outcome
+from labelinf_core.contracts.components import Attack, Channel, Guess, Trialled
 from labelinf_core.contracts.images import Gallery, as_png
 from labelinf_core.contracts.threat import ThreatModel
 
@@ -314,12 +314,13 @@ class Painter(Channel):
     def undefended(self, setting):
         return ThreatModel(n_records=setting.data.n_records, n_classes=2, prior=setting.data.prior)
 
-    def play(self, setting, *, curator_rng, attack_rng):
+    def trial(self, setting, *, curator_rng, attack_rng):
         labels = setting.data.labels
         written = "".join("ny"[label] for label in labels)
         hidden = base64.b64encode(written.encode()).decode()
         seen = Gallery(true=(as_png(labels.reshape(-1, 1)), hidden), rebuilt=(hidden, hidden), says=written)
-        return Outcome(n_correct=0, n_records=labels.size, queries=1, evidence={"seen": written}, gallery=seen)
+        guess = Guess(labels=np.full(labels.size, -1))
+        return Trialled(guess=guess, planted=labels, queries=1, evidence={"seen": written}, gallery=seen)
 
 def item(kind, name, target):
     return Descriptor(kind=kind, name=name, channel="painter", summary="-", target="painter_plugin:" + target,

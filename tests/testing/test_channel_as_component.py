@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import pytest
 
-from labelinf_core.contracts.components import Measure, Outcome, Setting
+from labelinf_core.contracts.components import Measure, Setting, Trialled
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.testing.channels import RULES
@@ -17,22 +17,14 @@ from labelinf_scores.game.channel import ScoreChannel
 HOST = Host.load()
 
 
-class Generous(ScoreChannel):
-    """Counts one more than were right."""
-
-    def play(self, setting: Setting, **rngs: Any) -> Outcome:
-        played = super().play(setting, **rngs)
-        return attrs.evolve(played, n_correct=played.n_correct + 1)
-
-
 class Moody(ScoreChannel):
     """Asks the world how often it was asked."""
 
     asked = 0
 
-    def play(self, setting: Setting, **rngs: Any) -> Outcome:
+    def trial(self, setting: Setting, **rngs: Any) -> Trialled:
         Moody.asked += 1
-        return attrs.evolve(super().play(setting, **rngs), queries=Moody.asked)
+        return attrs.evolve(super().trial(setting, **rngs), queries=Moody.asked)
 
 
 class Twofold(ScoreChannel):
@@ -54,7 +46,6 @@ class Twofold(ScoreChannel):
 @pytest.mark.parametrize(
     ("channel", "rule", "told"),
     [
-        (Generous, "plays-by-its-generators", "it counts .* correct guesses"),
         (Moody, "plays-by-its-generators", "the same number of queries"),
         (Twofold, "says-what-it-measures", "two of its measures have one key"),
         (Twofold, "names-what-there-is", "no-such-attack"),
@@ -71,3 +62,11 @@ def test_a_channel_that_breaks_a_rule_is_told_which(channel: type[Any], rule: st
 @pytest.mark.parametrize("rule", [rule for rule, _ in RULES])
 def test_the_shipped_channels_keep_every_rule(name: str, rule: str) -> None:
     dict(RULES)[rule](HOST, HOST.find(Kind.CHANNEL, name))
+
+
+def test_a_channel_that_counts_for_itself_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"Generous.play\(\) is not asked any more: a channel returns guesses"):
+
+        class Generous(ScoreChannel):
+            def play(self, setting: Setting, **rngs: Any) -> Any:  # type: ignore[misc]
+                return attrs.evolve(super().play(setting, **rngs), n_correct=setting.data.n_records)

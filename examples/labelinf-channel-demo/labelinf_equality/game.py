@@ -24,9 +24,9 @@ from labelinf_core.contracts.components import (
     Guess,
     LabelSet,
     Measure,
-    Outcome,
     Rule,
     Setting,
+    Trialled,
     of_channel,
 )
 from labelinf_core.contracts.effects import Effect
@@ -224,7 +224,7 @@ class EqualityChannel(Channel):
         wrong = [answer(one, other) != (data.labels[one] == data.labels[other]) for one, other in pairs.tolist()]
         return {"wrong": float(np.mean(wrong))}
 
-    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
         """Play one trial on freshly drawn labels."""
         attack = of_channel(setting.attack, EqualityAttack, "attack", "equality")
         threat = self.threat(setting)
@@ -233,13 +233,11 @@ class EqualityChannel(Channel):
         guess = attack.run(oracle, attack_rng)
         if np.shape(guess.labels) != labels.shape:
             raise InputError(f"the attack guessed an array of shape {np.shape(guess.labels)}, expected {labels.shape}.")
-        return Outcome(
-            n_correct=int(np.count_nonzero(guess.labels == labels)),
-            n_records=threat.n_records,
+        return Trialled(
+            guess=guess,
+            planted=labels,
             queries=oracle.spent,
             evidence={**guess.evidence, "pairs_told": _pairs_told(guess.labels, labels)},
-            guess=guess.labels,
-            truth=labels,
         )
 
     def _answering(self, labels: Any, setting: Setting, rng: np.random.Generator) -> Ask:

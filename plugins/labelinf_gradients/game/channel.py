@@ -22,9 +22,10 @@ from labelinf_core.contracts.components import (
     Guess,
     LabelSet,
     Measure,
-    Outcome,
+    Overlap,
     Rule,
     Setting,
+    Trialled,
     of_channel,
 )
 from labelinf_core.contracts.effects import Effect
@@ -46,7 +47,7 @@ from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
 from labelinf_gradients.recovery.tensors import FORMATS
 
-__all__ = ["GradientChannel", "cosine", "matched"]
+__all__ = ["GradientChannel", "cosine"]
 
 _STRONGEST = (
     "exact-solver",
@@ -202,26 +203,24 @@ class GradientChannel(Channel):
             return ()
         return (Smoothed(most=self.smoothing) if self.targets is LabelFamily.SMOOTHING else Mixed(),)
 
-    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
         """Play one trial on freshly drawn samples and one of the networks."""
         attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
         threat: GradientThreat = self.threat(setting)
         federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
         oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
-        classes, n_releases = gate.sealed(samples.classes), len(samples.labels)
+        n_releases = len(samples.labels)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
-            guessed = gate.guessed(guess, Guess, classes.size, setting.data.n_classes)
+            gate.guessed(guess, Guess, samples.classes.size, setting.data.n_classes)
             evidence = {**gate.evidence(guess.evidence), **_soft_evidence(guess, samples)}
             quality, gallery = seen(guess, samples)
-        guessed = matched(guessed, classes, classes.size // n_releases)
-        return Outcome(
-            n_correct=int(np.count_nonzero(guessed == classes)),
-            n_records=classes.size,
+        return Trialled(
+            guess=guess,
+            planted=samples.classes,
+            measure=Overlap(size=samples.classes.size // n_releases),
             queries=n_releases,
             evidence={**evidence, **quality},
-            guess=guessed,
-            truth=classes,
             gallery=gallery,
         )
 
@@ -285,21 +284,6 @@ class GradientChannel(Channel):
             inputs=samples.inputs if threat.features_public else None,
         )
         return oracle, samples
-
-
-def matched(guessed: NDArray[np.intp], truth: NDArray[np.intp], batch: int) -> NDArray[np.intp]:
-    """Return the guesses, reordered within every batch so that as many as possible stand beside their equals.
-
-    The order within a batch carries nothing: what is scored is the overlap of two multisets of labels.
-    """
-    result = guessed.copy()
-    if batch == 1:
-        return result
-    for start in range(0, len(truth), batch):
-        pool = guessed[start : start + batch].tolist()
-        placed = [pool.pop(pool.index(label)) if label in pool else None for label in truth[start : start + batch]]
-        result[start : start + batch] = [pool.pop(0) if label is None else label for label in placed]
-    return result
 
 
 def _soft_evidence(guess: Guess, samples: Samples) -> dict[str, Any]:

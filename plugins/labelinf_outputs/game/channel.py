@@ -17,10 +17,10 @@ from labelinf_core.contracts.components import (
     Defence,
     LabelSet,
     Measure,
-    Outcome,
-    Placebo,
+    Redrawn,
     Rule,
     Setting,
+    Trialled,
     of_channel,
 )
 from labelinf_core.contracts.errors import ComponentError, InputError
@@ -143,7 +143,7 @@ class OutputChannel(Channel):
         seed = int.from_bytes(rng.bytes(16))
         return prepared(self.plan, setting.data, _defences(setting), seed)
 
-    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
         """Play one trial, and the same attack on the placebo."""
         attack = of_channel(setting.attack, OutputAttack, "attack", "output")
         threat = self.threat(setting)
@@ -152,24 +152,16 @@ class OutputChannel(Channel):
         # The attack has a threat model of its own: whatever it does to it, the audit reads another.
         guess = _guess(attack, game.oracle(self.threat(setting)), attack_rng, victim.planted)
         sham, redrawn = game.placebo(self.threat(setting))
-        n_placebo = int(np.count_nonzero(_guess(attack, sham, attack_rng, redrawn).labels == redrawn))
-        return Outcome(
-            n_correct=int(np.count_nonzero(guess.labels == victim.planted)),
-            n_records=victim.planted.size,
+        again = _guess(attack, sham, attack_rng, redrawn)
+        share = np.count_nonzero(again.labels == redrawn) / redrawn.size
+        return Trialled(
+            guess=guess,
+            planted=victim.planted,
             queries=1,
-            evidence={
-                **guess.evidence,
-                **_evidence(guess, victim, threat),
-                "placebo_accuracy": n_placebo / redrawn.size,
-            },
-            guess=guess.labels,
-            truth=victim.planted,
+            evidence={**guess.evidence, **_evidence(guess, victim, threat), "placebo_accuracy": float(share)},
             audited=_audited(guess, victim, threat),
-            placebo=Placebo(
-                n_correct=n_placebo,
-                n_records=redrawn.size,
-                chance=1 / threat.n_classes,
-                declared=threat.view.reveals_label,
+            placebo=Redrawn(
+                guess=again, values=redrawn, chance=1 / threat.n_classes, declared=threat.view.reveals_label
             ),
         )
 

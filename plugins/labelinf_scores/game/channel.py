@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
-    ABSTAIN,
     Channel,
     Defence,
     Guess,
@@ -21,9 +20,9 @@ from labelinf_core.contracts.components import (
     Loss,
     Measure,
     Metric,
-    Outcome,
     Rule,
     Setting,
+    Trialled,
     of_channel,
 )
 from labelinf_core.contracts.errors import InputError
@@ -298,7 +297,7 @@ class ScoreChannel(Channel):
             return ScoreChannel(loss=metric.loss, scorer=scorer, queries=self.queries)
         return None if isinstance(metric, WeightedLogLoss) else ScoreChannel(metric=metric, queries=self.queries)
 
-    def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
+    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
         """Play one trial on the labels in a fresh random order."""
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
         (threat, at), picture = self._played(setting, attack), self._picture(setting.data)
@@ -311,20 +310,12 @@ class ScoreChannel(Channel):
         oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
-            guessed = gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
+            gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
         if self.besides:
             evidence = {**evidence, "metric": type(told.metric or told.loss).__name__}
-        restored = np.full(setting.data.n_records, ABSTAIN, dtype=np.intp)  # where nothing is scored
-        restored[order] = guessed
-        return Outcome(
-            n_correct=int(np.count_nonzero(guessed == labels)),
-            n_records=labels.size,
-            queries=next(asked),
-            evidence=evidence,
-            doubt=_doubt(picture, evidence),
-            guess=restored,
-            truth=setting.data.labels,
+        return Trialled(
+            guess=guess, records=order, queries=next(asked), evidence=evidence, doubt=_doubt(picture, evidence)
         )
 
 
