@@ -41,7 +41,7 @@ class Guess:
     """What an attack answers.
 
     Attributes:
-        labels: Guessed classes 0..K-1 or :data:`ABSTAIN`, shape ``(n_records,)``.
+        labels: Guessed classes 0..K-1 or ``ABSTAIN``, shape ``(n_records,)``.
         evidence: What the attack can say for itself, as plain numbers and strings (labels per query, margin, ...).
     """
 

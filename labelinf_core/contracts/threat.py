@@ -45,7 +45,7 @@ class NothingPrivate:
 class ThreatModel:
     """What is public in every channel. Channels add their own facts.
 
-    Stages state effects; :meth:`behind` keeps them as they are stated, and :attr:`facts` is their fold. A channel says
+    Stages state effects; :meth:`behind` keeps them as they are stated, and ``facts`` is their fold. A channel says
     which types it understands and what is known before any stage, and nothing else.
 
     Attributes:

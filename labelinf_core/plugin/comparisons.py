@@ -15,7 +15,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["Claim", "Compared", "Measured", "Played"]
+__all__ = ["Claim", "Compared", "Measured", "Origin"]
 
 _COMPUTED = re.compile(r"\b(the same|one query|at (least|most)|identical)\b", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def _no_verdict(instance: object, attribute: attrs.Attribute[Any], value: str) -
 
 
 @attrs.frozen(kw_only=True)
-class Played:
+class Origin:
     """The games that a figure was computed from.
 
     Attributes:
@@ -77,7 +77,7 @@ class Measured:
     """
 
     value: float
-    played: Played
+    played: Origin
     unit: str = attrs.field(default="", validator=_no_verdict)
     of: str = attrs.field(default="", validator=_no_verdict)
     cap: float | None = None
@@ -124,7 +124,7 @@ class Compared:
         paper: What is printed.
         ours: The figures that stand beside it, at least one.
         claim: What the paper says of them, where that can be told from the figures.
-        printed: The numbers that are printed: one for every figure, or one for all; with :attr:`Claim.EQUAL` only.
+        printed: The numbers that are printed: one for every figure, or one for all; with ``Claim.EQUAL`` only.
         queries: How many the paper's game takes, where it says so.
         why: What is known of a difference.
         verdict: Whether the figures are what the paper says; computed, empty without a claim.

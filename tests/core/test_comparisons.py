@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
 
 ROOT = Path(__file__).parents[2]
 COMPUTED = ("the same", "one query", "at least")
 
 
-def played(n: int = 14, queries: int = 1) -> Played:
-    return Played(game="powers(tau=1)", n=n, queries=queries, per_query=-(-n // queries), games=20, seed=0)
+def played(n: int = 14, queries: int = 1) -> Origin:
+    return Origin(game="powers(tau=1)", n=n, queries=queries, per_query=-(-n // queries), games=20, seed=0)
 
 
 def figure(value: float, *, cap: float | None = None, floor: float | None = None, of: str = "") -> Measured:

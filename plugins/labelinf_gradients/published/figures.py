@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Reproduced, Table
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.published.table5 import ABSENT, LEVELS, Law, Noised, Ratios, Study, searched
@@ -109,7 +109,7 @@ class _Curve:
         pit[np.isin(np.abs(_REACH), (_HALF[0], _HALF[-1]))] = False  # ends of a side
         self.minima = [float(at) for at in _REACH[pit]]
         self.best = float(_REACH[self.loss.argmin()])
-        self.played = Played(
+        self.played = Origin(
             game=f"variance loss on one smoothed digit, 64-256-128-64-10 after {epochs} epochs",
             n=1, queries=1, seen="gradients", seed=1,
         )  # fmt: skip
@@ -205,7 +205,7 @@ def figure_6(samples: int = 100) -> Reproduced:
 
 
 def _errors(law: Law, level: float, mean: float, samples: int) -> Measured:
-    played = Played(
+    played = Origin(
         game=f"swarms, {law.value} noise of {level:g} on one row, ratios clean; digits, untrained network, hidden 512",
         n=samples, queries=samples, seen="gradients", seed=2,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.published.matching import matching_table
@@ -166,5 +166,5 @@ def _compared(clean: Table) -> Iterator[Compared]:
 
 def _quality(value: float, of: str, family: str) -> Measured:
     game = f"inputs of untrained 64-256-128-64-10 rebuilt {of}, {family}, median"
-    played = Played(game=game, n=_DIGITS, queries=_DIGITS, seen="gradients", seed=1)
+    played = Origin(game=game, n=_DIGITS, queries=_DIGITS, seen="gradients", seed=1)
     return Measured(value=value, unit="dB", of=of, played=played)

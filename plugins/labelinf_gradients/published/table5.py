@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.game.networks import Perceptron, softmax
@@ -286,9 +286,9 @@ def _compared(readings: Sequence[Reading], honest: Sequence[tuple[float, ...]], 
     )
 
 
-def _played(game: str, samples: int, seed: int) -> Played:
+def _played(game: str, samples: int, seed: int) -> Origin:
     network = "digits, untrained network, hidden 512"
-    return Played(game=f"{game}; {network}", n=samples, queries=samples, seen="gradients", seed=seed)
+    return Origin(game=f"{game}; {network}", n=samples, queries=samples, seen="gradients", seed=seed)
 
 
 def _readings(study: Study) -> Iterator[Reading]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Reproduced, Table
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.attacks.idlg import odd_one_out
@@ -140,7 +140,7 @@ def _compared(one: Table, two: Table) -> Iterator[Compared]:
 def _shares(name: str, row: tuple[Any, ...], network: str) -> Iterator[Measured]:
     """Yield the solver's share of labels and the paper's search's, each with its own number of labels."""
     for of, share, n in (("exact solver", row[3], row[-2]), ("paper's search", row[4], row[-1])):
-        played = Played(game=f"{of}, {name}; {network}", n=n, queries=n, seen="gradients", seed=1)
+        played = Origin(game=f"{of}, {name}; {network}", n=n, queries=n, seen="gradients", seed=1)
         yield Measured(value=100 * share, unit="%", of=f"{of}, {name}", played=played, n=_PRINTED)
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.pictures import Picture, Series
 from labelinf_core.evaluator.statistics import p_value
-from labelinf_core.plugin.comparisons import Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
@@ -94,7 +94,7 @@ class _Row:
         """Return the share of the canaries as a figure."""
         model = "mlp" if math.isinf(self.epsilon) else f"mlp behind label-rr(epsilon={self.epsilon:g})"
         n = self.canaries // self.splits
-        played = Played(
+        played = Origin(
             game=f"{attack} on {of}, {model}", n=n, queries=1, per_query=n, games=self.splits, seed=0, seen="models"
         )
         return Measured(value=100 * right / self.canaries, unit="%", of=of, played=played)

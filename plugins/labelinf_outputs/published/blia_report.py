@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Played
+from labelinf_core.plugin.comparisons import Claim, Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Absent, Remark, Reproduced, Table
 from labelinf_outputs.published.blia import Entry, entries, loss_identity, rows, threshold_fit, train_fit
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
@@ -89,10 +89,10 @@ def _rates(count: int, of: str, items: Sequence[Entry]) -> Measured:
     return Measured(value=count, unit=f"of {len(items)}", of=of, played=_printed(items))
 
 
-def _printed(items: Sequence[Entry]) -> Played:
+def _printed(items: Sequence[Entry]) -> Origin:
     canaries = [item.row.canaries for item in items]
     game = "success rates of Tables 3 to 8 as printed, N canaries in all"
-    return Played(game=game, n=sum(canaries), queries=len(items), per_query=max(canaries), seen="rates")
+    return Origin(game=game, n=sum(canaries), queries=len(items), per_query=max(canaries), seen="rates")
 
 
 def _all_entries(found: tuple[Entry, ...]) -> Table:

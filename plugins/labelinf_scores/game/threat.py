@@ -109,7 +109,7 @@ class ScoreThreat(ThreatModel):
     sensitivity: float = _folded("sensitivity")
 
     def start(self) -> ScoreFacts:
-        """Return what is known of the scorer; of several metrics together, what :func:`side_by_side` says (M34)."""
+        """Return what is known of the scorer; of several metrics together, what stands side by side says (M34)."""
         if self.members:
             return side_by_side([member.facts for member in self.members])
         return ScoreFacts(

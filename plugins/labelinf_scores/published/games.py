@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import LabelinfError, QueryRefusedError
 from labelinf_core.contracts.pictures import Series
-from labelinf_core.plugin.comparisons import Measured, Played
+from labelinf_core.plugin.comparisons import Measured, Origin
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Table
@@ -39,7 +39,7 @@ class Games:
         seconds: Mean time of one, curator included.
     """
 
-    played: Played
+    played: Origin
     shares: NDArray[np.float64]
     seconds: float
 
@@ -103,7 +103,7 @@ def play(
         shares.append(outcome.n_correct / outcome.n_records)
         outcomes.append(outcome)
     queries = max((outcome.queries for outcome in outcomes), default=0)
-    played = Played(
+    played = Origin(
         game=" behind ".join((f"{attack} on {data.n_classes} classes of {channel}", *defences[::-1])),
         n=len(data.labels),
         queries=queries,
@@ -169,7 +169,7 @@ def searched(title: str, x: str, figures: Mapping[float, Measured]) -> Table:
     return _table(title, (x, "found"), [(figure.played, (at, figure.words)) for at, figure in figures.items()])
 
 
-def _table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[Played, tuple[Any, ...]]]) -> Table:
+def _table(title: str, columns: tuple[str, ...], rows: Sequence[tuple[Origin, tuple[Any, ...]]]) -> Table:
     games = dict.fromkeys((rows[0][0].game, rows[-1][0].game))
     return Table(
         title=f"{title}: {' to '.join(games)}",

@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
-from labelinf_core.plugin.comparisons import Compared, Played
+from labelinf_core.plugin.comparisons import Compared, Origin
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduced
 from labelinf_scores.published.games import Games, fewest, longest, play
@@ -153,7 +153,7 @@ def test_a_machine_reads_the_same() -> None:
 
 
 def games(exact: float, n: int = 5, queries: int = 1) -> Games:
-    played = Played(game="score(scorer=float64)", n=n, queries=queries, games=4, seed=0)
+    played = Origin(game="score(scorer=float64)", n=n, queries=queries, games=4, seed=0)
     shares = np.array([1.0] * round(4 * exact) + [0.5] * round(4 - 4 * exact))
     return Games(played=played, shares=shares, seconds=0.0)
 
