@@ -184,5 +184,7 @@ def third_party(component: object, role: str) -> str:
     package = type(component).__module__.partition(".")[0]
     if package in own_packages():
         return ""
-    distributions = importlib.metadata.packages_distributions().get(package, [package])
-    return f"{role} {type(component).__name__} of {distributions[0]}"
+    return f"{role} {type(component).__name__} of {_distributions().get(package, [package])[0]}"
+
+
+_distributions = functools.cache(importlib.metadata.packages_distributions)
