@@ -32,7 +32,6 @@ ELSEWHERE = {
     "labelinf guard serve": "serves until it is stopped; tests/guard/test_served.py starts it and asks",
     "curl": "asks the board that is served above it",
     "labelinf reproduce --all": "a quarter of an hour; tests/end_to_end/test_reproductions.py runs each",
-    "python benchmarks/certified.py": "runs for as long as it is told: ten minutes",
     "python benchmarks/score_queries.py --part large": "an hour",
     "python benchmarks/exact_primes.py": "minutes, and 631 MB: its page says when it was run",
 }  #: what is not run here, by how it begins, and why
