@@ -9,16 +9,17 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.components import Bound, LabelSet, Setting
 from labelinf_core.contracts.effects import Unknown, closed, fold
-from labelinf_core.contracts.guarantees import Interval, Promise, Verdict, judge
+from labelinf_core.contracts.guarantees import Ceiling, Interval, Promise, Verdict, judge
+from labelinf_core.evaluator import theory as theory_of
 from labelinf_core.evaluator.theory import theory, vouched
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_privacy.noise.geometric import Geometric
 from labelinf_privacy.noise.shipped import NOISE_MODELS
-from labelinf_scores.bounds.counting import transcript_bits
+from labelinf_scores.bounds.counting import Counting, transcript_bits
 from labelinf_scores.defences.bounded_answers import BoundedAnswers
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ScoreDefence
@@ -137,10 +138,19 @@ def test_a_third_partys_promise_is_no_certificate_and_is_refuted_all_the_same() 
     assert judge(accuracy=half, exact=half, **told) is Verdict.CONTRADICTION  # type: ignore[arg-type]
 
 
+class Derived(Counting):
+    """What is said in a class body is said of that class alone."""
+
+
 def test_no_bound_is_asked_about_several_metrics_unless_its_own_class_says_so() -> None:
     accuracy, auc = (BUILDER.build(Kind.METRIC, name, "test") for name in ("accuracy", "roc-auc"))
-    stages = BUILDER.pipeline(["permute-labels"], "test")
-    one = ScoreChannel(metric=accuracy).threat(Setting(data=DATA, defences=stages))
-    both = ScoreChannel(metric=accuracy, besides=(auc,)).threat(Setting(data=DATA, defences=stages))
-    assert theory(BUILDER, "score", one).ceilings
-    assert theory(BUILDER, "score", both).ceilings == ()
+    setting = Setting(data=DATA, defences=BUILDER.pipeline(["bounded-answers(queries=2)"], "test"))
+    one = ScoreChannel(metric=accuracy).threat(setting)
+    both = ScoreChannel(metric=accuracy, besides=(auc,)).threat(setting)
+
+    def asked(bound: type[Bound], threat: Any) -> int:
+        source = theory_of._Source(make=bound)
+        return len(theory_of._answered("bound", source, threat, lambda made: made.ceilings(threat), Ceiling))
+
+    assert asked(Derived, one) == asked(Counting, one) == asked(Counting, both) == 1
+    assert asked(Derived, both) == 0
