@@ -9,9 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+import attrs
 import pytest
 
 from labelinf_guard.certificate.gain import spread_gain
+from labelinf_guard.certificate.statement import Part, Terms, certify, sealed_gain
 
 Law = dict[int, Fraction]
 
@@ -129,6 +131,47 @@ def test_labels_in_random_order_gain_no_more_of_any_totals(records: int) -> None
             law = [math.comb(m, s) * math.comb(n, ones - s) for s in range(min(ones, m) + 1)]
             best = Fraction(sum(max(s, m - s) * weight for s, weight in enumerate(law)), sum(law)) - m * (1 - share)
             assert best <= records * spread_gain(n, m, left=float(share)) + 1e-12
+
+
+def best_of_all(shares: Sequence[Fraction], scored: tuple[int, ...]) -> tuple[Fraction, Fraction]:
+    """Right labels, all together, of who knows totals and the scored ones, and of who knows totals alone."""
+    known: dict[tuple[int, ...], list[Fraction]] = defaultdict(lambda: [Fraction(0)] * (1 + len(shares)))
+    for labels, weight in joint(shares):
+        for key in ((sum(labels),), (sum(labels), *(labels[at] for at in scored))):
+            known[key] = [a + weight * b for a, b in zip(known[key], (1, *labels), strict=True)]
+    both = [(len(key) > 1, right(cell[1:], cell[0])) for key, cell in known.items()]
+    more, less = (sum((value for of, value in both if of is which), start=Fraction(0)) for which in (True, False))
+    return more, less
+
+
+@pytest.mark.parametrize("records", [2, 3, 5])
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_whole_board_is_below_its_certificate(records: int, form: int) -> None:
+    """Every exact answer told about the scored labels, on average over which these are."""
+    for shares in profiles(records, 5):
+        perfect = float(sum((max(p, 1 - p) for p in shares), start=Fraction(0)) / records)
+        for n in range(1, records):
+            splits = list(itertools.combinations(range(records), n))
+            gained = [more - less for more, less in (best_of_all(shares, scored) for scored in splits)]
+            parts = {"public": Part(labels=n), "sealed": Part(labels=records - n)}
+            for assumed in (perfect, None):
+                proved = certify(Terms(classes=2, perfect=assumed, form=form, **parts)).now
+                assert float(sum(gained, start=Fraction(0))) / len(splits) <= records * proved + 1e-12
+
+
+def test_only_what_is_proved_is_charged_so_little() -> None:
+    """More classes, groups, an answer about sealed labels, and boards of the first form pay for counts in bits."""
+    parts = {"public": Part(labels=100), "sealed": Part(labels=900)}
+    terms = Terms(classes=2, **parts)
+    assert sealed_gain(terms, 0.0) == spread_gain(100, 900, left=0.5) < 0.006
+    grouped = {"group": "patients", "sealed": Part(labels=900, effective=Fraction(300))}
+    for more in ({"classes": 3}, {"form": 1}, grouped):
+        other = attrs.evolve(terms, **more)
+        assert sealed_gain(other, 0.0) > 0.05
+        assert "knows the class counts would be" not in certify(other).sentences()[1]
+    assert sealed_gain(terms, 1e-9) > 0.05
+    assert "a perfect model that knows the class counts would be" in certify(terms).sentences()[1]
+    assert sealed_gain(attrs.evolve(terms, counts_known=False), 0.0) == 0.0
 
 
 def test_two_labels_of_one_class_each_need_what_sampling_without_replacement_spreads() -> None:

@@ -11,7 +11,12 @@ from typing import Any
 
 from labelinf_guard.ledger.whole import ONE, POWER, lattice_above, log_above, log_below, tail_above
 
-__all__ = ["gain_again", "gains_again", "line_again"]
+__all__ = ["FORMS", "gain_again", "gains_again", "line_again"]
+
+FORMS = {
+    1: "known class totals charged as one more answer",
+    2: "known class totals charged to sealed labels by the spread of their sum (B18)",
+}  #: of the arithmetic that a board was begun with
 
 _LN2 = (693147, 693148)  # millionths, from below and from above
 _MILLIBIT = POWER // 1024
@@ -33,7 +38,8 @@ def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:
 
     def together(bits: int) -> int:
         rest = gain_again(bits + _counts(terms), sealed, terms["classes"], inside, terms["sealed_effective"])
-        return int(min(left, -(-(scored + rest * sealed) // (public + sealed))))
+        rest = min(rest * sealed, left * sealed if bits else _spread(terms, left))
+        return int(min(left, -(-(scored + rest) // (public + sealed))))
 
     return together(0), None if terms["final"] is None else together(_final(terms))
 
@@ -139,6 +145,19 @@ def _counts(terms: Terms) -> int:
     """Return ``(K - 1) log2(N + 1)``, where the class counts are known, each rounded up to 1/1024."""
     each = -(-log_above(terms["public"] + terms["sealed"] + 1) // _MILLIBIT) * _MILLIBIT
     return (terms["classes"] - 1) * each if terms["known"] else 0
+
+
+def _spread(terms: Terms, left: int) -> int:
+    """Return what known totals tell of sealed labels, in millionths of one label.
+
+    It is the root of ``4 n m D (1 - D) / 3 (N - 1)``: their sum is all that is told, and two draws of it lie no
+    further apart.
+    """
+    public, sealed = terms["public"], terms["sealed"]
+    if terms.get("form", 1) == 1 or not terms["known"] or terms["classes"] > 2 or terms["grouped"]:
+        return left * sealed
+    square, of = 4 * public * sealed * left * (ONE - left), 3 * (public + sealed - 1)
+    return 1 + math.isqrt((square - 1) // of) if square else 0
 
 
 def _left(terms: Terms) -> int:
