@@ -38,7 +38,9 @@ def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:
 
     def together(bits: int) -> int:
         rest = gain_again(bits + _counts(terms), sealed, terms["classes"], inside, terms["sealed_effective"])
-        rest = min(rest * sealed, left * sealed if bits else _spread(terms, left))
+        rest *= sealed
+        if not bits and _spreads(terms):
+            rest = min(rest, _spread(public, sealed, left))
         return int(min(left, -(-(scored + rest) // (public + sealed))))
 
     return together(0), None if terms["final"] is None else together(_final(terms))
@@ -147,17 +149,19 @@ def _counts(terms: Terms) -> int:
     return (terms["classes"] - 1) * each if terms["known"] else 0
 
 
-def _spread(terms: Terms, left: int) -> int:
+def _spreads(terms: Terms) -> bool:
+    """Whether known totals tell of labels that no answer depends on by the spread of their sum alone."""
+    return bool(terms.get("form", 1) > 1 and terms["known"] and terms["classes"] == 2 and not terms["grouped"])
+
+
+def _spread(public: int, sealed: int, left: int) -> int:
     """Return what known totals tell of sealed labels, in millionths of one label.
 
     It is the root of ``4 n m D (1 - D) / 3 (N - 1)``: their sum is all that is told, and two draws of it lie no
     further apart.
     """
-    public, sealed = terms["public"], terms["sealed"]
-    if terms.get("form", 1) == 1 or not terms["known"] or terms["classes"] > 2 or terms["grouped"]:
-        return left * sealed
-    square, of = 4 * public * sealed * left * (ONE - left), 3 * (public + sealed - 1)
-    return 1 + math.isqrt((square - 1) // of) if square else 0
+    square = 4 * public * sealed * left * (ONE - left)
+    return 1 + math.isqrt((square - 1) // (3 * (public + sealed - 1))) if square else 0
 
 
 def _left(terms: Terms) -> int:
