@@ -11,17 +11,22 @@ from typing import Any
 
 from labelinf_guard.ledger.whole import ONE, POWER, lattice_above, log_above, log_below, tail_above
 
-__all__ = ["FORMS", "gain_again", "gains_again", "line_again"]
-
-FORMS = {
-    1: "known class totals charged as one more answer",
-    2: "known class totals charged to sealed labels by the spread of their sum (B18)",
-}  #: of the arithmetic that a board was begun with
+__all__ = ["form_of", "gain_again", "gains_again", "line_again"]
 
 _LN2 = (693147, 693148)  # millionths, from below and from above
 _MILLIBIT = POWER // 1024
+_FORMS = {
+    1: "known class totals charged as one more answer",
+    2: "known class totals charged to sealed labels by the spread of their sum (B18)",
+}  # of the arithmetic
 Terms = dict[str, Any]
 Bits = int | None
+
+
+def form_of(terms: Terms) -> str:
+    """Return which arithmetic the terms are of; empty where there are none, or of none that is known here."""
+    form = terms.get("form", 1) if "noise" in terms else None
+    return _FORMS.get(form, "") if type(form) is int else ""
 
 
 def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.ledger.recompute import FORMS, gains_again, line_again
+from labelinf_guard.ledger.recompute import form_of, gains_again, line_again
 from labelinf_guard.ledger.waiting import unlike
 
 __all__ = ["Verified", "verify"]
@@ -108,7 +108,7 @@ def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = Non
         reserved=sums.held,
         budget=rules["budget"],
         policy=rules["policy"],
-        proved=_form(rules["terms"]),
+        proved=form_of(rules["terms"]),
         faults=tuple(faults),
     )
 
@@ -135,7 +135,7 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
         if claims:
             yield "row 1: the certificate claims something, and has no terms, or those of an earlier version"
         return
-    if not _form(terms):
+    if not form_of(terms):
         yield f"row 1: its terms are of form {terms['form']}, which this version does not know: a later one wrote them"
         return
     yield from _counted(terms, rules)
@@ -146,12 +146,6 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
             yield f"row 1: the certificate says {claims[name] / 10} points {name}, computed again {again / 10_000}"
     if "line" in claims and not line_again(terms, rules, claims["line"]):
         yield f"row 1: the line of one game, {claims['line'] / 10} %, does not follow from its terms"
-
-
-def _form(terms: dict[str, Any]) -> str:
-    """Return which arithmetic the terms are of; empty where there are none, or of none that is known here."""
-    form = terms.get("form", 1) if "noise" in terms else None
-    return FORMS.get(form, "") if type(form) is int else ""
 
 
 def _counted(terms: dict[str, Any], rules: dict[str, Any]) -> Iterator[str]:
