@@ -31,13 +31,12 @@ from pathlib import Path
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammaln
 from scipy.stats import kendalltau, multivariate_normal, norm
 
 from labelinf_guard.board import Answer, Board
-from labelinf_guard.certificate.gain import bits_of_gain, counts_bits, gain_of_bits
+from labelinf_guard.certificate.gain import bits_of_gain, counts_bits
 from labelinf_guard.certificate.noise import StepNoise
-from labelinf_guard.certificate.statement import Part, Terms, certify
+from labelinf_guard.certificate.statement import Part, Terms, certify, points
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
 from labelinf_guard.plan import honest
@@ -72,9 +71,7 @@ def marks():
     final = bits_of_gain(0.1, rest.labels)
     after = certify(Terms(classes=2, public=fifth, sealed=rest, counts_known=False, final=final)).after
     print(f"{N} labels, a fifth public, any number of exact answers: {100 * coins:.1f} points over a perfect model")
-    rare = (gammaln(N / 2 + 1) * 2 - gammaln(N + 1)) / np.log(2) + N
-    sharp = 0.2 * 0.5 + 0.8 * gain_of_bits(float(rare), rest.labels)
-    print(f"  class counts known: {100 * known:.1f} ({100 * sharp:.1f} where they are equal and were to be expected)")
+    print(f"  class counts known: {points(known)} (over one that knows them)")
     print(f"  after a final release worth 10 points of the rest: {100 * after:.1f}")
     for perfect in (0.5, 0.86, 0.93):
         bits = bits_of_gain(0.05, N, perfect=perfect)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.begin import begin, drawn, rules_of
-from labelinf_guard.certificate.statement import Certificate
+from labelinf_guard.certificate.statement import FORM, Certificate
 from labelinf_guard.clock import Clock, SystemClock
 from labelinf_guard.files import Labels, State, derived, known_boards, read_key, read_labels
 from labelinf_guard.kept import Kept
@@ -143,10 +143,11 @@ class Board:
         metric = metric or metric_of(policy, path.parent)
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
-        if begun != attrs.evolve(rules_of(policy, metric, sizes_of(labels, public)), claims=begun.claims):
+        sizes = sizes_of(labels, public, min(FORM, begun.form))
+        if begun != attrs.evolve(rules_of(policy, metric, sizes), claims=begun.claims):
             ledger.close()
             raise InputError(
-                f"{path} was changed since the board was begun, or an earlier version of labelinf began it. Restore "
+                f"{path} was changed since the board was begun, or another version of labelinf began it. Restore "
                 "the file, or go on with that version: another board of these labels would add to what this one told."
             )
         values = values_of(policy)
@@ -218,7 +219,7 @@ class Board:
 
     def sizes(self) -> Sizes:
         """Return how many labels there are."""
-        return sizes_of(self._labels, self.public)
+        return sizes_of(self._labels, self.public, self.ledger.book.known().form)
 
     @property
     def scored(self) -> NDArray[np.intp]:

@@ -241,5 +241,6 @@ def _verified(found: Verified) -> list[str]:
     lines = [
         f"{found.rows} rows, {found.submissions} submissions; chain head {found.head}",
         f"spent {found.spent / 1024:.1f} bits, reserved {found.reserved / 1024:.1f}, budget {budget}",
+        *([f"certificate: {found.proved}, as when the board was begun"] if found.proved else []),
     ]
     return [*lines, *(f"WRONG  {fault}." for fault in found.faults)] if found.faults else [*lines, "all of it follows"]

@@ -20,7 +20,10 @@ def claims_of(found: Certificate) -> dict[str, int]:
 
 
 def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
-    """Return the terms: numbers of labels, and ratios as numerator and denominator; None where there is none."""
+    """Return the terms: numbers of labels, and ratios as numerator and denominator; None where there is none.
+
+    The first form of the arithmetic was not written down: boards that were begun with it compare equal.
+    """
     noise = noise_of(policy, metric, sizes.public, policy.release.noise)
     told = None if noise is None else steps_of(noise, sizes.largest, policy.budget.per_board)
     return {
@@ -38,6 +41,7 @@ def whole_terms(policy: Policy, metric: Metric, sizes: Sizes) -> dict[str, Any]:
         "noise": None if told is None else [told.moved, told.answers, *_numbers(told.variance)],
         "flip": _ratio(exact(policy.public.flip)),
         "final": _final(policy, metric, sizes),
+        **({"form": sizes.form} if sizes.form > 1 else {}),
     }
 
 

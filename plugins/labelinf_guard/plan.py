@@ -195,7 +195,8 @@ def lines(rows: Sequence[Row]) -> list[str]:
         )
     return [
         *said,
-        "points over a perfect model, all teams together; best attack: known, on labels that are fair coins",
+        "points over a perfect model (that knows the class counts, where attackers do), all teams together; best "
+        "attack: known, on labels that are fair coins",
         "model: whoever attacks knows the true relation of labels and features; learning it is not counted",
     ]
 

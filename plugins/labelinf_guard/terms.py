@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
-from labelinf_guard.certificate.statement import Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.files import Labels
 from labelinf_guard.metrics import METRICS, Metric, metric_named
@@ -58,6 +58,7 @@ class Sizes:
         sealed_effective: The same of the others.
         largest: Labels of the largest group.
         public_groups: Groups among the public ones.
+        form: Of the arithmetic about them.
     """
 
     public: int
@@ -66,9 +67,10 @@ class Sizes:
     sealed_effective: Fraction | None = None
     largest: int = 1
     public_groups: int = attrs.field(default=attrs.Factory(lambda sizes: sizes.public, takes_self=True))
+    form: int = FORM
 
 
-def sizes_of(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
+def sizes_of(labels: Labels, public: NDArray[np.bool_], form: int = FORM) -> Sizes:
     """Count labels and groups, public and sealed; no label is looked at."""
     return Sizes(
         public=int(np.count_nonzero(public)),
@@ -77,6 +79,7 @@ def sizes_of(labels: Labels, public: NDArray[np.bool_]) -> Sizes:
         sealed_effective=labels.effective(~public),
         largest=labels.largest_group(),
         public_groups=int(np.unique(labels.groups[public]).size),
+        form=form,
     )
 
 
@@ -229,6 +232,7 @@ def terms_of(policy: Policy, metric: Metric, sizes: Sizes, bits: float) -> Terms
         secret=policy.public.secret,
         doubt=policy.target.doubt,
         values=bool(values_of(policy)),
+        form=sizes.form,
         group="" if sizes.public_effective is None and sizes.sealed_effective is None else policy.board.group,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import stat
 import time
@@ -19,12 +20,14 @@ from click.testing import CliRunner, Result
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.board import Answer, Board, Refused
+from labelinf_guard.certificate.statement import thousandths
 from labelinf_guard.clock import StepClock
+from labelinf_guard.commitment import whole_terms
 from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.verify import verify
 from labelinf_guard.metrics import UnscorableError
 from labelinf_guard.policy import read_policy
-from labelinf_guard.terms import metric_of
+from labelinf_guard.terms import metric_of, sizes_of
 from labelinf_privacy.words import SeededWords
 
 Begin = Callable[..., Board]
@@ -541,7 +544,7 @@ def test_what_was_begun_cannot_be_changed(begin: Begin, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="A board is begun once"):
         begin()
     write_board(tmp_path, PLAIN.replace("100", "200"))
-    with pytest.raises(InputError, match="was changed since the board was begun, or an earlier version"):
+    with pytest.raises(InputError, match="was changed since the board was begun, or another version"):
         Board.open(tmp_path / "board.toml", clock=StepClock())
     write_board(tmp_path, PLAIN)
     key = tmp_path / "board.state" / "key"
@@ -549,6 +552,45 @@ def test_what_was_begun_cannot_be_changed(begin: Begin, tmp_path: Path) -> None:
     key.chmod(0o644)
     with pytest.raises(InputError, match="may be read by others"):
         Board.open(tmp_path / "board.toml", clock=StepClock())
+
+
+@pytest.mark.parametrize("form", [1, 2, 3])
+def test_a_board_goes_on_with_the_arithmetic_it_was_begun_with(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: int
+) -> None:
+    """The first was not written down, and took known totals for one more answer; a third is not known yet."""
+    monkeypatch.setattr("labelinf_guard.begin.sizes_of", functools.partial(sizes_of, form=form))
+    text = "[public]\nshare = 0.1\n[target]\ngain = 0.2\n"
+    if form == 3:
+        with pytest.raises(InputError, match="another version of labelinf began it"):
+            begin(text)
+    else:
+        board = begin(text)
+        rules, now = board.ledger.book.known(), board.certificate().now
+        assert rules.terms.get("form", "none") == {1: "none", 2: 2}[form]
+        assert rules.claims["now"] == thousandths(now)
+        assert now == pytest.approx({1: 0.1191, 2: 0.0571}[form], abs=1e-4)
+        board.close()
+    state = State.of(tmp_path / "board.toml")
+    found = verify(state.ledger, derived(read_key(state.key), "chain"))
+    proved = {1: "known class totals charged as one more answer", 2: "spread of their sum", 3: ""}[form]
+    assert proved in found.proved
+    faults = ["row 1: its terms are of form 3, which this version does not know: a later one wrote them"]
+    assert list(found.faults) == (faults if form == 3 else [])
+
+
+def test_what_the_first_arithmetic_proves_is_not_said_to_be_what_the_second_does(
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger of the first form that claims what the second proves claims too much."""
+    begun = whole_terms
+    monkeypatch.setattr(
+        "labelinf_guard.begin.whole_terms", lambda *args: {k: v for k, v in begun(*args).items() if k != "form"}
+    )
+    begin("[public]\nshare = 0.1\n[budget]\nbits = 9.0\n[target]\ngain = 0.08\n").close()
+    state = State.of(tmp_path / "board.toml")
+    (fault,) = verify(state.ledger, derived(read_key(state.key), "chain")).faults
+    assert "points now, computed again" in fault
 
 
 def test_a_board_of_an_earlier_version_is_said_to_be_one(begin: Begin, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
             accept_void=True,
         ),
     )
-    sizes = Sizes(public=public, sealed=sealed)
+    sizes = Sizes(public=public, sealed=sealed, form=draw(st.sampled_from([1, 2])))
     if grouped:
         few = Fraction(max(1, public // 3))
         sizes = attrs.evolve(

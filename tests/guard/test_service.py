@@ -94,7 +94,7 @@ def shown(policy: str) -> str:
     """Return a board of one of these policies."""
     text = TEXT.replace("[target]", "[budget]\nper_board = 90\n[target]")
     if policy == "values":
-        return text.replace('metric = "accuracy"', 'metric = "rmse"')
+        return text.replace('metric = "accuracy"', 'metric = "rmse"').replace("gain = 0.2", "gain = 0.11")
     return text.replace("share = 0.2\n", f"share = 0.2\n{policy}")
 
 

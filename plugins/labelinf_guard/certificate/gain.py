@@ -13,7 +13,17 @@ expected share of right labels above that mean by more than the *gain*:
 * labels in groups (one patient, one label each way) that are independent of one another only:
   ``sqrt(ln 2 B / (2 N_eff))``, ``N_eff = (sum m)**2 / sum m**2`` over the groups' sizes m.
 
-Class counts that are known are one more answer, of ``(K - 1) log2(N + 1)`` bits.
+Class counts that are known are one more answer, of ``(K - 1) log2(N + 1)`` bits. Of two classes, labels that are
+never scored lose less by them, which is a gain over a perfect model *that knows the counts*: ``(2 / sqrt(3)) sqrt(n m
+D (1 - D) / (N - 1)) / N``, for n labels that are scored, by a rule that looks at none, and m that are not (B18).
+*Proof.* Let whoever attacks know all n. Of the rest they tell S, the sum of the m, and no more; the chance ``P_i(S)``
+that one is positive rises in S, as sums of independent labels are log-concave, and ``sum P_i(s) = s``. With S' drawn
+again given the counts and ``q_i = E P_i`` the gain ``sum E max(P_i, 1 - P_i) - max(q_i, 1 - q_i)`` is at most ``sum E
+|P_i - q_i| <= sum E |P_i(S) - P_i(S')| = E |S - S'|``. That is ``2 sd(S) / sqrt(3)`` at most: it is four times the
+covariance of S with its own mid-distribution function, whose variance is 1/12 at most. On average over counts a
+linear forecast of S from them leaves ``V_n V_m / (V_n + V_m)``, V sums of ``p_i (1 - p_i)``, concave in both: on
+average over which are scored at most ``n m D (1 - D) / N``. In random order S is hypergeometric, of variance ``n m D
+(1 - D) / (N - 1)`` for any counts, and ``E |S - E S|`` bounds the gain.
 
 Example:
     >>> round(100 * gain_of_bits(726, 25_000), 2), round(100 * gain_of_bits(726, 25_000, perfect=0.86), 1)
@@ -36,6 +46,7 @@ __all__ = [
     "effective_number",
     "gain_of_bits",
     "game_line",
+    "spread_gain",
 ]
 
 _LN2 = math.log(2)
@@ -52,6 +63,18 @@ def binary_entropy(share: float) -> float:
 def counts_bits(labels: int, classes: int = 2) -> float:
     """Return what known class counts tell at most: ``(K - 1) log2(N + 1)`` bits, each rounded up to 1/1024."""
     return (classes - 1) * (math.floor(1024 * math.log2(labels + 1)) + 1) / 1024
+
+
+def spread_gain(scored: int, sealed: int, *, left: float) -> float:
+    """Return what known class counts are worth about sealed labels of two classes, as a share of all labels.
+
+    Args:
+        scored: n, labels that anything may be told about.
+        sealed: m, labels that no answer depends on.
+        left: ``D``, of all labels.
+    """
+    labels, unsure = scored + sealed, scored * sealed * left * (1 - left)
+    return math.sqrt(4 * unsure / (3 * (labels - 1))) / labels if unsure else 0.0
 
 
 def effective_number(sizes: Iterable[int]) -> Fraction:

@@ -12,11 +12,13 @@ from fractions import Fraction
 
 import attrs
 
-from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, game_line
+from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, game_line, spread_gain
 from labelinf_guard.certificate.noise import StepNoise, record_bits
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
-__all__ = ["Certificate", "Part", "Terms", "certify", "points", "proved_bits", "sealed_gain", "thousandths"]
+__all__ = ["FORM", "Certificate", "Part", "Terms", "certify", "points", "proved_bits", "sealed_gain", "thousandths"]
+
+FORM = 2  #: of the arithmetic: the first charged known class counts to sealed labels too as one more answer
 
 
 @attrs.frozen(kw_only=True)
@@ -58,6 +60,7 @@ class Terms:
         group: What a group of dependent labels is called, for example ``patients``; empty: labels are independent.
         values: Whether labels are numbers, of which only the very one is right.
         ends: When the certificate ends, in words; empty where it does not.
+        form: Of the arithmetic: a board goes on with the one that it was begun with.
     """
 
     classes: int
@@ -73,6 +76,7 @@ class Terms:
     group: str = ""
     values: bool = False
     ends: str = ""
+    form: int = FORM
 
     @property
     def labels(self) -> int:
@@ -88,6 +92,11 @@ class Terms:
     def rare(self) -> float:
         """Bits of the known class counts, which are one more answer."""
         return counts_bits(self.labels, self.classes) if self.counts_known else 0.0
+
+    @property
+    def spread(self) -> bool:
+        """Whether known class counts are charged to sealed labels by how their sum spreads, while no answer is."""
+        return self.form > 1 and self.counts_known and self.classes == 2 and not self.group and self.sealed.labels > 0
 
     @property
     def left(self) -> float:
@@ -156,6 +165,11 @@ class Certificate:
             f"leaves {points(terms.left)} points at most",
             f"answers of the board: {_bits(terms.public.bits)}; known class counts: {terms.rare:.1f} bits",
         ]
+        if terms.spread:
+            lines.append(
+                f"class counts tell of the sealed labels {points(sealed_gain(terms, 0.0))} points more than a perfect "
+                "model that knows them has, while no answer depends on these"
+            )
         if terms.group:
             effective = terms.public.effective or Fraction(terms.public.labels)
             lines.append(f"groups of unequal size count as {float(effective):.0f} of equal size")
@@ -179,9 +193,11 @@ class Certificate:
         if self.void:
             return "Gain. Void: nothing is proved about how many labels this board gives away."
         drawn = ", and over which of them are public," if terms.sealed.labels else ""
+        knows = " that knows the class counts" if terms.spread else ""
         said = (
             f"Gain. On average over such labels{drawn} no rule that uses every answer of this board, by all teams "
-            f"together, is right on more than {points(self.now)} points more labels than a perfect model would be"
+            f"together, is right on more than {points(self.now)} points more labels than a perfect model{knows} would "
+            "be"
         )
         return f"{said}." if self.after is None else f"{said}; {points(self.after)} points after the final release."
 
@@ -223,7 +239,10 @@ def certify(terms: Terms) -> Certificate:
 
 def sealed_gain(terms: Terms, bits: float) -> float:
     """Return what ``bits`` about the sealed labels, and known class counts, are worth as a share of all labels."""
-    return float(1 - terms.share) * _bits_gain(terms, terms.sealed, bits)
+    found = float(1 - terms.share) * _bits_gain(terms, terms.sealed, bits)
+    if bits or not terms.spread:
+        return found
+    return min(found, spread_gain(terms.public.labels, terms.sealed.labels, left=terms.left))
 
 
 def _bits_gain(terms: Terms, part: Part, bits: float) -> float:

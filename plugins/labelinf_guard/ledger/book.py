@@ -58,6 +58,11 @@ class Rules:
     terms: dict[str, Any] = attrs.field(factory=dict)
     claims: dict[str, int] = attrs.field(factory=dict)
 
+    @property
+    def form(self) -> int:
+        """Form of the certificate's arithmetic; the first was not written down."""
+        return int(self.terms.get("form", 1))
+
 
 @attrs.define(kw_only=True)
 class Entry:

@@ -11,12 +11,22 @@ from typing import Any
 
 from labelinf_guard.ledger.whole import ONE, POWER, lattice_above, log_above, log_below, tail_above
 
-__all__ = ["gain_again", "gains_again", "line_again"]
+__all__ = ["form_of", "gain_again", "gains_again", "line_again"]
 
 _LN2 = (693147, 693148)  # millionths, from below and from above
 _MILLIBIT = POWER // 1024
+_FORMS = {
+    1: "known class totals charged as one more answer",
+    2: "known class totals charged to sealed labels by the spread of their sum (B18)",
+}  # of the arithmetic
 Terms = dict[str, Any]
 Bits = int | None
+
+
+def form_of(terms: Terms) -> str:
+    """Return which arithmetic the terms are of; empty where there are none, or of none that is known here."""
+    form = terms.get("form", 1) if "noise" in terms else None
+    return _FORMS.get(form, "") if type(form) is int else ""
 
 
 def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:
@@ -33,7 +43,10 @@ def gains_again(terms: Terms, rules: dict[str, Any]) -> tuple[int, int | None]:
 
     def together(bits: int) -> int:
         rest = gain_again(bits + _counts(terms), sealed, terms["classes"], inside, terms["sealed_effective"])
-        return int(min(left, -(-(scored + rest * sealed) // (public + sealed))))
+        rest *= sealed
+        if not bits and _spreads(terms):
+            rest = min(rest, _spread(public, sealed, left))
+        return int(min(left, -(-(scored + rest) // (public + sealed))))
 
     return together(0), None if terms["final"] is None else together(_final(terms))
 
@@ -139,6 +152,21 @@ def _counts(terms: Terms) -> int:
     """Return ``(K - 1) log2(N + 1)``, where the class counts are known, each rounded up to 1/1024."""
     each = -(-log_above(terms["public"] + terms["sealed"] + 1) // _MILLIBIT) * _MILLIBIT
     return (terms["classes"] - 1) * each if terms["known"] else 0
+
+
+def _spreads(terms: Terms) -> bool:
+    """Whether known totals tell of labels that no answer depends on by the spread of their sum alone."""
+    return bool(terms.get("form", 1) > 1 and terms["known"] and terms["classes"] == 2 and not terms["grouped"])
+
+
+def _spread(public: int, sealed: int, left: int) -> int:
+    """Return what known totals tell of sealed labels, in millionths of one label.
+
+    It is the root of ``4 n m D (1 - D) / 3 (N - 1)``: their sum is all that is told, and two draws of it lie no
+    further apart.
+    """
+    square = 4 * public * sealed * left * (ONE - left)
+    return 1 + math.isqrt((square - 1) // (3 * (public + sealed - 1))) if square else 0
 
 
 def _left(terms: Terms) -> int:

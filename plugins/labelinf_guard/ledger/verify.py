@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.ledger.recompute import gains_again, line_again
+from labelinf_guard.ledger.recompute import form_of, gains_again, line_again
 from labelinf_guard.ledger.waiting import unlike
 
 __all__ = ["Verified", "verify"]
@@ -46,6 +46,7 @@ class Verified:
         reserved: Held for the others.
         budget: In 1/1024 bit; -1: none.
         policy: Hash of the ``board.toml`` it was begun with.
+        proved: Which arithmetic proves its certificate: that of the version it was begun with.
         faults: What is wrong, in sentences; empty when all is right.
     """
 
@@ -56,6 +57,7 @@ class Verified:
     reserved: int = 0
     budget: int = 0
     policy: str = ""
+    proved: str = ""
     faults: tuple[str, ...]
 
 
@@ -106,6 +108,7 @@ def verify(path: Path, key: bytes, *, head: str = "", files: _Files | None = Non
         reserved=sums.held,
         budget=rules["budget"],
         policy=rules["policy"],
+        proved=form_of(rules["terms"]),
         faults=tuple(faults),
     )
 
@@ -131,6 +134,9 @@ def _claimed(rules: dict[str, Any]) -> Iterator[str]:
     if "noise" not in terms:
         if claims:
             yield "row 1: the certificate claims something, and has no terms, or those of an earlier version"
+        return
+    if not form_of(terms):
+        yield f"row 1: its terms are of form {terms['form']}, which this version does not know: a later one wrote them"
         return
     yield from _counted(terms, rules)
     for name, again in zip(("now", "after"), gains_again(terms, rules), strict=True):
