@@ -14,6 +14,7 @@ OURSELVES = (
     "docs",
     "core/test_laws.py",
     "core/test_tests.py",
+    "core/test_comparisons.py: test_no_reproduction",
     "report/test_in_a_browser.py: test_axe_sees",
 )  #: about pages, sources and tests: they import nothing
 SHIPPED = (

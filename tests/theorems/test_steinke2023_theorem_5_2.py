@@ -109,6 +109,7 @@ def test_as_printed_it_is_false_of_three_labels() -> None:
     assert printed(1, 3, 3, Fraction(1), Fraction(1, 100)) == Fraction(353, 400) < Fraction(707, 800)
     assert programme(1, 3, 3, 2, Fraction(1), Fraction(1, 100), wrong=False) == Fraction(707, 800)
     assert repaired(1, 3, 3, Fraction(1), Fraction(1), Fraction(1, 100)) == Fraction(707, 800)
+    assert epsilon_bounds._p_value_delta(1, 3, 0.0, 0.01, 1.0, 3) == pytest.approx(707 / 800)
 
 
 def test_as_printed_it_is_too_small_for_few_right_guesses() -> None:
@@ -120,6 +121,9 @@ def test_as_printed_it_is_too_small_for_few_right_guesses() -> None:
     assert len(short) == 180
     assert sum(gap > 0 for gap in short) == 41
     assert max(short) == Fraction(3, 125)  # 1 of 3 right, e^eps = 3/2, delta = 1/10
+    assert epsilon_bounds._p_value_delta(1, 3, math.log(1.5), 0.1, 1.0, 3) > float(
+        printed(1, 3, 3, Fraction(3, 2), Fraction(1, 10))
+    )
 
 
 @pytest.mark.parametrize("wrong", [False, True])
@@ -131,6 +135,9 @@ def test_repaired_it_holds_of_every_mechanism(k: int, wrong: bool) -> None:
         found = programme(v, r, m, k, odds, delta, wrong=wrong)
         bound = repaired(v, r, m, others, odds, factor * delta)
         assert found <= bound
+        assert (
+            found <= epsilon_bounds._p_value_delta(v, r, math.log(odds), float(factor * delta), float(others), m) + 1e-9
+        )
         exact += found == bound
     assert exact > 0
 
