@@ -98,13 +98,13 @@ class Board(ScoreChannel):
     def _picture(self, data: LabelSet) -> Picture | None:
         return self.picture if is_own(self.scorer) else None
 
-    def deployed(self, data: LabelSet, stages: Sequence[Defence]) -> ThreatModel:
+    def deployed(self, data: LabelSet, stages: Sequence[Defence]) -> ScoreThreat:
         """Return what an adversary knows behind ``stages`` who knows the class shares at least.
 
         Raises:
             InputError: A stage does not fit there.
         """
-        told: ThreatModel = self.threat(Setting(data=informed(data), defences=tuple(stages)))
+        told: ScoreThreat = self.threat(Setting(data=informed(data), defences=tuple(stages)))
         return told
 
 
