@@ -169,6 +169,7 @@ def audit_scorer(
     *,
     queries: int = 0,
     attacks: Sequence[Any] = (),
+    defences: Sequence[Any] = (),
     seed: int = 0,
     timeout: float = 600.0,
     declare: str = "",
@@ -187,11 +188,12 @@ def audit_scorer(
         y: Private labels of any names, shape ``(n_records,)``.
         queries: The adversary's budget; 0 is unlimited.
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
+        defences: What stands in front of it where it is deployed: specs, or objects of your own, from the scorer out.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
         declare: A TOML file that says what the scorer does; empty: none.
-        target: What a change is to reach: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
+        target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
         gain: Points over the best blind guess, instead.
 
     Raises:
@@ -213,6 +215,7 @@ def audit_scorer(
     with tempfile.TemporaryDirectory() as directory:
         data = builder.build(Kind.LABELS, stored(y, None, Path(directory)), "y").load()
     players = tuple(map(str, written(builder, Kind.ATTACK, attacks)))
+    stages = tuple(map(str, written(builder, Kind.DEFENCE, defences)))
     name = named_scorer(scorer) or ""
     with watch.waiting(min(timeout, watch.patience)):
         report = audited(
@@ -220,6 +223,7 @@ def audit_scorer(
             data,
             builder,
             attacks=players,
+            stages=stages,
             queries=queries,
             seed=seed,
             timeout=timeout,

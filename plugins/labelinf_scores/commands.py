@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from labelinf_core.cli.advise import attack_list, cost_lines, list_options
-from labelinf_core.cli.exits import Exit
+from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, block_option, game_timeout, groups_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
@@ -16,6 +17,7 @@ from labelinf_core.contracts.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from labelinf_scores.audit.certificate import Certificate
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction
 
@@ -38,7 +40,17 @@ __all__ = ["scorer"]
     type=click.Path(exists=True, dir_okay=False),
     help="A TOML file that says what the scorer does: metric, decimals, clip, weights, public rows, direction.",
 )
-@click.option("--target", default="", metavar="TARGET", help="What a change is to reach: 60%, no-exact-recovery.")
+@click.option(
+    "--defence",
+    "defences",
+    metavar="SPEC",
+    multiple=True,
+    shell_complete=component("defence"),
+    help="What stands in front of it where it is deployed, from the scorer out; may be repeated.",
+)
+@click.option(
+    "--target", default="", metavar="TARGET", help="What is to be proved: 60%, no-exact-recovery, epsilon<=1."
+)
 @click.option("--gain", default="", metavar="POINTS", help="Points over the best blind guess, such as 5%, instead.")
 @click.option(
     "--max-labels-per-query",
@@ -63,6 +75,7 @@ def scorer(
     seed: int,
     timeout: float,
     declare: str | None,
+    defences: tuple[str, ...],
     target: str,
     gain: str,
     max_labels_per_query: float | None,
@@ -77,11 +90,11 @@ def scorer(
     {labels}, {predictions}, {input} and {output} in its command.
 
     What the function does is learnt by probing, on made labels: which loss or metric it computes, of which records,
-    with which weights, through which link, to how many decimals, in which shape it wants predictions. So nothing is
-    certified: "expected" is what theory implies if the probe is right. Exits with status 1 where labels leak, 0 where
-    no leak was found, 3 where nothing known explains its answers, no attack could be played, or none leaked and the
-    probe must have been wrong or there are other numbers that were not asked for, and 4 where an attack failed and
-    none leaked.
+    with which weights, through which link, to how many decimals, in which shape it wants predictions. That serves
+    attacks: "expected" is what theory implies if the probe is right. Proofs are of the board as it is deployed,
+    whatever the function is: of what --defence lets through. Exits with status 1 where labels leak, 0 where the board
+    is proved to stay within a --gain or --target that you give, 3 where neither is shown, and 4 where an attack failed
+    and none leaked.
     """
     from labelinf_core.cli.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
@@ -110,21 +123,12 @@ def scorer(
             seed=seed,
             timeout=timeout,
             declare=declare or "",
-            goal=Goal(target=target, gain=gain),
+            stages=defences,
+            goal=Goal(target=target, gain=gain, most=max_labels_per_query),
             progress=progress,
         )
     tell(_document(report), _lines(report), as_json=as_json)
-    context.exit(_status(report, max_labels_per_query))
-
-
-def _status(report: ScorerReport, most: float | None) -> Exit:
-    """Return a leak before what could not be played, and that before nothing; attacks on a misread scorer show none."""
-    if report.leaking(most):
-        return Exit.FOUND
-    if any(leak.failure for leak in report.leaks):
-        return Exit.INCOMPLETE
-    stands = bool(report.played) and not report.wrong and not report.unnamed
-    return Exit.DONE if stands else Exit.INCONCLUSIVE
+    context.exit(report.decision.status)
 
 
 def _lines(report: ScorerReport) -> Iterator[str]:
@@ -175,17 +179,15 @@ def _line(leak: Extraction) -> str:
 def _suggestions(report: ScorerReport) -> str:
     """Say which changes are proved to reach the target, what the strongest attack got there, and what they cost."""
     from labelinf_scores.audit.words import said
-    from labelinf_scores.bounds.groups import said as said_of_groups
     from labelinf_scores.game.channel import ScoreChannel
 
     measures = ScoreChannel.measures()
-    lines = [f"Smallest changes that are proved to reach the target ({report.target}), if the probe is right:"]
-    if report.threat is not None:
-        lines.append(f"  {said_of_groups(report.threat)}")
+    lines = [f"Smallest changes that are proved to reach the target ({report.decision.target}):"]
     for change in report.changes:
         advice, behind = change.advice, change.behind
-        got = f"{said(behind.accuracy)} of labels" if behind.accuracy else ""
-        lines += [f"  {advice.setting:44} {advice.statement}", f"    played on your scorer: {behind.attack}: {got}"]
+        lines += [f"  {advice.setting}", f"    {change.proof.sentence()}"]
+        if behind is not None and behind.accuracy:
+            lines.append(f"    played on your scorer: {behind.attack}: {said(behind.accuracy)} of labels")
         lines += [*cost_lines(advice.certified_cost, measures, indent=4)]
     return "\n".join(lines)
 
@@ -196,18 +198,26 @@ def _document(report: ScorerReport) -> dict[str, Any]:
         "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
         "findings": report.findings.document,
         "explained": bool(getattr(report.findings, "found", None)),
+        "word": report.decision.word.value,
+        "status": report.decision.status,
+        "defences": report.stages,
         "attacks": report.leaks,
         "attacks that contradict the findings": report.contradicting,
         "changed while attacked": report.changed,
-        "numbers to name": report.unnamed,
-        "target": str(report.target),
-        "changes that reach the target if the findings are right": [
+        "numbers to name": report.decision.unnamed,
+        "target": str(report.decision.target),
+        "certificate": _proved(report.decision.proof),
+        "changes that reach the target": [
             {
                 "defence": item.advice.setting,
-                "statement": item.advice.statement,
+                "certificate": _proved(item.proof),
                 "costs": item.advice.certified_cost,
                 "played": item.behind,
             }
             for item in report.changes
         ],
     }
+
+
+def _proved(proof: Certificate | None) -> dict[str, Any] | None:
+    return None if proof is None else {**attrs.asdict(proof), "says": proof.sentence()}

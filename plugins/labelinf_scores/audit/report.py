@@ -1,55 +1,27 @@
-"""A whole audit of a scoring function: probe, attacks, changes that would help."""
+"""A whole audit of a scoring function: probe, attacks, what is proved of it as deployed, changes that would help."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import attrs
 import numpy as np
 
-from labelinf_core.advise.target import Target
-from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.contracts.components import Defence, LabelSet, of_channel
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.advice import Change, changes_for, exceeds
+from labelinf_scores.audit.advice import Change, changes_for
+from labelinf_scores.audit.certificate import Board, certificate
+from labelinf_scores.audit.decision import NOTHING, Decision, Goal
 from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.bounds.groups import effective
+from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.scorers import make_scorer
-from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 
 __all__ = ["Goal", "ScorerReport", "audited"]
-
-_ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
-
-
-@attrs.frozen(kw_only=True)
-class Goal:
-    """What a host wants to be true, as she wrote it; nothing: no exact recovery.
-
-    Attributes:
-        target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
-        gain: Points over the best blind guess, instead.
-    """
-
-    target: str = ""
-    gain: str = ""
-
-    def read(self, blind: float) -> Target:
-        """Return the target, where a blind guess has ``blind`` of the labels.
-
-        Raises:
-            InputError: It cannot be meant.
-        """
-        if self.target and self.gain:
-            raise InputError("--target and --gain both say what is to be reached; give one.")
-        return (
-            Target.gaining(self.gain, blind) if self.gain else Target.parse(self.target or "no-exact-recovery", blind)
-        )
 
 
 @attrs.frozen(kw_only=True)
@@ -60,24 +32,34 @@ class ScorerReport:
         scorer: Its name.
         data: The private labels.
         queries: The budget; 0 is unlimited.
+        stages: What stands in front of it, as it was written.
         findings: What the probe learnt: a metric that explains every answer, or why none does.
-        leaks: What every attack got.
-        target: What a change is to reach.
+        decision: What it comes to.
         changed: Whether a question that was asked before all attacks was answered otherwise after them.
-        unnamed: How each of several numbers is asked for, where none was: the first was audited, others may leak.
-        changes: The smallest changes that are proved to reach the target, if the probe is right, and did so when they
-            were played.
     """
 
     scorer: str
     data: LabelSet
     queries: int
+    stages: tuple[str, ...] = ()
     findings: Picture | Unexplained
-    leaks: tuple[Extraction, ...] = ()
-    target: Target
+    decision: Decision
     changed: bool = False
-    unnamed: tuple[str, ...] = ()
-    changes: tuple[Change, ...] = ()
+
+    @property
+    def leaks(self) -> tuple[Extraction, ...]:
+        """What every attack got."""
+        return self.decision.leaks
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The smallest changes that are proved to reach the target, and were not refuted when they were played."""
+        return self.decision.remedies
+
+    @property
+    def line(self) -> str:
+        """What stands in front of it, in a clause."""
+        return " behind ".join((self.scorer, *self.stages))
 
     @property
     def contradicting(self) -> tuple[str, ...]:
@@ -94,34 +76,10 @@ class ScorerReport:
         """Whether some answers are known to be others than what was learnt says."""
         return isinstance(self.findings, Picture) and bool(self.findings.found.beyond)
 
-    def leaking(self, most: float | None) -> bool:
-        """Whether an attack got more than is tolerated.
-
-        Args:
-            most: Labels a query; None: nothing beyond what luck explains.
-        """
-        if most is not None:
-            return any(leak.labels_per_query > most for leak in self.leaks)
-        return any(leak.exact or self._surely(leak) for leak in self.played)
-
     @property
     def played(self) -> tuple[Extraction, ...]:
         """What the attacks got that asked anything; one that asks nothing has tried nothing."""
         return tuple(leak for leak in self.leaks if leak.accuracy and leak.queries)
-
-    def _surely(self, leak: Extraction) -> bool:
-        """Whether one of so many attacks does so much better than the majority guess by luck with chance 1 %."""
-        n, share = self.scored, leak.accuracy.value if leak.accuracy else 0.0
-        worth = n if self.threat is None else effective(self.threat)  # labels of one group are right or wrong together
-        tried = sum(not each.refusal for each in self.leaks)
-        return clopper_pearson(share * worth, worth, 1 - 2 * _ALARM / tried).low > leak.baseline
-
-    @property
-    def threat(self) -> ScoreThreat | None:
-        """What an attack is told; None where nothing explains the scorer."""
-        if isinstance(self.findings, Unexplained):
-            return None
-        return self.findings.threat(self.data.labels, self.queries, self.data.groups)
 
     @property
     def scored(self) -> int:
@@ -136,14 +94,15 @@ def audited(
     *,
     attacks: Sequence[str] = (),
     also: Sequence[str] = (),
+    stages: Sequence[str] = (),
     queries: int = 0,
     seed: int = 0,
     timeout: float = 600.0,
     declare: str = "",
-    goal: Goal = Goal(),
+    goal: Goal = NOTHING,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
-    """Probe, play and advise.
+    """Probe, play, certify and advise.
 
     Args:
         scorer: ``module:function``, ``cmd:PROGRAM`` or a scorer's name.
@@ -151,51 +110,82 @@ def audited(
         builder: Builds attacks and defences.
         attacks: Their specs; the shipped list when empty.
         also: Specs of others.
+        stages: Specs of the defences that stand in front of it, from the scorer outward.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
-        timeout: Seconds that the game of an attack may take that does not come with labelinf.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the probe may.
         declare: A file that says what the scorer does; empty: none.
-        goal: What a change is to reach.
+        goal: What is to be true of it.
         progress: Called before every step with its name and how many there are.
 
     Raises:
-        InputError: The scorer cannot be asked, does not do what is declared, or the goal cannot be meant.
+        InputError: The scorer cannot be asked, does not do what is declared, a stage does not fit there, or the goal
+            cannot be meant.
+        InconclusiveError: The time was up before the probe had asked all that it asks.
     """
     made = make_scorer(scorer, LogLoss(), data.n_classes)
+    standing = builder.pipeline(tuple(stages), "--defence")
+    for stage in standing:
+        of_channel(stage, ScoreDefence, "defence", "score")
+    target = goal.read(max(data.prior))
+    board = Board(scorer=scorer, queries=queries)
+    threat = board.deployed(data, standing)
     progress("probing", 1)
     said_of_it = Declared.read(declare, data.n_records) if declare else None
-    picture = probe(made, data, title=f"scorer {scorer!r}", declared=said_of_it)
-    if isinstance(picture, Unexplained):
-        target = goal.read(max(data.prior))
-        return ScorerReport(scorer=scorer, data=data, queries=queries, findings=picture, target=target)
-    threat = picture.threat(data.labels, queries)
-    target = goal.read(threat.baseline)
-    listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
-    general = [] if attacks or picture.mean else shipped()["general"]
-    steps = len(listed) + len(general) + 2
-    rng = np.random.default_rng(seed)
-    play = functools.partial(audit_scorer, made, data, picture, builder=builder, queries=queries, timeout=timeout)
-    shown = functools.partial(play, rng=rng, progress=lambda attack: progress(attack, steps))
-    leaks = tuple(shown(attacks=listed))
-    if not any(leak.exact for leak in leaks):
-        leaks += tuple(shown(attacks=general))
-    report = ScorerReport(
+    picture = probe(made, data, title=f"scorer {scorer!r}", declared=said_of_it, patience=timeout)
+    found = picture if isinstance(picture, Picture) else None
+    board = attrs.evolve(board, picture=found)
+    decided = Decision(
+        goal=goal,
+        target=target,
+        worth=float(data.n_records),
+        prior=data.prior,
+        proof=certificate(builder, threat, target),
+        unnamed=tuple(getattr(made, "unnamed", ())),
+    )
+    play = None
+    if found is not None:
+        play = functools.partial(audit_scorer, made, data, found, builder=builder, queries=queries, timeout=timeout)
+        leaks, steps = _leaks(play, found, attacks, also, standing, np.random.default_rng(seed), progress)
+        told = found.threat(data.labels, queries, data.groups)
+        worth = effective(told)  # labels of one group are right or wrong together
+        decided = attrs.evolve(decided, leaks=leaks, worth=worth, unnamed=tuple(getattr(made, "unnamed", ())))
+        progress("what stops it", steps)
+    changed = found is not None and found.changed
+    if not changed and decided.proof is None:
+        remedies = changes_for(
+            play, data, board, decided.leaks, builder=builder, standing=standing, target=target, seed=seed
+        )
+        decided = attrs.evolve(decided, remedies=tuple(remedies))
+        changed = found is not None and found.changed
+    if changed:  # a scorer that turned while changes were played shows nothing by them
+        decided = attrs.evolve(decided, remedies=())
+    return ScorerReport(
         scorer=scorer,
         data=data,
         queries=queries,
+        stages=tuple(stages),
         findings=picture,
-        leaks=leaks,
-        target=target,
-        changed=picture.changed,
-        unnamed=getattr(made, "unnamed", ()),
+        decision=decided,
+        changed=changed,
     )
-    # What is proved to help would rest on the very probe that was contradicted.
-    if report.wrong or not any(exceeds(leak, target) for leak in leaks):
-        return report
-    progress("what stops it", steps)
-    found = changes_for(
-        play, data, picture, leaks, scorer=scorer, builder=builder, target=target, queries=queries, seed=seed
-    )
-    changes = tuple(found)
-    # A scorer that turned while changes were played shows nothing by them.
-    return attrs.evolve(report, changed=True) if picture.changed else attrs.evolve(report, changes=changes)
+
+
+def _leaks(
+    play: Callable[..., Iterator[Extraction]],
+    picture: Picture,
+    attacks: Sequence[str],
+    also: Sequence[str],
+    standing: tuple[Defence, ...],
+    rng: np.random.Generator,
+    progress: Callable[[str, int], None],
+) -> tuple[tuple[Extraction, ...], int]:
+    """Return what every attack gets behind the stages that stand, and how many steps the audit has."""
+    listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
+    general = [] if attacks or picture.mean else shipped()["general"]
+    steps = len(listed) + len(general) + 2
+    shown = functools.partial(play, rng=rng, defences=standing, progress=lambda attack: progress(attack, steps))
+    leaks = tuple(shown(attacks=listed))
+    if not any(leak.exact for leak in leaks):
+        leaks += tuple(shown(attacks=general))
+    return leaks, steps

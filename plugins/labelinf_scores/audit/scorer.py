@@ -32,6 +32,7 @@ from labelinf_scores.audit.probe import Picture
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scoring import Scorer
+from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Extraction", "audit_scorer"]
 
@@ -106,7 +107,7 @@ def audit_scorer(
             failure, and ends nobody else's game.
     """
     built = {spec: _built(builder, spec) for spec in attacks if not strange(builder.host, spec)}
-    threat = picture.threat(data.labels, queries, believed=True).through(defences)
+    threat = _planned(picture, data, queries, defences)
     labels = rng.permutation(data.labels[picture.scored])
     curator = Curator.start(labels, threat, picture.scorer(scorer), rng)
     for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
@@ -117,6 +118,18 @@ def audit_scorer(
         else:
             played = functools.partial(_play, spec, labels=labels, oracle=oracle, rng=attack_rng)
             yield _apart(spec, builder, played, timeout)
+
+
+def _planned(picture: Picture, data: LabelSet, queries: int, defences: Sequence[ScoreDefence]) -> ScoreThreat:
+    """Return what attacks plan with: what was learnt is believed, and what it does to a score comes after the stages.
+
+    A stage that picks rows, or replaces labels, stands before what the scorer makes of them.
+    """
+    threat = picture.threat(data.labels, queries, believed=True)
+    if not defences:
+        return threat
+    staged = attrs.evolve(threat, own_effects=()).through(defences)
+    return attrs.evolve(staged, effects=(*staged.effects, *threat.own_effects))
 
 
 def _apart(spec: str, builder: Builder, played: Callable[[ScoreAttack], Extraction], timeout: float) -> Extraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report import words
-from labelinf_scores.audit.advice import exceeds
+from labelinf_scores.audit.decision import Word
 from labelinf_scores.audit.probe import Unexplained
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.game.channel import ScoreChannel
@@ -29,31 +29,43 @@ def said(share: Interval) -> str:
 
 
 def _leaks(report: ScorerReport) -> str:
-    if isinstance(report.findings, Unexplained):
-        return f"INCONCLUSIVE: {report.findings.sentence()}. Nothing was played; that is no proof of safety."
-    played = [(leak, leak.accuracy) for leak in report.played if leak.accuracy]
+    decision, tried = report.decision, _tried(report)
+    if decision.word is Word.LEAKS:
+        return f"your scorer gives up {_most(report, each=True)}"
+    if decision.word is Word.CERTIFIED and decision.proof:
+        return f"CERTIFIED as deployed ({report.line}): {decision.proof.sentence()}. {tried}"
+    if decision.word is Word.BROKEN:
+        return f"INCOMPLETE: an attack broke. {tried} No proof of safety."
+    if decision.unnamed:
+        tried += f" Others of the numbers that it returns were not audited: {', '.join(decision.unnamed)}."
+    return f"INCONCLUSIVE: {tried} No proof of safety."
+
+
+def _tried(report: ScorerReport) -> str:
+    """Say what was tried and showed no leak, and how little that may mean."""
     budget = words.count(report.queries, "query") if report.queries else "any number of queries"
-    if not played:
-        return f"INCONCLUSIVE: no attack could be played within {budget}; that is not a proof of safety."
-    best, share = max(played, key=lambda item: item[0].labels_per_query)
-    if report.wrong and not report.leaking(None):
+    if isinstance(report.findings, Unexplained):
+        return f"{report.findings.sentence()}. Nothing was played."
+    if not report.played:
+        return f"no attack could be played within {budget}."
+    many = f"no leak found by {words.count(len(report.played), 'attack')} within {budget}"
+    if report.wrong:
         why = "they were played on a picture that is a part or a guess" if report.partial else "the probe was wrong"
-        why = "the scorer changed meanwhile" if report.changed else why
-        return f"INCONCLUSIVE: no attack beat the majority guess by more than luck may, but {why}."
+        return f"{many}, but {'the scorer changed meanwhile' if report.changed else why}."
+    return f"{many}. The most was {_most(report)}"
+
+
+def _most(report: ScorerReport, *, each: bool = False) -> str:
+    """Say what the strongest attack got, and how much that is of a query."""
+    best, share = max(
+        ((leak, leak.accuracy) for leak in report.played if leak.accuracy), key=lambda item: item[0].labels_per_query
+    )
     told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}, by {best.attack}."
     if not best.exact:
         told = f"{said(share)} of {_scored(report)} labels in {best.queries} queries (the majority guess has "
         told += f"{best.baseline:.1%}), by {best.attack}."
-    if report.leaking(None):
-        each = best.labels_per_query
-        return f"your scorer gives up {each:{'.1f' if each >= 0.1 else '.1g'}} labels a query: {told}"
-    tried = words.count(len(played), "attack")
-    if report.unnamed:
-        return (
-            f"INCONCLUSIVE: no leak found in the first number that it returns ({tried} within {budget}), and "
-            f"others were not audited; name each number to audit it: {', '.join(report.unnamed)}."
-        )
-    return f"no leak found, and this much was tried: {tried} within {budget}. The most was {told} No proof of safety."
+    rate = best.labels_per_query
+    return f"{rate:{'.1f' if rate >= 0.1 else '.1g'}} labels a query: {told}" if each else told
 
 
 def _scored(report: ScorerReport) -> str:
@@ -62,22 +74,18 @@ def _scored(report: ScorerReport) -> str:
 
 
 def _stopped(report: ScorerReport) -> str:
-    if isinstance(report.findings, Unexplained):
-        return "not known: nothing explains what is to be stopped"
+    decision = report.decision
     if report.changed:
         return "not known: the scorer changed while it was attacked, and no change is suggested"
-    if report.partial:
-        return "not known: what was found does not explain all answers, and no change is suggested"
-    if report.wrong:
-        return "not known: the probe must have been wrong, and no change is suggested"
-    if not any(exceeds(leak, report.target) for leak in report.leaks):
-        return f"nothing has to: no attack exceeded the target ({report.target})"
-    stray = report.findings.stray
-    stray = f"; {stray}: refuse those, or bound what is predicted on both sides" if stray else ""
-    if report.findings.stray is None:
-        stray = "; answers take too long to try what no honest team submits, so no noise is called enough"
+    if decision.word is Word.CERTIFIED:
+        return f"what stands already ({report.line})"
+    if decision.proof:
+        return f"proved of what stands: {decision.proof.sentence()}"
     if not report.changes:
-        return f"nothing here is proved to reach the target ({report.target}) within that budget; try --queries{stray}"
+        return (
+            f"nothing here is proved to reach the target ({report.decision.target}) within that budget; try --queries"
+        )
     more = f"; and {len(report.changes) - _MOST} more" if len(report.changes) > _MOST else ""
-    named = "; ".join(item.advice.setting for item in report.changes[:_MOST])
-    return f"{named}{more} (proved to reach the target, {report.target}, if the probe is right){stray}"
+    named = "; ".join(f"{item.advice.setting}, {item.proof.points}" for item in report.changes[:_MOST])
+    where = f", if {report.changes[0].proof.where}" if report.changes[0].proof.where else ""
+    return f"{named}{more} (proved to reach the target, {decision.target}{where})"

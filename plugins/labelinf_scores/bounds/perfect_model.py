@@ -24,7 +24,6 @@ from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_privacy.profiles import ApproximateProfile, Profile
-from labelinf_scores.bounds.common import any_score
 from labelinf_scores.bounds.counting import transcript_bits
 from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.bounds.groups import counts_answer
@@ -43,11 +42,12 @@ class PerfectModel(Bound):
 
     def evaluate(self, threat: ThreatModel) -> tuple[BoundValue, ...]:
         """Return one line for everything that limits the gain; none without an assumption, or of groups."""
-        facts = any_score(threat)
-        if facts is None or facts.perfect is None or facts.groups:
+        if not isinstance(threat, ScoreThreat) or threat.perfect is None or threat.groups:
             return ()
-        found = [*_counted(facts, facts.perfect), *_private(facts, facts.perfect), *_apart(facts, facts.perfect)]
-        return tuple(item for item in found if item.value < 1 - facts.perfect)
+        facts = threat  # of a scorer that nobody knows, what stages of ours state of bits, labels and rows survives
+        perfect = threat.perfect
+        found = [*_counted(facts, perfect), *_private(facts, perfect), *_apart(facts, perfect)]
+        return tuple(item for item in found if item.value < 1 - perfect)
 
 
 def _counted(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
@@ -60,7 +60,7 @@ def _counted(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
 
 def _private(facts: ScoreThreat, perfect: float) -> Iterator[BoundValue]:
     found: list[tuple[str, Profile]] = []
-    if not facts.members and facts.query_budget is not None and math.isfinite(facts.span):
+    if facts.known and not facts.members and facts.query_budget is not None and math.isfinite(facts.span):
         found += [(title, profile(1)) for title, profile in profiles(facts, facts.query_budget)]
     if math.isfinite(facts.label_epsilon):
         epsilon, delta = facts.label_epsilon, facts.label_delta

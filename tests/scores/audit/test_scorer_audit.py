@@ -17,19 +17,18 @@ from click.testing import CliRunner, Result
 import labelinf as li
 from labelinf_core.advise.search import Advice
 from labelinf_core.cli import main
-from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import Guess, Knob, LabelSet
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_scores.audit.decision import Decision, Goal
 from labelinf_scores.audit.probe import Picture, probe
-from labelinf_scores.audit.report import Goal, ScorerReport
+from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.audit.words import answer
-from labelinf_scores.commands import _status
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import make_scorer
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -76,7 +75,7 @@ def negated(labels, predictions):
     return -five(labels, predictions)
 """
 
-CHANGES = "changes that reach the target if the findings are right"
+CHANGES = "changes that reach the target"
 
 
 def _told(text: str) -> str:
@@ -138,14 +137,15 @@ def test_a_program_in_any_language_is_audited_alike_and_a_gate_of_ones_own_decid
         program, "--labels", "private.csv", "--queries", "60", "--attack", "hybrid", "--max-labels-per-query", "50"
     )
 
-    assert run.exit_code == 0
+    assert run.exit_code == 3  # no certificate stands behind the gate
     assert "found by probing" in run.stdout
     assert "all 306 labels in 24 queries, by hybrid" in _told(run.stdout)
     assert "Smallest changes that are proved to reach the target" in run.stdout
     assert "query-limit(queries=" in run.stdout
     assert "costs: honest score error" in run.stdout
     played = re.findall(r"played on your scorer: \S+: \d+\.\d\d% \[", run.stdout)  # by others, where hybrid refuses
-    assert len(played) == run.stdout.count("played on your scorer") == run.stdout.count("costs: honest score error")
+    assert len(played) == run.stdout.count("costs: honest score error")
+    assert run.stdout.count("only through labelinf (not of a program or container that holds its own copy)") >= 3
 
 
 def test_what_was_probed_is_never_called_certain_and_a_broken_expectation_voids_the_probe(folder: Path) -> None:
@@ -374,14 +374,19 @@ def test_attacks_that_were_not_played_do_not_hide_a_leak() -> None:
     found = probe(make_scorer("sklearn", LogLoss(), 2), data, title="sklearn")
     got = Extraction(attack="it", accuracy=Interval(value=0.825, low=0.672, high=0.927), baseline=0.6, queries=160)
     refused = tuple(Extraction(attack=str(k), refusal="no") for k in range(19))
-    report = ScorerReport(
-        scorer="sklearn", data=data, queries=200, findings=found, leaks=(*refused, got), target=Goal().read(0.6)
+    decision = Decision(
+        goal=Goal(),
+        target=Goal().read(0.6),
+        leaks=(*refused, got),
+        worth=40.0,
+        prior=(0.6, 0.4),
     )
-    assert report.leaking(None)
+    assert decision.leaking == ("it",)
+    assert decision.status == 1
 
-    # A gate does not pass on the first of several numbers, which may be the one that leaks least.
+    # The first of several numbers may be the one that leaks least; the others are named.
     none = attrs.evolve(got, accuracy=Interval(value=0.6, low=0.45, high=0.75))
-    first = attrs.evolve(report, leaks=(none,), unnamed=("b:f#a", "b:f#c"))
-    assert _status(attrs.evolve(first, unnamed=()), None) is Exit.DONE
-    assert _status(first, None) is Exit.INCONCLUSIVE
-    assert "name each number to audit it: b:f#a, b:f#c." in answer(first).leaks
+    first = attrs.evolve(decision, leaks=(none,), unnamed=("b:f#a", "b:f#c"))
+    report = ScorerReport(scorer="sklearn", data=data, queries=200, findings=found, decision=first)
+    assert first.status == 3
+    assert "were not audited: b:f#a, b:f#c." in answer(report).leaks

@@ -1,4 +1,8 @@
-"""A scorer that is asked about made labels: counted, timed, and asked again where its answers are noisy."""
+"""A scorer that is asked about made labels: counted, timed, and asked again where its answers are noisy.
+
+How much is asked depends on what was answered and on the number of records, never on how long that took: a limit in
+seconds ends a probe, and decides nothing in it.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +14,18 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.errors import InputError, LabelinfError, QueryRefusedError
 from labelinf_scores.audit.probe.spelling import Spelling
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.metrics.readings import Rows
 
-__all__ = ["Asker", "Spoken"]
+__all__ = ["Asker", "Spoken", "StoppedError"]
 
-_SLOW = 60.0  # seconds that one part of a probe may take
+_WORK = 60_000_000  # labels that are scored for one part of a probe, at most
+
+
+class StoppedError(LabelinfError):
+    """The time was up before everything had been asked."""
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -26,6 +34,8 @@ class Asker:
 
     Attributes:
         scorer: Who is asked.
+        records: How many labels a question is about.
+        patience: Seconds after which nothing more is asked.
         repeats: How often each question is asked; what counts is the mean.
         asked: Questions so far.
         answered: What was answered in each spelling to each kind of rows, every number once.
@@ -34,6 +44,8 @@ class Asker:
     """
 
     scorer: Scorer
+    records: int
+    patience: float = math.inf
     repeats: int = 1
     asked: int = 0
     answered: dict[tuple[Spelling, Rows], set[float]] = attrs.field(factory=lambda: collections.defaultdict(set))
@@ -47,12 +59,15 @@ class Asker:
 
         Raises:
             InputError: It is refused, or no finite number.
+            StoppedError: The time is up.
         """
         written, shaped = spelling.labels(labels), spelling.predictions(predictions, rows)
         start = time.perf_counter()
         answers = []
         try:
             for _ in range(self.repeats):
+                if self.seconds + time.perf_counter() - start > self.patience:
+                    raise StoppedError(f"{self.patience:g} seconds were up after {self.asked} questions")
                 self.asked += 1
                 answers.append(float(self.scorer.score(written, Query(predictions=shaped))))
             self.answered[spelling, rows].update(filter(math.isfinite, answers))
@@ -67,8 +82,8 @@ class Asker:
         return self.seconds / max(1, self.asked)
 
     def affords(self, questions: int) -> bool:
-        """Whether so many questions take no longer than one part of a probe may."""
-        return questions * self.repeats * max(self.each, 1e-6) <= _SLOW
+        """Whether so many questions are no more than one part of a probe may ask of so many records."""
+        return questions * self.repeats * self.records <= _WORK
 
 
 @attrs.frozen(kw_only=True, eq=False)

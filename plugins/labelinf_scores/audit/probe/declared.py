@@ -152,7 +152,7 @@ class Declared:
         if limits.refused:
             return f"a clip, and predictions beyond {limits.clip:.2g} are refused."
         if abs(self.clip - limits.clip) <= error:
-            return f"clip = {self.clip:g}, and {picture.stray}." if self.clip and picture.stray else ""
+            return ""
         found = f"certainty is charged as if clipped at {limits.clip:.4g}" if limits.clip else "no clip shows"
         return f"clip = {self.clip:g}, and {found}."
 

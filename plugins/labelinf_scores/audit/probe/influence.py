@@ -72,7 +72,7 @@ def refuted(found: Explained) -> bool:
 def off_at_edges(found: Explained) -> bool | None:
     """Whether answers change elsewhere than they must, where one label decides between two steps of a rounding.
 
-    None where that was to be asked and answers take too long.
+    None where that was to be asked and there are too many records.
     """
     ask, trials, rng = found.panel.ask, found.panel.trials, np.random.default_rng(4)
     n, n_classes = trials[0].labels.size, len(ask.spelling.values)

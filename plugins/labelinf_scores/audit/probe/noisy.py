@@ -2,8 +2,8 @@
 
 Every question is asked many times. What a metric leaves of the means is counted in errors of a mean, squared and added
 up: where that is more than chance makes of it, the metric is none. Where several metrics of one kind of rows stand, the
-questions are asked again, more often, until one stands alone or that takes too long. What was learnt then is a guess,
-and is called one; so is what explains a scorer but roughly (weights, a part of the records, something unknown).
+questions are asked again, more often, until one stands alone or that is asked too often. What was learnt then is a
+guess, and is called one; so is what explains a scorer but roughly (weights, a part of the records, something unknown).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["asked_often", "drifted", "through_noise"]
 
 _REPEATS = 16  # of a question whose answers are noisy
 _MORE, _ROUNDS = 4, 3  # times as many where several metrics stand, and how often
-_DEAR = 3  # times as long as a part of a probe takes, as which it counts
+_DEAR = 3  # times as many as are asked, as which they count
 _BIAS = 0.03  # of the noise: ratios over random records are off by more than the error of their mean
 _BEYOND_CHANCE = 1e-4
 _CLEAR = 50.0  # squared errors that a metric must explain

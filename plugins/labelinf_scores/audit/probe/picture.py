@@ -50,7 +50,6 @@ class Picture:
         queries: Questions that were asked.
         seconds: What one answer takes.
         among: Which of several numbers was scored, in a clause.
-        stray: What submissions let one label do more than is learnt of valid ones, in a clause; None: nobody knows.
     """
 
     title: str
@@ -63,7 +62,6 @@ class Picture:
     queries: int
     seconds: float
     among: str = ""
-    stray: str | None = ""
 
     @property
     def metric(self) -> ScoredMetric:
@@ -123,7 +121,6 @@ class Picture:
             "declared": list(self.declared),
             "seconds an answer": self.seconds,
             "queries": self.queries,
-            "invalid predictions": self.stray,
         }
 
     @property
@@ -145,8 +142,6 @@ class Picture:
             clauses.append(f"noise of standard deviation {self.noise:.3g}")
         if self.found.beyond:
             clauses.append(self.found.beyond)
-        if self.stray != "":
-            clauses.append(self.stray or "invalid predictions not tried, since answers take long")
         clauses.append(self.found.panel.ask.spelling.sentence())
         if self.among:
             clauses.append(self.among)
@@ -298,6 +293,10 @@ class Seen:
         ask, scored = found.panel.ask, found.scored
         if self._as_it_is:
             return self.host.score(labels, query)
+        if labels.size < scored.sum():  # a stage sends some of the rows
+            if ask.order is not None or not scored.all():
+                raise QueryRefusedError("the scorer picks rows by their place, and was sent some of them.")
+            scored = np.ones(labels.size, dtype=bool)
         full = np.zeros(scored.size, dtype=np.intp)
         full[scored] = labels
         own = np.asarray(query.predictions, dtype=np.float64)

@@ -21,7 +21,7 @@ import numpy as np
 
 from labelinf_core.contracts.errors import InconclusiveError, InputError
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.audit.probe.asker import Asker
+from labelinf_scores.audit.probe.asker import Asker, StoppedError
 from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.kept import deaf, fresh
@@ -32,7 +32,6 @@ from labelinf_scores.audit.probe.picture import Picture
 from labelinf_scores.audit.probe.search import simplest
 from labelinf_scores.audit.probe.spelling import Naming, Spelling, spellings
 from labelinf_scores.audit.probe.steady import Steadiness, Steady, steadiness
-from labelinf_scores.audit.probe.strays import moved_further
 from labelinf_scores.audit.probe.unexplained import TURNED, Unexplained, unasked, why_not
 from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.metrics.brier import Brier
@@ -46,7 +45,7 @@ from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 __all__ = ["candidates", "pictured", "probe"]
 
 _FINE = 1e-3  # of the range of answers, beyond which a rounding hides little
-_UNIT = 2.0**-53
+_PATIENCE = 600.0  # seconds
 _FOLLOWS = "but for errors that are no chance: an answer depends on what was asked before, or on the time"
 _LOSSES: Mapping[str, ScoredMetric] = {
     "log-loss": MeanLoss(loss=LogLoss()),
@@ -57,7 +56,13 @@ _LOSSES: Mapping[str, ScoredMetric] = {
 
 
 def probe(
-    scorer: Scorer, data: LabelSet, *, title: str, declared: Declared | None = None, only: ScoredMetric | None = None
+    scorer: Scorer,
+    data: LabelSet,
+    *,
+    title: str,
+    declared: Declared | None = None,
+    only: ScoredMetric | None = None,
+    patience: float = _PATIENCE,
 ) -> Picture | Unexplained:
     """Learn what can be learnt of a scorer by asking it about made labels.
 
@@ -68,16 +73,35 @@ def probe(
         title: The scorer's name.
         declared: What is declared of it.
         only: The one metric that it is said to compute; None: whatever explains it.
+        patience: Seconds after which it is asked nothing more.
 
     Raises:
         InputError: It cannot be asked, or does not do what is declared.
+        InconclusiveError: The time was up first.
     """
+    try:
+        return _probed(scorer, data, title, declared, only, patience)
+    except StoppedError as stopped:
+        raise InconclusiveError(
+            f"INCONCLUSIVE: {title}: {stopped}, before all that a probe asks; nothing was played. Give it more time "
+            f"(--timeout), or labels of fewer records."
+        ) from None
+
+
+def _probed(
+    scorer: Scorer,
+    data: LabelSet,
+    title: str,
+    declared: Declared | None,
+    only: ScoredMetric | None,
+    patience: float,
+) -> Picture | Unexplained:
     metrics: Mapping[str, ScoredMetric] = (
         candidates(data.n_classes) if only is None else {_name(only, data.n_classes): only}
     )
     if declared is not None:
         metrics = declared.among(metrics)
-    asker = Asker(scorer=scorer)
+    asker = Asker(scorer=scorer, records=data.n_records, patience=patience)
     asked = list(_panels(asker, data, metrics))
     if not asked:
         raise InputError(unasked(asker, data, title))
@@ -120,7 +144,6 @@ def _learnt(
         seconds=asker.each,
         among=getattr(asker.scorer, "among", ""),
     )
-    picture = attrs.evolve(picture, stray=_stray(picture, data), queries=asker.asked)
     asker.repeats = 1
     if steady.kind is Steadiness.NOISY:
         by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
@@ -143,14 +166,6 @@ def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
     if found.metric.of_values and found.metric.rows in (Rows.REALS, Rows.LEVELS):
         return limits_of_values(found)
     return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
-
-
-def _stray(picture: Picture, data: LabelSet) -> str | None:
-    """Say what submissions let one label do more than is learnt; nothing where none did, None where none were sent."""
-    made = np.random.default_rng(5).permutation(data.labels)
-    limits = picture.limits  # 1 less the clip is a unit off
-    told = attrs.evolve(picture, limits=attrs.evolve(limits, clip=max(0.0, limits.clip - _UNIT)))
-    return moved_further(picture.title, picture.found, made, told.threat(made, 0, believed=True).facts.shift)
 
 
 def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None, declare: str) -> Picture:

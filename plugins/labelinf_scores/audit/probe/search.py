@@ -32,7 +32,7 @@ _PLACED = (
     Rows.REALS,
     Rows.CLASSES,
 )  # by which a permutation of rows is looked for
-_SLOW = "a guess: answers take too long to see whether every record weighs the same"
+_SLOW = "a guess: there are too many records to see whether each weighs the same"
 _UNEVEN = "but for answers at the edges of its steps, which change as where records weigh differently"
 
 

@@ -1,0 +1,139 @@
+"""What an audit of a scorer comes to: one frozen object, of which word, exit status, proof and remedies are read.
+
+============================================================================  ======
+what is found                                                                 status
+============================================================================  ======
+an attack got more than the target tolerates; without one, more than luck     1
+an attack broke                                                               4
+a certificate of the board as deployed, within the target that was given      0
+anything else: attacks that failed prove nothing                              3
+============================================================================  ======
+"""
+
+from __future__ import annotations
+
+import enum
+
+import attrs
+
+from labelinf_core.advise.target import Target
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_privacy.label_dp import pure_accuracy
+from labelinf_scores.audit.advice import Change
+from labelinf_scores.audit.certificate import Certificate
+from labelinf_scores.audit.scorer import Extraction
+
+__all__ = ["NOTHING", "Decision", "Goal", "Word"]
+
+_ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
+
+
+class Word(enum.Enum):
+    """What an audit says of a board."""
+
+    LEAKS = "leaks"
+    """An attack got more than is tolerated."""
+    BROKEN = "incomplete"
+    """None did, and one broke while it played."""
+    CERTIFIED = "certified"
+    """What is deployed is proved to stay within the target that was given, whatever the scorer is."""
+    UNSHOWN = "no leak shown"
+    """Neither: attacks that failed prove nothing."""
+
+
+@attrs.frozen(kw_only=True)
+class Goal:
+    """What a host wants to be true, as she wrote it; nothing: no exact recovery.
+
+    Attributes:
+        target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
+        gain: Points over the best blind guess, instead.
+        most: Labels a query, more of which are a leak; None: what the target says.
+    """
+
+    target: str = ""
+    gain: str = ""
+    most: float | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether she wrote what is to be true, without which nothing can be proved to be."""
+        return bool(self.target or self.gain)
+
+    def read(self, blind: float) -> Target:
+        """Return the target, where a blind guess has ``blind`` of the labels.
+
+        Raises:
+            InputError: It cannot be meant.
+        """
+        if self.target and self.gain:
+            raise InputError("--target and --gain both say what is to be reached; give one.")
+        return (
+            Target.gaining(self.gain, blind) if self.gain else Target.parse(self.target or "no-exact-recovery", blind)
+        )
+
+
+NOTHING = Goal()  #: she wrote nothing
+
+
+@attrs.frozen(kw_only=True)
+class Decision:
+    """What an audit comes to.
+
+    Attributes:
+        goal: What was asked for.
+        target: The same, read.
+        leaks: What every attack got.
+        worth: How many labels count as independent.
+        prior: Share of every class.
+        proof: What is proved of the board as deployed to be within the target; None: nothing.
+        unnamed: How each of several numbers is asked for, where none was: nothing is proved of the others.
+        remedies: What is proved to reach the target and does not stand there yet.
+    """
+
+    goal: Goal
+    target: Target
+    leaks: tuple[Extraction, ...] = ()
+    worth: float
+    prior: tuple[float, ...]
+    proof: Certificate | None = None
+    unnamed: tuple[str, ...] = ()
+    remedies: tuple[Change, ...] = ()
+
+    @property
+    def word(self) -> Word:
+        """The answer in a word."""
+        if self.leaking:
+            return Word.LEAKS
+        if any(leak.failure for leak in self.leaks):
+            return Word.BROKEN
+        certified = self.proof is not None and self.goal.given and not self.unnamed
+        return Word.CERTIFIED if certified else Word.UNSHOWN
+
+    @property
+    def status(self) -> int:
+        """How a command ends."""
+        return {Word.LEAKS: 1, Word.BROKEN: 4, Word.CERTIFIED: 0, Word.UNSHOWN: 3}[self.word]
+
+    @property
+    def leaking(self) -> tuple[str, ...]:
+        """The attacks that got more than is tolerated."""
+        if self.goal.most is not None:
+            return tuple(leak.attack for leak in self.leaks if leak.labels_per_query > self.goal.most)
+        played = (leak for leak in self.leaks if leak.accuracy and leak.queries)
+        return tuple(leak.attack for leak in played if leak.exact or self._surely(leak))
+
+    def _surely(self, leak: Extraction) -> bool:
+        """Whether one of so many attacks does so much better than is tolerated by luck with chance 1 %."""
+        share = leak.accuracy.value if leak.accuracy else 0.0
+        tried = sum(not each.refusal for each in self.leaks)
+        return clopper_pearson(share * self.worth, self.worth, 1 - 2 * _ALARM / tried).low > self._tolerated(leak)
+
+    def _tolerated(self, leak: Extraction) -> float:
+        """Return the share of labels that is tolerated: without a target, that of the majority guess."""
+        if not self.goal.given:
+            return leak.baseline
+        if self.target.epsilon is not None:
+            return max(leak.baseline, pure_accuracy(self.target.epsilon, self.prior))
+        return 1.0 if self.target.accuracy is None else max(leak.baseline, self.target.accuracy)
