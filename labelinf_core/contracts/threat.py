@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import itertools
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
@@ -184,5 +185,10 @@ def third_party(component: object, role: str) -> str:
     package = type(component).__module__.partition(".")[0]
     if package in own_packages():
         return ""
-    distributions = importlib.metadata.packages_distributions().get(package, [package])
-    return f"{role} {type(component).__name__} of {distributions[0]}"
+    return f"{role} {type(component).__name__} of {_distribution(package, tuple(sys.path))}"
+
+
+@functools.lru_cache(maxsize=64)
+def _distribution(package: str, path: tuple[str, ...]) -> str:
+    """Return what a package was installed as: every installed file is read for it, once for a search path."""
+    return importlib.metadata.packages_distributions().get(package, [package])[0]
