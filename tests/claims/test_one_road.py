@@ -36,6 +36,7 @@ from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
 from labelinf_scores.metrics.readings.counts import F1
+from labelinf_scores.metrics.readings.sums import BrierScore
 from labelinf_scores.metrics.readings.tops import PrecisionAtK
 
 BUILDER = Builder(Host.load())
@@ -200,6 +201,20 @@ def test_a_loss_that_derives_from_one_of_ours_has_no_floor(loss: LogLoss) -> Non
 def test_a_loss_of_ones_own_is_not_replaced_by_the_librarys() -> None:
     with pytest.raises(InputError, match="Priced"):
         behind(ScoreChannel(loss=Priced()))
+
+
+class Doubled(BrierScore):
+    """Twice the Brier score."""
+
+    def score(self, labels: NDArray[Any], predictions: NDArray[Any]) -> float:
+        return 2 * super().score(labels, predictions)
+
+
+def test_a_metric_of_ones_own_is_not_replaced_by_the_loss_of_what_it_derives_from() -> None:
+    """Found by the search: the shipped Brier score was played and certified in its place."""
+    assert behind(ScoreChannel(metric=BrierScore())).known
+    with pytest.raises(InputError, match="Doubled"):
+        behind(ScoreChannel(metric=Doubled()))
 
 
 # What a metric says holds where it was tried, and nobody knows where that ends.

@@ -41,6 +41,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.shipped import METRICS
 from labelinf_scores.metrics.unadditive import Unadditive
 
 if TYPE_CHECKING:
@@ -245,8 +246,17 @@ class ScoreChannel(Channel):
 
     @property
     def _loss(self) -> AdditiveLoss:
-        """The loss that is averaged: a metric that is a mean stands for its own."""
+        """The loss that is averaged: a metric that is a mean stands for its own.
+
+        Raises:
+            InputError: What derives from such a metric may compute anything, and would not be asked.
+        """
         if isinstance(self.metric, MeanLoss):
+            if type(self.metric) not in METRICS:
+                raise InputError(
+                    f"the metric {type(self.metric).__name__} derives from a mean of a loss, which would be scored "
+                    f"in its place; derive from ScoredMetric, or give its loss as loss=."
+                )
             return self.metric.additive
         return of_channel(self.loss, AdditiveLoss, "loss", "score")
 
