@@ -56,7 +56,7 @@ from labelinf_scores.game.effects import (
     Rounded,
     Sampled,
 )
-from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat, score_threat
 from labelinf_scores.metrics.shipped import LOSSES, METRICS
 
 BUILDER = Builder(Host.load())
@@ -274,7 +274,7 @@ class Tiny:
         threat = ScoreChannel(scorer="float64" if own else self.scorer).threat(Setting(data=data))
         if own:  # what a probe finds of it counts for nothing; of so few labels it finds nothing
             threat = attrs.evolve(threat, own_effects=(Unknown(stage=self.scorer),))
-        return threat.through(stages)
+        return score_threat(threat.through(stages))
 
     def verdict(self) -> tuple[int, float, str]:
         """Return how many claims were held against the posterior, the least margin, and a claim that is false."""
@@ -581,13 +581,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5)
     deadline = time.monotonic() + 60 * parser.parse_args().minutes
-    total = {name: [0, 0, math.inf] for name in ALL}
+    total = dict.fromkeys(ALL, (0, 0, math.inf))
     for name, cases in itertools.cycle(ALL.items()):
         if time.monotonic() > deadline:
             break
         games, claims, margin = search(cases, 200, deadline, suppress_health_check=list(hypothesis.HealthCheck))
         one = total[name]
-        total[name] = [one[0] + games, one[1] + claims, min(one[2], margin)]
+        total[name] = (one[0] + games, one[1] + claims, min(one[2], margin))
     for name, (games, claims, margin) in total.items():
         print(f"{name}: {games} games, {claims} claims held against all that can happen, nearest margin {margin:.3g}")
     print(f"no claim was false; {time.process_time() / 60:.1f} minutes of processor time")

@@ -6,6 +6,7 @@ for those of several. Whatever is attacked by hand here is attacked as an outsid
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import math
 import sys
@@ -32,9 +33,10 @@ from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.effects import Ledgered, Moved, Perturbed, Sampled, ScoreEffect
-from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.threat import ScoreThreat, score_threat
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric, Totals
+from labelinf_scores.metrics.readings.columns import MacroAuc
 from labelinf_scores.metrics.readings.counts import F1
 from labelinf_scores.metrics.readings.sums import BrierScore
 from labelinf_scores.metrics.readings.tops import PrecisionAtK
@@ -54,7 +56,7 @@ def built(*stages: str | ScoreDefence) -> tuple[Any, ...]:
 
 
 def behind(channel: ScoreChannel, *stages: str | ScoreDefence, n: int = 100) -> ScoreThreat:
-    return channel.threat(Setting(data=made(n), defences=built(*stages)))
+    return score_threat(channel.threat(Setting(data=made(n), defences=built(*stages))))
 
 
 def ceilings(threat: ScoreThreat) -> tuple[Ceiling, ...]:
@@ -210,11 +212,19 @@ class Doubled(BrierScore):
         return 2 * super().score(labels, predictions)
 
 
-def test_a_metric_of_ones_own_is_not_replaced_by_the_loss_of_what_it_derives_from() -> None:
-    """Found by the search: the shipped Brier score was played and certified in its place."""
-    assert behind(ScoreChannel(metric=BrierScore())).known
-    with pytest.raises(InputError, match="Doubled"):
-        behind(ScoreChannel(metric=Doubled()))
+class Halved(MacroAuc):
+    """Half of what it derives from, which gives way to the plain AUC where there are two classes."""
+
+    def score(self, labels: NDArray[Any], predictions: NDArray[Any]) -> float:
+        return super().score(labels, predictions) / 2
+
+
+@pytest.mark.parametrize(("shipped", "own"), [(BrierScore(), Doubled()), (MacroAuc(), Halved())])
+def test_a_metric_of_ones_own_is_not_replaced_by_what_it_derives_from(shipped: ScoredMetric, own: ScoredMetric) -> None:
+    """Found by the search: the shipped one was played and certified in its place."""
+    assert behind(ScoreChannel(metric=shipped)).known
+    with pytest.raises(InputError, match=type(own).__name__):
+        behind(ScoreChannel(metric=own))
 
 
 # What a metric says holds where it was tried, and nobody knows where that ends.
@@ -257,13 +267,8 @@ def test_a_metric_that_derives_from_one_of_ours_certifies_nothing(metric: Scored
 def demo(monkeypatch: pytest.MonkeyPatch) -> Any:
     """The shipped example of somebody's own channel."""
     monkeypatch.syspath_prepend(str(DEMO))
-    import labelinf_equality.bounds
-    import labelinf_equality.defences
-    import labelinf_equality.game
-
-    return types.SimpleNamespace(
-        game=labelinf_equality.game, bounds=labelinf_equality.bounds, defences=labelinf_equality.defences
-    )
+    parts = ("game", "bounds", "defences")
+    return types.SimpleNamespace(**{part: importlib.import_module(f"labelinf_equality.{part}") for part in parts})
 
 
 def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> None:
@@ -273,12 +278,12 @@ def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> No
         def after(self, facts: Any) -> Any:
             return attrs.evolve(facts, error=0.5)
 
-    class Flips(demo.game.Flipped):  # type: ignore[misc, name-defined]
+    class Flips(demo.game.Flipped):  # type: ignore[misc]
         def after(self, facts: Any) -> Any:
             return attrs.evolve(facts, error=0.5)
 
     def nothing(said: Effect[Any]) -> Any:
-        class Nothing(demo.game.EqualityDefence):  # type: ignore[misc, name-defined]
+        class Nothing(demo.game.EqualityDefence):  # type: ignore[misc]
             def effects(self, threat: Any) -> tuple[Effect[Any], ...]:
                 return (said,)
 

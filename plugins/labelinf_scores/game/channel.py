@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreChannel"]
 
+M = TypeVar("M", bound=ScoredMetric)
 _Played = tuple[ScoreThreat, int]  # what is public, and which of its metrics the attack plays on
 _PLAYED: weakref.WeakKeyDictionary[Setting, tuple[ScoreChannel, _Played]] = weakref.WeakKeyDictionary()
 
@@ -249,15 +250,10 @@ class ScoreChannel(Channel):
         """The loss that is averaged: a metric that is a mean stands for its own.
 
         Raises:
-            InputError: What derives from such a metric may compute anything, and would not be asked.
+            InputError: It only derives from such a metric.
         """
         if isinstance(self.metric, MeanLoss):
-            if type(self.metric) not in METRICS:
-                raise InputError(
-                    f"the metric {type(self.metric).__name__} derives from a mean of a loss, which would be scored "
-                    f"in its place; derive from ScoredMetric, or give its loss as loss=."
-                )
-            return self.metric.additive
+            return _itself(self.metric, self.metric).additive
         return of_channel(self.loss, AdditiveLoss, "loss", "score")
 
     @property
@@ -269,7 +265,7 @@ class ScoreChannel(Channel):
 
     def _scored(self, data: LabelSet) -> ScoredMetric | None:
         metric = self._unadditive
-        metric = None if metric is None else metric.of_classes(data.n_classes)
+        metric = None if metric is None else _itself(metric, metric.of_classes(data.n_classes))
         if metric is not None and metric.two_classes and data.n_classes != 2:
             raise InputError(f"the metric {type(metric).__name__} is for two classes, and there are {data.n_classes}.")
         return metric
@@ -336,6 +332,20 @@ class ScoreChannel(Channel):
             guess=restored,
             truth=setting.data.labels,
         )
+
+
+def _itself(metric: ScoredMetric, scored: M) -> M:
+    """Return what is scored for a metric, which has to be its own.
+
+    Raises:
+        InputError: It derives from a metric that ships, which would be scored in its place.
+    """
+    if type(metric) not in METRICS and (type(scored) in METRICS or isinstance(metric, MeanLoss)):
+        raise InputError(
+            f"the metric {type(metric).__name__} derives from one that ships, which would be scored in its place; "
+            f"derive from ScoredMetric."
+        )
+    return scored
 
 
 def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:
