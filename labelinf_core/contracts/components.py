@@ -33,6 +33,7 @@ from labelinf_core.contracts.outcomes import (
     Trialled,
     counted,
 )
+from labelinf_core.contracts.threat import third_party
 from labelinf_core.plugin.descriptors import Kind
 
 if TYPE_CHECKING:
@@ -297,7 +298,8 @@ class Channel(abc.ABC):
         Raises:
             InputError: The settings, the labels and the components do not fit together.
         """
-        return self.fitted(self.undefended(setting).through(setting.defences))
+        found = self.fitted(self.undefended(setting).through(setting.defences))
+        return attrs.evolve(found, game=third_party(self, "channel"))
 
     def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
         """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import itertools
 import math
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
@@ -59,6 +60,7 @@ class ThreatModel:
         members: What is known of every score, where several are published of one submission. Empty: one is.
         groups: How many groups there are of every size, as pairs (records, groups), small ones first: labels of one
             group may depend on each other. Empty: not known.
+        game: Who vouches for the channel, in words, where it does not come with labelinf; the core fills it in.
         perfect: Share of the labels that a perfect model, which knows all else that tells of them, is right on; None:
             nothing is assumed.
     """
@@ -72,6 +74,7 @@ class ThreatModel:
     effects: tuple[Effect[Any], ...] = ()
     defences: tuple[Any, ...] = ()
     members: tuple[Any, ...] = ()
+    game: str = ""
     groups: tuple[tuple[int, int], ...] = attrs.field(default=())
     perfect: float | None = attrs.field(
         default=None, validator=attrs.validators.optional([attrs.validators.ge(0), attrs.validators.le(1)])
@@ -161,7 +164,7 @@ class ThreatModel:
         """Who vouches for what is stated: the game and the stages that do not come with labelinf, each in words."""
         parts = [("the game", self), *(("stage", defence) for defence in self.defences)]
         said = (third_party(part, role) for role, part in parts)
-        return tuple(dict.fromkeys(filter(None, said)))
+        return tuple(dict.fromkeys(filter(None, (self.game, *said))))
 
     @property
     def majority(self) -> int:
@@ -184,7 +187,10 @@ def third_party(component: object, role: str) -> str:
     package = type(component).__module__.partition(".")[0]
     if package in own_packages():
         return ""
-    return f"{role} {type(component).__name__} of {_distributions().get(package, [package])[0]}"
+    return f"{role} {type(component).__name__} of {_distribution(package, tuple(sys.path))}"
 
 
-_distributions = functools.cache(importlib.metadata.packages_distributions)
+@functools.lru_cache(maxsize=64)
+def _distribution(package: str, path: tuple[str, ...]) -> str:
+    """Return what a package was installed as: every installed file is read for it, once for a search path."""
+    return importlib.metadata.packages_distributions().get(package, [package])[0]

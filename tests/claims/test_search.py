@@ -7,16 +7,19 @@ from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
+import attrs
 import numpy as np
 import pytest
 
 from labelinf_gradients.defences.clipping import _ClippedNoise
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.noise.grid import GridNoise
+from labelinf_scores.game.effects import Sampled
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.metrics.readings.counts import F1
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "false_certificates.py"
+OUTSIDERS = SCRIPT.with_name("outsiders.py")
 VARYING = ("clip(epsilon=0.01)", "randomised-response(epsilon=1.5, fresh=true)")
 STICKY = "score-noise(model=grid-laplace(scale=50), sticky=true)"
 
@@ -98,3 +101,41 @@ def test_randomised_response_that_keeps_every_label_is_convicted(
     monkeypatch.setattr(RandomisedResponse, "sample", lambda self, labels, *_, **__: labels)
     chance, claim = case.verdict(script.FIRST, 2)  # what was trained in other games is kept
     assert chance < script.SUSPECT, claim
+
+
+@pytest.fixture(scope="module")
+def outsiders(loaded: Callable[[Path], ModuleType]) -> ModuleType:
+    return loaded(OUTSIDERS)
+
+
+@pytest.mark.parametrize(
+    ("cases", "examples"), [("tiny games", 150), ("what derives from ours", 20), ("other rooms", 40)]
+)
+def test_a_short_search_among_outsiders_finds_no_false_claim(outsiders: ModuleType, cases: str, examples: int) -> None:
+    games, claims, _ = outsiders.search(outsiders.ALL[cases], examples, derandomize=True)
+    assert games >= examples / 4
+    assert claims >= 5
+
+
+def test_a_subset_of_a_subset_as_it_was_counted_is_convicted(
+    outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = ("subset(share=0.5)", "subset(share=0.5)")
+    case = outsiders.Tiny(labels=(0, 1, 0, 1), stages=stages, scorer="all", queries=1, classes=2)
+    assert case.verdict()[2] == ""
+
+    def as_it_was(self: Sampled, facts: ScoreFacts) -> ScoreFacts:
+        return attrs.evolve(facts.unknown(), scored=facts.scored * self.size / facts.n_records)
+
+    monkeypatch.setattr(Sampled, "_only", as_it_was)
+    assert "scoring part of the records" in case.verdict()[2]
+
+
+def test_a_response_that_keeps_labels_more_often_than_it_says_is_convicted(
+    outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stages = ("randomised-response(epsilon=0.4)",)
+    case = outsiders.Tiny(labels=(0, 1, 1), stages=stages, scorer="all", queries=1, classes=2)
+    assert case.verdict()[2] == ""
+    monkeypatch.setattr(outsiders, "keep_probability", lambda epsilon, classes: 0.7)
+    assert case.verdict()[2] != ""

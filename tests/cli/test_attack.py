@@ -18,7 +18,7 @@ def test_recovered_labels_stand_beside_the_evidence(labelinf: Labelinf, fakes: P
     assert result.exit_code == 0
     assert "recovered  12 of 12 labels: 100 % (majority guess: 50.0 %)" in result.stdout
     assert "spent      13 queries" in result.stdout
-    assert "theory     certified: stopped by noise above 0.0208, 0 can be present" in result.stdout
+    assert "theory     not certified: stopped by noise above 0.0208, 0 can be present" in result.stdout
     assert "evidence   labels per query: 1" in result.stdout
     rows = [line.split() for line in result.stdout.splitlines() if line.strip().startswith(("0 ", "1 "))]
     assert rows == [["0", "class", "0", "class", "0"], ["1", "class", "1", "class", "1"]]

@@ -70,8 +70,9 @@ def test_what_is_known_comes_from_attack_defences_and_bounds(plan_of: PlanOf, be
     assert implied.status is Status.OK
     assert implied.baseline == 0.5
     assert implied.promise is not None
-    assert implied.promise.certified
-    assert "labelinf tests, a boast" in {ceiling.statement for ceiling in implied.ceilings}
+    assert implied.promise.stated
+    assert not implied.promise.certified  # a third party's
+    assert any("stage Boast of" in ceiling.conditions for ceiling in implied.ceilings)
     assert "labelinf tests, bound" in {bound.statement for bound in implied.bounds}
     assert implied.threat["n_records"] == 12
     assert "loss" not in implied.threat
@@ -87,8 +88,8 @@ def test_behind_a_stage_that_says_nothing_no_attack_promises_and_no_stage_denies
 
     assert implied.status is Status.OK
     assert implied.promise is None
-    assert implied.ceilings == ()
-    assert "nothing is known of mine: no claim of another stage counts beside it" in implied.notes
+    assert all("a boast" not in ceiling.conditions and ceiling.vouched for ceiling in implied.ceilings)
+    assert "nothing is known of mine: of what is behind it, the worst" in implied.notes
 
 
 def test_a_bound_that_raises_is_noted_and_costs_nothing_else(plan_of: PlanOf, bench: Bench) -> None:

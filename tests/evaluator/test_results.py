@@ -46,10 +46,10 @@ def verdicts(results: Results, defence: str) -> dict[str, Verdict]:
     return {r.cell.shown.attack: r.verdict for r in results.cells if r.cell.shown.pipeline == defence}
 
 
-def test_a_kept_promise_is_certified_and_a_broken_one_a_contradiction(results: Results) -> None:
+def test_a_third_partys_kept_promise_is_observed_and_a_broken_one_a_contradiction(results: Results) -> None:
     found = verdicts(results, "none")
 
-    assert found["fake-reader"] is Verdict.BROKEN_CERTIFIED
+    assert found["fake-reader"] is Verdict.BROKEN_OBSERVED
     assert found["fake-liar"] is Verdict.CONTRADICTION
     assert found["fake-constant"] is Verdict.HELD_SO_FAR
     assert found["fake-raises"] is found["fake-picky"] is Verdict.NOT_PLAYED
@@ -72,7 +72,7 @@ def test_a_result_above_a_ceiling_is_a_contradiction(results: Results) -> None:
     found = verdicts(results, "fake-boast")
 
     assert found["fake-reader"] is Verdict.CONTRADICTION
-    assert found["fake-constant"] is Verdict.HELD_CERTIFIED
+    assert found["fake-constant"] is Verdict.HELD_IF_STATED
     assert {r.cell.shown.attack for r in results.contradictions} == {"fake-reader", "fake-liar"}
 
 

@@ -33,7 +33,7 @@ def test_each_outcome_has_its_word(results: Results) -> None:
     verdicts = {result.cell.shown.attack.partition("(")[0]: result.verdict for result in results.cells}
     told = cases(results)
 
-    assert verdicts["fake-reader"] is Verdict.BROKEN_CERTIFIED
+    assert verdicts["fake-reader"] is Verdict.BROKEN_OBSERVED
     assert verdicts["fake-liar"] is Verdict.CONTRADICTION
     assert told == {
         "fake-reader": {"failure"},

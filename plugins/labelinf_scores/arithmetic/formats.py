@@ -54,6 +54,11 @@ class Format:
         return self.exact or math.isfinite(self.bits)
 
     @property
+    def doubles(self) -> bool:
+        """Whether its numbers are doubles, or narrower."""
+        return 0 < self.significant <= 53
+
+    @property
     def grid(self) -> float:
         """Step of fixed point; 0 of other formats."""
         return 2.0**-self.fraction if self.fraction else 0.0

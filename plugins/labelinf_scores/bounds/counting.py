@@ -54,10 +54,11 @@ def answer_bits(threat: ScoreThreat) -> float:
 def _format_bits(threat: ScoreThreat) -> float:
     """Return log2 of what one answer can be: a number of the format, or a refusal.
 
-    Where an answer is no one score, or nothing is known of it, it is a double all the same.
+    Where an answer is no one score, or nothing is known of it, it is a double all the same, if scores are doubles.
     """
-    several = not threat.known or _several(threat)
-    bits = max(_DOUBLE, threat.computes.bits) if several else threat.computes.bits
+    bits = threat.computes.bits
+    if not threat.known or _several(threat):
+        bits = _DOUBLE if threat.computes.doubles else math.inf
     return bits + math.log2(1 + 2.0**-bits) if threat.refuses else bits
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -40,6 +40,7 @@ from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
+from labelinf_scores.metrics.shipped import METRICS
 from labelinf_scores.metrics.unadditive import Unadditive
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ScoreChannel"]
 
+M = TypeVar("M", bound=ScoredMetric)
 _Played = tuple[ScoreThreat, int]  # what is public, and which of its metrics the attack plays on
 _PLAYED: weakref.WeakKeyDictionary[Setting, tuple[ScoreChannel, _Played]] = weakref.WeakKeyDictionary()
 
@@ -244,9 +246,13 @@ class ScoreChannel(Channel):
 
     @property
     def _loss(self) -> AdditiveLoss:
-        """The loss that is averaged: a metric that is a mean stands for its own."""
+        """The loss that is averaged: a metric that is a mean stands for its own.
+
+        Raises:
+            InputError: It only derives from such a metric.
+        """
         if isinstance(self.metric, MeanLoss):
-            return self.metric.additive
+            return _itself(self.metric, self.metric).additive
         return of_channel(self.loss, AdditiveLoss, "loss", "score")
 
     @property
@@ -258,7 +264,7 @@ class ScoreChannel(Channel):
 
     def _scored(self, data: LabelSet) -> ScoredMetric | None:
         metric = self._unadditive
-        metric = None if metric is None else metric.of_classes(data.n_classes)
+        metric = None if metric is None else _itself(metric, metric.of_classes(data.n_classes))
         if metric is not None and metric.two_classes and data.n_classes != 2:
             raise InputError(f"the metric {type(metric).__name__} is for two classes, and there are {data.n_classes}.")
         return metric
@@ -317,6 +323,20 @@ class ScoreChannel(Channel):
         return Trialled(
             guess=guess, records=order, queries=next(asked), evidence=evidence, doubt=_doubt(picture, evidence)
         )
+
+
+def _itself(metric: ScoredMetric, scored: M) -> M:
+    """Return what is scored for a metric, which has to be its own.
+
+    Raises:
+        InputError: It derives from a metric that ships, which would be scored in its place.
+    """
+    if type(metric) not in METRICS and (type(scored) in METRICS or isinstance(metric, MeanLoss)):
+        raise InputError(
+            f"the metric {type(metric).__name__} derives from one that ships, which would be scored in its place; "
+            f"derive from ScoredMetric."
+        )
+    return scored
 
 
 def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:

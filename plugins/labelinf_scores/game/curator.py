@@ -113,14 +113,17 @@ class Curator:
             raise QueryRefusedError(problem)
         ask: Ask = self.scorer.score
         for defence, active in self._actives:
-            ask = _through(defence, active, ask)
+            ask = _through(defence, active, ask, doubles=self.threat.computes.doubles)
         return ask(self.labels, query)
 
 
-def _through(defence: Defence, active: ActiveDefence, ask: Ask) -> Ask:
+def _through(defence: Defence, active: ActiveDefence, ask: Ask, *, doubles: bool) -> Ask:
+    """Return what answers through one more stage; where scores are doubles, its answers are: an integer has no end."""
+
     def answer(labels: NDArray[np.intp], query: Query) -> Answer:
         with gate.blamed(defence, QueryRefusedError, quote=False):  # what it raises may hold the labels it is handed
             answered = active.answer(labels, query, ask)
+            answered = float(answered) if doubles else answered
             if math.isnan(answered):
                 raise ComponentError("it answered NaN, expected a number")
         return answered

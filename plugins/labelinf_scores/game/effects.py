@@ -294,15 +294,19 @@ class Sampled(ScoreEffect):
         return attrs.evolve(told, noise_fresh=True, noise_bound=facts.span, noise_std=spread)
 
     def _only(self, facts: ScoreFacts) -> ScoreFacts:
-        """Return what is known whatever stands nearer to the scorer, which is handed no other labels."""
-        within = 1.0 if facts.scored_fresh else facts.scored
+        """Return what is known whatever stands nearer to the scorer, which is handed no other labels.
+
+        A stage nearer to it draws as many records as it says, of those it is handed: all of them, where they are no
+        more. And what noise was worth for all records it is not for fewer, each of which counts for more.
+        """
+        within, noised = 1.0 if facts.scored_fresh else facts.scored, facts.noise or facts.ranked
         return attrs.evolve(
             facts.unknown(),
-            scored=within * self.size / facts.n_records,
-            label_epsilon=facts.label_epsilon,
-            label_delta=facts.label_delta,
+            scored=min(within, self.size / facts.n_records),
+            label_epsilon=math.inf if noised else facts.label_epsilon,
+            label_delta=0.0 if noised else facts.label_delta,
             told_bits=facts.told_bits,
-            information=facts.information,
+            information=facts.told_bits if noised else facts.information,
         )
 
 

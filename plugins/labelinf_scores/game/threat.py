@@ -116,6 +116,7 @@ class ScoreThreat(ThreatModel):
             n_records=self.n_records,
             n_classes=self.n_classes,
             loss=self.loss,
+            known=not self.assumed,
             clip=self.scorer_clip,
             least=self.scorer_clip if self.scorer_least is None else self.scorer_least,
             unit=self.reads.read,

@@ -94,21 +94,11 @@ def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) 
         assert "certified" not in run.stdout
 
 
-def test_what_was_declared_is_a_condition_of_all_that_is_certain(folder: Path) -> None:
+def test_what_was_declared_helps_an_attack_and_certifies_nothing(folder: Path) -> None:
     run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:five", "--declare", "board.toml")
 
-    said = " ".join(run.stdout.split())
-    assert "theory certified" in said
-    assert "in any order; scorer 'oneprobe:five' is what board.toml declares" in said
-
-
-def test_a_contradiction_blames_what_was_declared(folder: Path) -> None:
-    run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:two_faced", "--declare", "board.toml")
-
-    assert "So it is not true that scorer 'oneprobe:two_faced' is what board.toml declares." in " ".join(
-        run.stdout.split()
-    )
-    assert "erratum" not in run.stdout
+    assert "recovered  80 of 80 labels" in run.stdout
+    assert "certified" not in run.stdout
 
 
 def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: Path) -> None:

@@ -220,7 +220,8 @@ def test_a_budget_that_every_participant_has_anew_certifies_nothing_of_all_answe
 def test_a_scorer_that_declares_nothing_is_unknown(program: str) -> None:
     for scorer in ("sklearn.metrics:log_loss", program):
         threat = told(Clip(epsilon=0.01), LaplaceDp(epsilon=1.0, queries=1), scorer=scorer)
-        assert (threat.known, ceilings(threat)) == (False, [])
+        assert not threat.known
+        assert min(ceilings(threat), default=1.0) > 0.9  # one answer is a double, whoever computes it
 
 
 def test_what_is_supposed_leaves_the_unknown_out_and_stays_uncertain() -> None:
