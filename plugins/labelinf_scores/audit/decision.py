@@ -24,7 +24,7 @@ from labelinf_scores.audit.advice import Change
 from labelinf_scores.audit.certificate import Certificate
 from labelinf_scores.audit.scorer import Extraction
 
-__all__ = ["NOTHING", "Decision", "Goal", "Word"]
+__all__ = ["NOTHING", "Goal", "ScorerDecision", "Word"]
 
 _ALARM = 0.01  # chance that luck alone is called a leak, over all attacks
 
@@ -78,7 +78,7 @@ NOTHING = Goal()  #: she wrote nothing
 
 
 @attrs.frozen(kw_only=True)
-class Decision:
+class ScorerDecision:
     """What an audit comes to.
 
     Attributes:

@@ -12,7 +12,7 @@ from labelinf_core.contracts.components import Defence, LabelSet, of_channel
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.advice import Change, changes_for
 from labelinf_scores.audit.certificate import Board, certificate
-from labelinf_scores.audit.decision import NOTHING, Decision, Goal
+from labelinf_scores.audit.decision import NOTHING, Goal, ScorerDecision
 from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
 from labelinf_scores.audit.strongest import shipped
@@ -43,7 +43,7 @@ class ScorerReport:
     queries: int
     stages: tuple[str, ...] = ()
     findings: Picture | Unexplained
-    decision: Decision
+    decision: ScorerDecision
     changed: bool = False
 
     @property
@@ -135,7 +135,7 @@ def audited(
     picture = probe(made, data, title=f"scorer {scorer!r}", declared=said_of_it, patience=timeout)
     found = picture if isinstance(picture, Picture) else None
     board = attrs.evolve(board, picture=found)
-    decided = Decision(
+    decided = ScorerDecision(
         goal=goal,
         target=target,
         worth=float(data.n_records),

@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import InconclusiveError
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.certificate import Board, Certificate, certificate
-from labelinf_scores.audit.decision import Decision, Goal, Word
+from labelinf_scores.audit.decision import Goal, ScorerDecision, Word
 from labelinf_scores.audit.probe import probe
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
@@ -55,7 +55,7 @@ def slow(labels: Any, predictions: Any) -> float:
     return fast(labels, predictions)
 
 
-def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> Decision:
+def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDecision:
     return li.audit_scorer(scorer, labels, **options).report.decision
 
 
@@ -77,7 +77,7 @@ GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), b
 def test_one_object_says_word_and_status(
     goal: Goal, leaks: tuple[Extraction, ...], proof: Certificate | None, word: Word, status: int
 ) -> None:
-    found = Decision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
+    found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=leaks, worth=300.0, prior=(0.6, 0.4), proof=proof)
     assert (found.word, found.status) == (word, status)
 
 
@@ -85,7 +85,7 @@ def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one
     share = Interval(value=0.7, low=0.64, high=0.75)
     got = Extraction(attack="it", accuracy=share, baseline=0.6, queries=9)
     for goal, status in ((Goal(), 1), (Goal(gain="5"), 3), (Goal(gain="1"), 1), (Goal(target="80%"), 3)):
-        found = Decision(goal=goal, target=goal.read(0.6), leaks=(got,), worth=300.0, prior=(0.6, 0.4))
+        found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=(got,), worth=300.0, prior=(0.6, 0.4))
         assert found.status == status
 
 
@@ -102,7 +102,7 @@ def test_a_function_alone_passes_only_where_its_answers_hold_too_few_bits(scorer
     assert found.proof is not None
     assert 0.04 < (found.proof.gain or 0) <= 0.05
     assert "a program or container that holds its own copy" in found.proof.sentence()
-    assert Decision(goal=Goal(gain="4"), target=Goal(gain="4").read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
+    assert ScorerDecision(goal=Goal(gain="4"), target=Goal(gain="4").read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
 
 
 def test_refusals_count_as_values_of_an_answer() -> None:

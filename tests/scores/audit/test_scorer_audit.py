@@ -23,7 +23,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.decision import Decision, Goal
+from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.probe import Picture, probe
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
@@ -374,7 +374,7 @@ def test_attacks_that_were_not_played_do_not_hide_a_leak() -> None:
     found = probe(make_scorer("sklearn", LogLoss(), 2), data, title="sklearn")
     got = Extraction(attack="it", accuracy=Interval(value=0.825, low=0.672, high=0.927), baseline=0.6, queries=160)
     refused = tuple(Extraction(attack=str(k), refusal="no") for k in range(19))
-    decision = Decision(
+    decision = ScorerDecision(
         goal=Goal(),
         target=Goal().read(0.6),
         leaks=(*refused, got),
