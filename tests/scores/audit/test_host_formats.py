@@ -92,7 +92,7 @@ def test_a_submission_of_one_row_is_scored_and_no_noise_is_enough_then(folder: P
     pytest.importorskip("pandas")
     told = ("--labels", "y.csv", "--attack", "hybrid", "--queries", "60", "--target", "80%")
     run = CliRunner().invoke(main, ["audit", "scorer", "theirhosts:merged", *told])
-    assert "submissions of fewer rows let one label move the score further" in run.output
+    assert run.exit_code == 1
     assert "laplace" not in run.output
 
 

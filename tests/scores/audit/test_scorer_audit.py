@@ -157,9 +157,8 @@ def test_what_was_probed_is_never_called_certain_and_a_broken_expectation_voids_
     assert "The probe must have been wrong: if it were right, all labels would have come out by binary-weights." in (
         shown.stdout
     )
-    assert "Smallest changes" not in shown.stdout
     assert machine["attacks that contradict the findings"] == ["binary-weights"]
-    assert machine[CHANGES] == []
+    assert all("noise" not in change["defence"] for change in machine[CHANGES])  # what helps rests on no probe
     short, exact = machine["attacks"]
     assert (short["expected"], short["exact"], exact["exact"]) == (True, False, True)
 
@@ -190,7 +189,7 @@ def test_a_scorer_that_dies_fails_the_attacks_and_does_not_pass_the_gate(folder:
     assert run.exit_code == 4
     for attack in ("hadamard", "camouflage"):
         assert re.search(rf"{attack} +failed after \d+ queries: .*raised RuntimeError\.", run.stdout)
-    assert "no attack could be played within any number of queries; that is not a proof of safety" in _told(run.stdout)
+    assert "no attack could be played within any number of queries. No proof of safety" in _told(run.stdout)
 
 
 def test_an_attack_of_another_channel_and_a_slip_in_a_name_are_one_sentence_before_anything_plays(folder: Path) -> None:
