@@ -181,6 +181,7 @@ def third_party(component: object, role: str) -> str:
     """Say of a component that does not come with labelinf what it is and where it comes from; nothing of ours.
 
     >>> from fractions import Fraction
+    >>> from labelinf_core.contracts.threat import third_party
     >>> third_party(Fraction(1, 2), "stage")
     'stage Fraction of fractions'
     """
