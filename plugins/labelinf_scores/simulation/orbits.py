@@ -1,0 +1,63 @@
+"""Records that can change places without changing an answer, and records that no answer depends on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.simulator import Simulator
+
+__all__ = ["orbits", "scored"]
+
+_DRAWS = 3
+_REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
+
+
+def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the orbit of every record, as numbers from 0: swapping two of one orbit, rows and labels, moves nothing.
+
+    Rows are distinct, so that an order that breaks ties moves nothing either. A swap that was seen to move nothing in
+    some draws may still move something: what is read is replayed.
+    """
+    n = game.n_records
+    if all(_unmoved(game, form, rng, rng.permutation(n)) for _ in range(_DRAWS)):
+        return np.zeros(n, dtype=np.intp)
+    found = np.full(n, -1, dtype=np.intp)
+    representatives: list[int] = []
+    for place in range(n):
+        for orbit, other in enumerate(representatives):
+            if all(_unmoved(game, form, rng, _swap(n, place, other)) for _ in range(_DRAWS)):
+                found[place] = orbit
+                break
+        else:
+            found[place] = len(representatives)
+            representatives.append(place)
+            if len(representatives) > _REPRESENTATIVES:
+                return np.arange(n)
+    return found
+
+
+def _swap(n: int, one: int, other: int) -> NDArray[np.intp]:
+    order = np.arange(n)
+    order[[one, other]] = other, one
+    return order
+
+
+def _unmoved(game: Simulator, form: Format, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
+    labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+    return bool(np.allclose(game(labels, rows), game(labels[order], rows[order]), rtol=1e-9, atol=1e-12))
+
+
+def scored(game: Simulator, form: Format, rng: np.random.Generator, places: NDArray[np.intp], draws: int) -> list[int]:
+    """Return which of the records move an answer when their label changes, in some of the draws."""
+    found = []
+    for place in places:
+        for _ in range(draws):
+            labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+            other = labels.copy()
+            other[place] = (other[place] + 1) % game.n_classes
+            if not np.array_equal(game(labels, rows), game(other, rows)):
+                found.append(int(place))
+                break
+    return found
