@@ -34,7 +34,6 @@ class Game(TypedDict, total=False):
         posteriors: Its columns, or ``FILE.csv:columns``, with what a perfect model would say of the classes.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
-        declare: A TOML file that says what it does.
         loss: What a score averages.
         metric: What is scored that is no mean of a loss.
         channel: Which game; the first that can be played on what is given when omitted.
@@ -51,7 +50,6 @@ class Game(TypedDict, total=False):
     posteriors: str
     queries: int | None
     scorer: str | Callable[..., float] | None
-    declare: str | None
     loss: str | None
     metric: str | None
     channel: str
@@ -69,7 +67,6 @@ _OMITTED: Game = {
     "posteriors": "",
     "queries": None,
     "scorer": None,
-    "declare": None,
     "loss": None,
     "metric": None,
     "channel": "",
