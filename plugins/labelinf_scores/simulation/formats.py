@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "Columns", "Format", "Numbers"]
+__all__ = ["Classes", "Columns", "Format", "Numbers", "usual"]
 
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
@@ -148,3 +148,9 @@ class Classes(Format):
         """Return ``n`` values of a kind."""
         among = rng.choice(self.values, 2, replace=False) if kind == "pair" and len(self.values) > 2 else self.values
         return rng.choice(among, n)
+
+
+def usual(n_classes: int) -> tuple[Format, ...]:
+    """Return the formats that hosts usually take, the likeliest first."""
+    one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
+    return one if n_classes == 2 else (one[1], one[2], Numbers(high=n_classes - 1.0))

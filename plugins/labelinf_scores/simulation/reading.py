@@ -8,7 +8,7 @@ hypotheses share are settled; new ones take their place.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -24,13 +24,15 @@ from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planne
 
 __all__ = ["Reader"]
 
-_MOST = 4096  # hypotheses of a window
+_MOST = 8192  # hypotheses of a window, where a statistic is a sum
+_SINGLE = 128  # where each has to be simulated
 _TRIES = 3  # families that are tried before a query, once some are known to tell something
 _ENOUGH = 0.6  # bits a query, for which nothing riskier is tried
 _SOME = 16  # families of a query, where those that are known tell nothing
 _VERIFYING = 2  # queries that check what was read
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
+_USUAL = 0.85  # of what the best family told lately, which is enough
 _LOOKED = 16  # answers that show how they are rounded
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -51,6 +53,7 @@ class Reader:
         given_up: Records that nothing was found to read by.
         silent: Records whose label no answer was seen to depend on.
         wide: Whether anything rests on a statistic that moved with other labels.
+        confirmed: Whether what was read gave all answers, those of verifying queries, too.
         ratio: Whether answers had to be set against two others.
     """
 
@@ -65,20 +68,39 @@ class Reader:
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
     wide: bool = False
+    confirmed: bool = False
     ratio: bool = False
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, knowledge: Knowledge, form: Format) -> Reader:
-        """Start a reading: find which records are alike, and how answers are rounded."""
+    def of(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader:
+        """Start a reading: find which records are alike, and how answers are rounded.
+
+        Args:
+            knowledge: Nothing yet.
+            form: What a submission looks like.
+            totals: The class totals, where they are public.
+        """
         game, rng = knowledge.game, knowledge.rng
         knowledge.orbit = orbits(game, form, rng)
         knowledge.totals = np.full((knowledge.orbit.max() + 1, game.n_classes), OPEN, dtype=np.intp)
+        if totals is not None and len(knowledge.totals) == 1:
+            knowledge.totals[0] = totals
         knowledge.step = _step(game, form, rng)
         one = np.unique(knowledge.orbit, return_index=True)[1]
         heard = scored(game, form, rng, one, _HEARD) if one.size < _ORBITS else one.tolist()
         silent = np.flatnonzero(~np.isin(knowledge.orbit, knowledge.orbit[heard]))
         return cls(knowledge=knowledge, bases=Bases.of(form, game.n_records, rng), silent=set(silent.tolist()))
+
+    @classmethod
+    def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
+        """Read to the end; None where the simulations were spent before anything was asked."""
+        try:
+            reader = cls.of(knowledge, form, totals)
+        except BudgetSpentError:
+            return None
+        reader.run()
+        return reader
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
@@ -90,7 +112,10 @@ class Reader:
                     before = self.knowledge.known.size
                     self.given_up.clear()
                     self._roll()
-                if len(self.open) or self._verified():
+                if len(self.open):
+                    return
+                self.confirmed = self._verified()
+                if self.confirmed:
                     return
                 self.log.append("replay")
                 self._forget(len(self.settled))
@@ -166,7 +191,7 @@ class Reader:
             gained = math.log2(len(window) / len(left))
             self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
             if plan.added or len(window) <= 64:
-                self.room = min(_MOST if plan.added else 128, 2 * self.room)
+                self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
     def _settle(self, window: Hypotheses) -> Hypotheses:
@@ -288,7 +313,8 @@ class Reader:
                 continue
             self.failed[family, wide] = 0
             plans.append(plan)
-            if plan.worth > 0.9 * math.log2(len(window)) or len(plans) >= _TRIES:
+            usual = _USUAL * max(self.worth.values(), default=math.inf)
+            if plan.worth > min(usual, 0.9 * math.log2(len(window))) or len(plans) >= _TRIES:
                 break
         return (window, max(plans, key=lambda plan: plan.worth)) if plans else None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
@@ -210,10 +211,11 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     step = np.broadcast_to(knowledge.step, clean.off.shape)
     flags = (values[:, :, None] == np.arange(1, k)).reshape(len(values), -1)
     design = np.column_stack([np.ones(len(values)), flags]).astype(np.float64)
-    wanted = design.shape[1] + design.shape[1] // 4 + _CHECKED
-    if wanted >= len(values):
+    if design.shape[1] + 2 * _CHECKED >= len(values):
         return None
-    chosen = knowledge.rng.permutation(len(values))[:wanted]
+    # Rows that span all others, so that no record's part is a guess.
+    spanning = qr(design.T, mode="r", pivoting=True)[1][: design.shape[1]]
+    chosen = np.concatenate([spanning, knowledge.rng.permutation(len(values))[: 2 * _CHECKED]])
     simulated = [hypotheses.value(knowledge, clean.statistic, i) for i in chosen]
     if any(value is None for value in simulated):
         return None
@@ -234,6 +236,7 @@ def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypothese
         off = np.maximum(plan.values.low - seen, seen - plan.values.high).clip(0) / size
         return hypotheses.kept(groups == groups[off.max(axis=1).argmin()])
     left = hypotheses.kept(plan.values.fits(seen))
-    if not plan.added or not 1 < len(left) <= _NEAREST:
+    rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
+    if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:
         return left
     return left.kept(_listed(knowledge, plan.told, left).fits(seen))
