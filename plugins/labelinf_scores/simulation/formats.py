@@ -56,11 +56,11 @@ class Numbers(Format):
 
     def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """Evenly spaced, in a random order."""
-        return self._at((rng.permutation(n) + 1) / (n + 1))
+        return np.asarray(self._at((rng.permutation(n) + 1) / (n + 1)))
 
     def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return ``n`` numbers of a kind."""
-        share: NDArray[np.float64]
+        share: NDArray[Any]
         if kind == "two":
             share = rng.choice([_NEAR, 1 - _NEAR], n)
         elif kind == "ends":
@@ -75,7 +75,7 @@ class Numbers(Format):
             share = 2.0 ** -(rng.permutation(n) + 1.0)
         else:
             share = rng.uniform(0, 1, n)
-        return self._at(share)
+        return np.asarray(self._at(share))
 
     def _at(self, share: Any) -> Any:
         return self.low + (self.high - self.low) * share

@@ -44,7 +44,8 @@ def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int
     labels = rng.integers(game.n_classes, size=n)
     labels[other] = (labels[one] + rng.integers(1, game.n_classes)) % game.n_classes
     flat = rows.reshape(n, -1)[:, 0]
-    least, most = flat.argmin() if flat.dtype.kind in "biuf" else 0, flat.argmax() if flat.dtype.kind in "biuf" else 1
+    numbers = flat.dtype.kind in "biuf"
+    least, most = (int(flat.argmin()), int(flat.argmax())) if numbers else (0, 1)
     ends = rows[[least, most]].copy()
     rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
     order = np.arange(n)

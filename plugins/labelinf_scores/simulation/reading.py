@@ -278,9 +278,7 @@ class Reader:
         )
 
     def _possible(self, window: Hypotheses) -> Hypotheses:
-        return window.kept(
-            self.knowledge.possible(window.places, window.values, window.counted, window.numbers)
-        )
+        return window.kept(self.knowledge.possible(window.places, window.values, window.counted, window.numbers))
 
     def _best_families(self) -> list[Family]:
         """Return the families that told most."""

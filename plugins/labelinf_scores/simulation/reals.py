@@ -6,7 +6,9 @@ steps, whose tangent is made of simulated differences and mended on the way. A s
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import attrs
 import numpy as np
@@ -78,10 +80,8 @@ def read_reals(
     quarter, rest = np.quantile(prior, [0.25, 0.75])
     near = 0.5 if ranks else (rest - quarter) / 100 if tolerance is None else tolerance
     solver = _Solver(game=game, ask=ask, prior=np.sort(prior), rng=rng, ranks=ranks, near=near)
-    try:
+    with contextlib.suppress(QueriesExhaustedError, BudgetSpentError):
         solver.run(designs(game, forms, prior, rng, ranks=ranks), 2 * game.n_records if limit is None else limit)
-    except (QueriesExhaustedError, BudgetSpentError):
-        pass
     half = solver.half_widths()
     return RealReading(
         values=solver.targets(solver.unknown),
@@ -128,7 +128,7 @@ class _Solver:
         self.step = np.zeros(1)
 
     def run(self, among: list[Design], limit: int) -> None:
-        """Ask the best design of all records, then a few queries at a time of whichever tells most, until all is read."""
+        """Ask the best design of all records, then a few queries at a time of whichever tells most."""
         n = self.game.n_records
         streams = {design.name: design.queries(self.rng) for design in among}
         worth = {design.name: self._measured(design) for design in among}
@@ -172,7 +172,7 @@ class _Solver:
         return self.rng.permutation(n).astype(float) if self.ranks else self.rng.choice(self.prior, n)
 
     def _asked(self, queries: list[Query]) -> None:
-        new = np.array([self.game.shown(lambda q=query: self.ask(q.rows)) for query in queries])
+        new = np.array([self.game.shown(partial(self.ask, query.rows)) for query in queries])
         self.answers = np.vstack([self.answers, new]) if self.queries else new
         self.queries += queries
         self.step = _digits(self.answers)
@@ -199,11 +199,13 @@ class _Solver:
         moves = np.array(list(self._nearby(unknown)))
         turns = np.array([self._simulated(unknown + move, queries) - here for move in moves])
         found = np.linalg.pinv(moves) @ turns.reshape(len(moves), -1)
-        return found.T.reshape(*here.shape, len(unknown))
+        return np.asarray(found.T.reshape(*here.shape, len(unknown)))
 
     def _sketched(self, unknown: Floats, queries: Sequence[Query]) -> Floats:
         """Return a tangent that is right in the record whose row is moved, and has the base's slopes elsewhere."""
-        base = next((query for query in self.queries if query.focus == BASE and query.design == queries[0].design), None)
+        base = next(
+            (query for query in self.queries if query.focus == BASE and query.design == queries[0].design), None
+        )
         if self.ranks or base is None:
             return self._slopes(unknown, queries)
         found = np.repeat(self._slopes(unknown, [base]), len(queries), axis=0)

@@ -44,7 +44,9 @@ class Hypotheses:
 
     def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Hypotheses:
         """Return some of them."""
-        return attrs.evolve(self, values=self.values[which], numbers=self.numbers[which] if self.counted else self.numbers)
+        return attrs.evolve(
+            self, values=self.values[which], numbers=self.numbers[which] if self.counted else self.numbers
+        )
 
     def value(self, knowledge: Knowledge, statistic: Statistic, i: int) -> Vector | None:
         """Return a statistic on labels drawn under hypothesis ``i``; None where there are no such labels.
@@ -169,9 +171,7 @@ class Values:
         return attrs.evolve(self, low=self.low[which], high=self.high[which])
 
 
-def told(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, among: int, each: int
-) -> Told | None:
+def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, among: int, each: int) -> Told | None:
     """Return what a statistic tells apart, by simulation; None where it moves with the labels of other records.
 
     Args:
@@ -182,7 +182,8 @@ def told(
         each: How many labellings of the rest each is tried on.
     """
     each = max(each, _PAIRS // max(1, min(among, len(hypotheses)))) if among > 2 else each
-    ranges, middles = [], []
+    ranges: list[Vector] = []
+    middles: list[Vector] = []
     for i in knowledge.rng.permutation(len(hypotheses))[: among + 2]:
         drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
         if len(drawn) < each or len(ranges) == among:
@@ -203,9 +204,7 @@ def told(
     return Told(statistic=statistic, clean=exact, off=allowed) if exact[finite].any() else None
 
 
-def ranged(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, each: int
-) -> tuple[Told, Values] | None:
+def ranged(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, each: int) -> tuple[Told, Values] | None:
     """Return between which ends a statistic lies in every hypothesis, in some labellings of the rest.
 
     None where no two hypotheses are apart.

@@ -131,7 +131,9 @@ def planned(
     submission = bases.written(family, hypotheses.places, knowledge)
     for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
         statistic = Statistic(submission=submission, beside=beside)
-        found = _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+        found = (
+            _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+        )
         if found is None:
             continue
         clean, values, added = found
@@ -206,7 +208,7 @@ def _exactly(values: NDArray[np.float64], clean: Told, error: NDArray[np.float64
 
 
 def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values | None:
-    """Add up what each record does by itself, fitted to some hypotheses; None where others are off by more than rounding."""
+    """Add up what each record does by itself, fitted to some hypotheses; None where others are off by more."""
     values, k = hypotheses.values, knowledge.game.n_classes
     step = np.broadcast_to(knowledge.step, clean.off.shape)
     flags = (values[:, :, None] == np.arange(1, k)).reshape(len(values), -1)
