@@ -6,8 +6,8 @@ certain: see :mod:`labelinf_scores.simulation`.
 
 from __future__ import annotations
 
-import numpy as np
 import attrs
+import numpy as np
 
 from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle

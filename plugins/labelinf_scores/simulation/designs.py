@@ -107,7 +107,7 @@ def _levels(forms: Sequence[Numbers], low: float, high: float) -> list[Floats]:
 def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.Generator) -> list[Design]:
     """Return the pairs of rows where moving a record's row shows its target best, whatever the others are."""
     n = game.n_records
-    pairs = [pair for pair in itertools.permutations(range(len(levels)), 2)]
+    pairs = list(itertools.permutations(range(len(levels)), 2))
     ranked: list[tuple[float, Design]] = []
     made = [rng.choice(prior, n) for _ in range(3)]
     for p in rng.permutation(len(pairs))[:_PAIRS]:
