@@ -6,6 +6,9 @@ certain: see :mod:`labelinf_scores.simulation`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -14,9 +17,8 @@ from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
 from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
-from labelinf_scores.simulation.knowledge import OPEN, Knowledge
-from labelinf_scores.simulation.reading import Reader
-from labelinf_scores.simulation.simulator import Simulator
+from labelinf_scores.simulation.read import read
+from labelinf_scores.simulation.simulator import Simulator, Submission
 
 __all__ = ["Simulate", "played"]
 
@@ -53,22 +55,19 @@ class Simulate(ScoreAttack):
             n_classes=threat.n_classes,
             limit=self.simulations if oracle.simulates else 0,
         )
-        knowledge = Knowledge.none(game, lambda rows: np.atleast_1d(float(oracle.query(rows))), rng)
-        return played(knowledge, _format(threat), threat.totals.counts)
+        return played(game, lambda rows: float(oracle.query(rows)), _format(threat), threat.totals.counts, rng)
 
 
-def played(knowledge: Knowledge, form: Format, totals: tuple[int, ...]) -> Guess:
+def played(
+    game: Simulator, ask: Callable[[Submission], Any], form: Format, totals: tuple[int, ...], rng: np.random.Generator
+) -> Guess:
     """Read what can be read, and guess the likeliest class of what is left for all others."""
-    reader = Reader.begun(knowledge, form, totals)
-    read = knowledge.labels != OPEN
-    left = np.array(totals) - np.bincount(knowledge.labels[read], minlength=len(totals))
+    found = read(game, ask, form, rng, totals)
+    known = found.labels >= 0
+    left = np.array(totals) - np.bincount(found.labels[known], minlength=len(totals))
     return Guess(
-        labels=np.where(read, knowledge.labels, left.argmax()),
-        evidence={
-            "labels read": int(read.sum()),
-            "replayed": bool(reader is not None and reader.confirmed),
-            "simulations": knowledge.game.calls,
-        },
+        labels=np.where(known, found.labels, left.argmax()),
+        evidence={"labels read": int(known.sum()), "replayed": found.confirmed, "simulations": game.calls},
     )
 
 

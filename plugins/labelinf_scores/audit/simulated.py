@@ -16,7 +16,6 @@ from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.simulation.formats import Format, usual
-from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Simulator
 
 __all__ = ["simulated"]
@@ -46,18 +45,18 @@ def simulated(
     )
     spent = 0
 
-    def ask(rows: NDArray[Any]) -> NDArray[np.float64]:
+    def ask(rows: NDArray[Any]) -> Any:
         nonlocal spent
         if queries and spent >= queries:
             raise QueriesExhaustedError(f"all {queries} queries are spent.")
         spent += 1
-        return np.atleast_1d(np.asarray(scorer.score(labels, Query(predictions=rows)), dtype=np.float64))
+        return scorer.score(labels, Query(predictions=rows))
 
     form = _taken(game, rng)
     if form is None:
         return Extraction(attack="simulate", refusal="the scorer takes none of the usual submissions")
     totals = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
-    guess = played(Knowledge.none(game, ask, rng), form, totals)
+    guess = played(game, ask, form, totals, rng)
     right = int((guess.labels == labels).sum())
     baseline = max(data.prior)
     accuracy = clopper_pearson(right, labels.size)
