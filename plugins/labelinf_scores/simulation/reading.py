@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
@@ -106,6 +107,7 @@ class Reader:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
             for _ in range(_ROUNDS):
+                self._at_once()
                 self._anchor()
                 before = -1
                 while len(self.open) and self.knowledge.known.size > before:
@@ -146,11 +148,21 @@ class Reader:
             for x, a in zip(knowledge.asked, knowledge.answers, strict=True)
         )
 
+    # All in one answer, where it has a number for every record.
+
+    def _at_once(self) -> None:
+        if self.knowledge.game.width < 2:
+            return
+        found = [cases(self.knowledge, submission) for submission in self.bases.submissions]
+        best = max((one for one in found if one), key=lambda one: one.places.size, default=None)
+        if best is not None:
+            self.settled.append(best.read(self.knowledge))
+
     # The class counts first: with them known, most answers depend on few labels.
 
     def _anchor(self) -> None:
         nothing = np.zeros(0, dtype=np.intp)
-        if self.knowledge.orbit.max():
+        if self.knowledge.orbit.max() or not self.open:
             return
         n = self.knowledge.game.n_records
         for counted in self.knowledge.uncounted(0):
