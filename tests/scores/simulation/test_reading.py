@@ -97,7 +97,7 @@ def test_every_label_comes_out_and_the_replay_says_so(name: str) -> None:
 
 def test_what_is_rounded_from_another_scorer_is_never_confirmed() -> None:
     """The code that was handed out is not the host's: whatever is read cannot give the answers."""
-    for seed in range(3):
+    for seed in range(2):
         found, _, _ = play(
             roc_auc_score, Numbers(), 2, seed, told=lambda y, p: round(float(roc_auc_score(y, p**3 % 0.7)), 6)
         )
