@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
     from labelinf_scores.mutnet import MutNet
 
-__all__ = ["Beside", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+__all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
 T = TypeVar("T")
 A = TypeVar("A")
