@@ -1,4 +1,4 @@
-"""The attack in its game: it runs the board with its defences on made labels, and sees no label or draw of the host's."""
+"""The attack in its game: it runs the board with its defences on made labels, and sees no label or draw of a host's."""
 
 from __future__ import annotations
 
