@@ -15,6 +15,7 @@ from labelinf_scores.audit.certificate import Board, certificate
 from labelinf_scores.audit.decision import NOTHING, Goal, ScorerDecision
 from labelinf_scores.audit.probe import Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
+from labelinf_scores.audit.simulated import simulated
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.bounds.groups import effective
 from labelinf_scores.game.curator import ScoreDefence
@@ -147,6 +148,10 @@ def audited(
         worth = effective(told)  # labels of one group are right or wrong together
         decided = attrs.evolve(decided, leaks=leaks, worth=worth, unnamed=tuple(getattr(made, "unnamed", ())))
         progress("what stops it", steps)
+    elif not standing and not attacks:
+        progress("simulate", 2)
+        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed))
+        decided = attrs.evolve(decided, leaks=(tried,))
     changed = found is not None and found.changed
     if not changed and decided.proof is None:
         remedies = changes_for(

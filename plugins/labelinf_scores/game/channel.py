@@ -308,8 +308,12 @@ class ScoreChannel(Channel):
         labels = gate.sealed(setting.data.labels[order])
         boards = zip(self._boards, threat.members or (threat,), strict=True)
         every = [(told, board._curator(labels, told, picture, curator_rng).answer) for board, told in boards]
-        (told, answer), asked = every.pop(at), itertools.count()
-        oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every)
+        (told, answer), asked, board = every.pop(at), itertools.count(), self._boards[at]
+
+        def rerun(labels: NDArray[np.intp], query: Query, rng: np.random.Generator) -> Any:
+            return board._curator(labels, told, picture, rng).answer(query)
+
+        oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every, rerun)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             gate.guessed(guess, Guess, labels.size, setting.data.n_classes)

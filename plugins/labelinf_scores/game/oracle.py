@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
     from labelinf_scores.mutnet import MutNet
 
-__all__ = ["Beside", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+__all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 
+Rerun = Callable[[NDArray[np.intp], Query, np.random.Generator], Answer]  #: a board begun anew, on made labels
 Beside = tuple[ScoreThreat, Callable[[Query], Answer]]  #: another metric of a board: what is public, and its answers
 
 
@@ -36,13 +37,20 @@ class ScoreOracle:
     Where a board publishes several metrics, its answers are those of one, and the others' stand :attr:`beside` them.
     """
 
-    __slots__ = ("_answer", "_beside", "_models", "_others", "_spent", "_threat")
+    __slots__ = ("_answer", "_beside", "_models", "_others", "_rerun", "_spent", "_threat")
 
-    def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer], others: Sequence[Beside] = ()) -> None:
+    def __init__(
+        self,
+        threat: ScoreThreat,
+        answer: Callable[[Query], Answer],
+        others: Sequence[Beside] = (),
+        rerun: Rerun | None = None,
+    ) -> None:
         self._threat = threat.supposed
         self._models = threat.models
         self._answer = answer
         self._others = others
+        self._rerun = rerun
         self._beside: tuple[tuple[ScoreThreat, Answer], ...] = ()
         self._spent = 0
 
@@ -67,6 +75,21 @@ class ScoreOracle:
         budget = self.threat.query_budget
         return float("inf") if budget is None else budget - self._spent
 
+    @property
+    def simulates(self) -> bool:
+        """Whether the adversary has what it takes to run the board on labels of its own."""
+        return self._rerun is not None
+
+    def simulated(self, labels: NDArray[np.intp], predictions: NDArray[Any], rng: np.random.Generator) -> Answer:
+        """Return what a board like this one would answer about made labels: code and stages are public, draws are not.
+
+        Raises:
+            QueryRefusedError: It would not answer.
+        """
+        if self._rerun is None:
+            raise QueryRefusedError("what stands behind this board is not public.")
+        return self._rerun(labels, _copied(predictions), rng)
+
     def query(self, predictions: NDArray[Any], *, precision: int | None = None) -> Answer:
         """Ask for the score of ``predictions``.
 
@@ -81,8 +104,7 @@ class ScoreOracle:
         self._spend()
         if self._models is not None:
             raise QueryRefusedError("this board scores models, and was sent predictions.")
-        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
-        return self._asked(Query(predictions=np.array(predictions, subok=False), precision=precision))
+        return self._asked(_copied(predictions, precision))
 
     def submit(self, model: MutNet) -> Answer:
         """Ask for the score of a model, which the board runs on its records.
@@ -201,3 +223,8 @@ def answered(plan: Iterable[T], ask: Callable[[T], A]) -> Iterator[tuple[T, A]]:
 def blocks(n_records: int, labels_per_query: int) -> Sequence[slice]:
     """Slices of consecutive records, ``labels_per_query`` in each but the last."""
     return [slice(start, min(start + labels_per_query, n_records)) for start in range(0, n_records, labels_per_query)]
+
+
+def _copied(predictions: NDArray[Any], precision: int | None = None) -> Query:
+    # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
+    return Query(predictions=np.array(predictions, subok=False), precision=precision)

@@ -1,0 +1,138 @@
+"""Submissions that turn on a circle of records, and which of them tell most of real targets: found by simulation."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.simulation.formats import Numbers
+from labelinf_scores.simulation.simulator import Simulator, Submission
+
+__all__ = ["BASE", "Design", "Query", "designs", "shaped"]
+
+Floats = NDArray[np.float64]
+BASE = -1  #: the place of the moved row in a submission that has none
+_FAR = (30.0, 1000.0)  # ranges beyond the ends, where errors have known signs
+_PAIRS = 120  # pairs of rows that are looked at
+_BEST = 6  # of them that are designs
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Query:
+    """A submission, the record whose row it moves, and the name of its design."""
+
+    rows: Submission
+    focus: int
+    design: str
+
+
+@attrs.define(kw_only=True, eq=False)
+class Design:
+    """A row for every place of a circle; every query turns it by one place.
+
+    Attributes:
+        name: What it is made of.
+        rows: Shape ``(N, columns)``: of the places of the circle.
+        moved: Whether all rows but the first are alike.
+    """
+
+    name: str
+    rows: Floats
+    moved: bool
+
+    def queries(self, rng: np.random.Generator) -> Iterator[Query]:
+        """Yield queries without end: the base, where all rows but one are alike, then turns, in ever new orders."""
+        n = len(self.rows)
+        if self.moved:
+            yield Query(rows=shaped(np.repeat(self.rows[1:2], n, axis=0)), focus=BASE, design=self.name)
+        while True:
+            order = rng.permutation(n)
+            for k in range(n):
+                turned = np.empty_like(self.rows)
+                turned[np.roll(order, -k)] = self.rows
+                yield Query(rows=shaped(turned), focus=int(order[k]), design=self.name)
+
+
+def shaped(rows: Floats) -> Submission:
+    """Return rows of one column as a vector."""
+    return rows[:, 0] if rows.shape[1] == 1 else rows
+
+
+def designs(
+    game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator, *, ranks: bool
+) -> list[Design]:
+    """Return designs that the scorer accepts: rows spread evenly, near and far out, and the best of one moved row.
+
+    Args:
+        game: The scorer's simulation.
+        forms: The range of each column.
+        prior: Made targets.
+        rng: For made targets.
+        ranks: Whether the order of targets is all that is scored: a row that moves past all others is the best then.
+    """
+    n = game.n_records
+    low, high = float(prior.min()), float(prior.max())
+    span = high - low
+    even = np.arange(n) / (n - 1)
+    middle = np.array([(form.low + form.high) / 2 for form in forms])
+
+    def column(values: Floats) -> Floats:
+        return np.column_stack([values, np.tile(middle[1:], (n, 1))])
+
+    found = [
+        Design(name="spread", rows=column(forms[0].low + (forms[0].high - forms[0].low) * even), moved=False),
+        Design(name="ladder", rows=column(high + span * (1 + 1.5 * n * even)), moved=False),
+    ]
+    if not ranks:
+        found += _moved(game, _levels(forms, low, high), prior, rng)
+    y = rng.choice(prior, n, replace=len(prior) < n)
+    return [design for design in found if game.accepts(y, next(itertools.islice(design.queries(rng), 1, None)).rows)]
+
+
+def _levels(forms: Sequence[Numbers], low: float, high: float) -> list[Floats]:
+    """Return rows that records may be given: all of the ends and middles, and what is far out of the first column."""
+    columns = [[form.low, (form.low + form.high) / 2, form.high] for form in forms]
+    low, high = min(low, forms[0].low), max(high, forms[0].high)
+    span = high - low
+    columns[0] += [end for far in _FAR for end in (low - far * span, high + far * span)]
+    for c, form in enumerate(forms[1:], start=1):
+        columns[c].append(form.high + _FAR[1] * (form.high - form.low))
+    return [np.array(row) for row in itertools.product(*columns)]
+
+
+def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.Generator) -> list[Design]:
+    """Return the pairs of rows where moving a record's row shows its target best, whatever the others are."""
+    n = game.n_records
+    pairs = list(itertools.permutations(range(len(levels)), 2))
+    ranked: list[tuple[float, Design]] = []
+    made = [rng.choice(prior, n) for _ in range(3)]
+    for p in rng.permutation(len(pairs))[:_PAIRS]:
+        base, moved = (levels[end] for end in pairs[p])
+        rows = np.vstack([moved, *[base] * (n - 1)])
+        worth = _steadiness(game, rows, made, np.quantile(prior, [0.2, 0.4, 0.6, 0.8]))
+        name = f"{np.round(moved, 3)} among {np.round(base, 3)}"
+        ranked.append((worth, Design(name=name, rows=rows, moved=True)))
+    ranked.sort(key=lambda pair: -pair[0])
+    return [design for worth, design in ranked[:_BEST] if worth > 0]
+
+
+def _steadiness(game: Simulator, rows: Floats, made: list[Floats], own: Floats) -> float:
+    """Return how far an answer moves with the first record's target, over how much that depends on the others."""
+    base = np.repeat(rows[1:2], len(rows), axis=0)
+    curves = []
+    for rest in made:
+        y = rest.copy()
+        curve = []
+        for value in own:
+            y[0] = value
+            curve.append(game(y, shaped(rows)) - game(y, shaped(base)))
+        curves.append(np.diff(curve, axis=0))
+    turns = np.array(curves)  # (draws, steps, numbers of an answer)
+    if not np.isfinite(turns).all() or np.abs(turns).max() > 1e11:
+        return 0.0
+    apart = np.abs(turns).min(axis=(0, 1))
+    return float((apart / (1e-9 + turns.std(axis=0).max(axis=0) + 0.1 * np.abs(turns).mean(axis=(0, 1)))).max())

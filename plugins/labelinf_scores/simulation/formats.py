@@ -1,0 +1,175 @@
+"""What a valid submission looks like, and the rows that tell labels apart, learnt from a sample and the scorer."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Classes", "Columns", "Format", "Numbers", "alike", "usual"]
+
+_NEAR = 0.03  # how near to certain a row gets that must not be certain
+
+
+class Format(abc.ABC):
+    """The rows that a submission may hold."""
+
+    @property
+    @abc.abstractmethod
+    def constants(self) -> Sequence[Any]:
+        """Rows that all records may be given alike."""
+
+    @abc.abstractmethod
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return rows no two of which are alike, for records that are to be told apart."""
+
+    @property
+    @abc.abstractmethod
+    def kinds(self) -> Sequence[str]:
+        """Names of the kinds of rows that records may be given to be read."""
+
+    @abc.abstractmethod
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` rows of a kind."""
+
+
+@attrs.frozen(kw_only=True)
+class Numbers(Format):
+    """One number a record: a probability, or any number between two ends."""
+
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def constants(self) -> Sequence[float]:
+        """The middle, and near both ends."""
+        return tuple(self._at(share) for share in (0.5, _NEAR, 1 - _NEAR))
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Two values; the two ends; any; evenly spaced; far out; a bunch."""
+        return ("two", "ends", "uniform", "spaced", "top", "logistic", "powers")
+
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Evenly spaced, in a random order."""
+        return np.asarray(self._at((rng.permutation(n) + 1) / (n + 1)))
+
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` numbers of a kind."""
+        share: NDArray[Any]
+        if kind == "two":
+            share = rng.choice([_NEAR, 1 - _NEAR], n)
+        elif kind == "ends":
+            share = rng.choice([0.0, 1.0], n)
+        elif kind == "spaced":
+            share = (rng.permutation(n) + 1) / (n + 1)
+        elif kind == "top":
+            share = 1 - _NEAR * (rng.permutation(n) + 1) / (n + 1)
+        elif kind == "logistic":
+            share = 1 / (1 + np.exp(-rng.normal(0, 4, n)))
+        elif kind == "powers":
+            share = 2.0 ** -(rng.permutation(n) + 1.0)
+        else:
+            share = rng.uniform(0, 1, n)
+        return np.asarray(self._at(share))
+
+    def _at(self, share: Any) -> Any:
+        return self.low + (self.high - self.low) * share
+
+
+@attrs.frozen(kw_only=True)
+class Columns(Format):
+    """A probability for every class a record, or any K numbers of one range that need not add up."""
+
+    n_classes: int
+    add_up: bool = True
+
+    @property
+    def constants(self) -> Sequence[NDArray[np.float64]]:
+        """Every class alike, and every class near certain."""
+        k = self.n_classes
+        return (np.full(k, 1 / k), *(self._near(c) for c in range(k)))
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Near certain of a class; any; nearly certain of any; one column moved."""
+        return ("near", "any", "sharp", *(f"column {c}" for c in range(self.n_classes)))
+
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Random rows."""
+        return rng.dirichlet(np.ones(self.n_classes), n)
+
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` rows of a kind."""
+        k = self.n_classes
+        if kind == "near":
+            return np.array([self._near(c) for c in rng.integers(k, size=n)])
+        if kind == "any":
+            return rng.dirichlet(np.ones(k), n)
+        if kind == "sharp":
+            return np.clip(rng.dirichlet(np.full(k, 0.1), n), 1e-6, None) / (1 + k * 1e-6)
+        column = int(kind.split()[1])
+        raised = rng.uniform(0, 1, n)
+        found = np.repeat(((1 - raised) / max(1, k - 1))[:, None], k, axis=1)
+        found[:, column] = raised
+        return found
+
+    def _near(self, c: int) -> NDArray[np.float64]:
+        row = np.full(self.n_classes, _NEAR / max(1, self.n_classes - 1))
+        row[c] = 1 - _NEAR
+        return row
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Classes(Format):
+    """One of a few values a record: a class, a grade, a text."""
+
+    values: NDArray[Any]
+
+    @property
+    def constants(self) -> Sequence[Any]:
+        """Every value."""
+        return tuple(self.values)
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Any of the values; one of two."""
+        return ("any", "pair")
+
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Random values: there are too few for all to differ."""
+        return rng.choice(self.values, n)
+
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` values of a kind."""
+        among = rng.choice(self.values, 2, replace=False) if kind == "pair" and len(self.values) > 2 else self.values
+        return rng.choice(among, n)
+
+
+def usual(n_classes: int) -> tuple[Format, ...]:
+    """Return the formats that hosts usually take, the likeliest first."""
+    one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
+    return one if n_classes == 2 else (one[1], one[2], Numbers(high=n_classes - 1.0))
+
+
+def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> Format:
+    """Return what a submission looks like, from one that the host takes.
+
+    Args:
+        sample: A row for every record, and columns, if any.
+        labels: The values that a label can have.
+        n_records: N, places that have a label; a sample of one number each is read place by place.
+    """
+    if sample.dtype.kind != "f":
+        values = np.unique(sample)
+        return Classes(
+            values=np.union1d(values, labels.astype(sample.dtype)) if sample.dtype.kind == labels.dtype.kind else values
+        )
+    if sample.size != n_records:
+        return Columns(n_classes=sample.shape[1])
+    shares = sample.min() >= 0 and sample.max() <= 1
+    return Numbers() if shares else Numbers(low=float(sample.min()), high=float(sample.max()))

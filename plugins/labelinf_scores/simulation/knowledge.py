@@ -1,0 +1,162 @@
+"""What is known of the labels while a scorer is read: some labels, class counts of records that are alike, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector
+
+__all__ = ["OPEN", "Count", "Knowledge"]
+
+OPEN = -1  #: the label of a record that is not known
+
+_EVEN = 0.1  # of a drawn labelling that every class has alike: a labelling of one class is an exception, not a case
+Count = tuple[int, int]  #: an orbit and a class whose number of records a hypothesis names
+
+
+@attrs.define(kw_only=True, eq=False)
+class Knowledge:
+    """What is known so far, and labellings drawn that agree with it.
+
+    Attributes:
+        game: The scorer's simulation.
+        ask: Asks the host; what it shows.
+        rng: For drawn labels.
+        labels: Shape ``(N,)``, :data:`OPEN` where nothing is known.
+        orbit: Shape ``(N,)``: records of one orbit can change places without changing any answer.
+        totals: Shape ``(orbits, K)``: class counts, :data:`OPEN` where not known.
+        asked: Submissions so far.
+        answers: What they were answered.
+        step: What the numbers of an answer are whole multiples of, shape ``(d,)``; 0: of nothing.
+    """
+
+    game: Simulator
+    ask: Callable[[Submission], Vector]
+    rng: np.random.Generator
+    labels: Labels
+    orbit: NDArray[np.intp]
+    totals: NDArray[np.intp]
+    asked: list[Submission] = attrs.field(factory=list)
+    answers: list[Vector] = attrs.field(factory=list)
+    step: Vector = attrs.field(factory=lambda: np.zeros(1))
+
+    @classmethod
+    def none(cls, game: Simulator, ask: Callable[[Submission], Vector], rng: np.random.Generator) -> Knowledge:
+        """Start with all records in one orbit, and nothing known."""
+        n, k = game.n_records, game.n_classes
+        nothing = np.full((1, k), OPEN, dtype=np.intp)
+        orbit = np.zeros(n, dtype=np.intp)
+        return cls(game=game, ask=ask, rng=rng, labels=np.full(n, OPEN, dtype=np.intp), orbit=orbit, totals=nothing)
+
+    @property
+    def open(self) -> NDArray[np.intp]:
+        """Places of the labels that are not known."""
+        return np.flatnonzero(self.labels == OPEN)
+
+    @property
+    def known(self) -> NDArray[np.intp]:
+        """Places of the labels that are known."""
+        return np.flatnonzero(self.labels != OPEN)
+
+    def has(self, submission: Submission) -> bool:
+        """Whether this very submission was asked."""
+        return any(submission is other for other in self.asked)
+
+    def answer(self, submission: Submission) -> Vector:
+        """Return what the host answers to a submission; it is asked once."""
+        for other, answer in zip(reversed(self.asked), reversed(self.answers), strict=True):
+            if other is submission:
+                return answer
+        answer = self.game.shown(lambda: self.ask(submission))
+        self.asked.append(submission)
+        self.answers.append(answer)
+        return answer
+
+    def uncounted(self, orbit: int) -> list[Count]:
+        """Return the classes of an orbit whose numbers are not known; of the last class the others tell."""
+        unknown = [(orbit, int(c)) for c in np.flatnonzero(self.totals[orbit] == OPEN)]
+        return unknown[1:] if len(unknown) == self.game.n_classes else unknown
+
+    def count(self, counted: Count, number: int) -> None:
+        """Write a class count down, and the last one of the orbit, which follows."""
+        orbit, c = counted
+        row = self.totals[orbit]
+        row[c] = number
+        left = np.flatnonzero(row == OPEN)
+        if left.size == 1:
+            row[left] = (self.orbit == orbit).sum() - row[row != OPEN].sum()
+
+    def possible(
+        self, places: NDArray[np.intp], values: NDArray[np.intp], counted: Count | None, numbers: NDArray[np.intp]
+    ) -> NDArray[np.bool_]:
+        """Return which hypotheses, rows of ``values``, the class counts allow."""
+        fine = np.ones(len(values), dtype=bool)
+        for orbit in np.unique(self.orbit[places]) if places.size else []:
+            inside = self.orbit == orbit
+            labels = self.labels[inside]
+            rest = int((labels == OPEN).sum()) - int(inside[places].sum())
+            own = values[:, inside[places]]
+            for c in range(self.game.n_classes):
+                total = np.full(len(values), self.totals[orbit, c])
+                if counted == (orbit, c):
+                    total = numbers
+                left = total - (labels == c).sum() - (own == c).sum(axis=1)
+                fine &= (total == OPEN) | ((left >= 0) & (left <= rest))
+        return fine
+
+    def drawn(
+        self, places: NDArray[np.intp], values: NDArray[np.intp], counted: Count | None = None, number: int = 0
+    ) -> Labels | None:
+        """Draw a labelling that agrees with all that is known and has ``values`` at ``places``; None where none does.
+
+        Class shares that are not known are drawn, too: an answer that does not move with them does not depend on them.
+
+        Args:
+            places: Records of a hypothesis.
+            values: Their classes.
+            counted: A count that is a part of the hypothesis.
+            number: What it is.
+        """
+        labels = self.labels.copy()
+        labels[places] = values
+        rest = np.flatnonzero(labels == OPEN)
+        k = self.game.n_classes
+        seen = np.bincount(self.labels[self.known], minlength=k)
+        shares = (1 - _EVEN) * self.rng.dirichlet(seen + 2.0) + _EVEN / k
+        labels[rest] = self.rng.choice(k, size=rest.size, p=shares)
+        orbits: set[int] = set(np.flatnonzero((self.totals != OPEN).any(axis=1)).tolist())
+        for orbit in orbits | ({counted[0]} if counted else set()):
+            totals = self.totals[orbit].copy()
+            if counted and counted[0] == orbit:
+                totals[counted[1]] = number
+            if not self._arrange(labels, rest[self.orbit[rest] == orbit], orbit, totals, shares):
+                return None
+        return labels
+
+    def _arrange(
+        self,
+        labels: Labels,
+        rest: NDArray[np.intp],
+        orbit: int,
+        totals: NDArray[np.intp],
+        shares: NDArray[np.float64],
+    ) -> bool:
+        """Give the rest of an orbit labels that make its counts right; False where they cannot be."""
+        k = totals.size
+        inside = np.flatnonzero(self.orbit == orbit)
+        fixed = np.setdiff1d(inside, rest, assume_unique=True)
+        have = np.bincount(labels[fixed], minlength=k)
+        told = totals != OPEN
+        left = np.where(told, totals - have, 0)
+        spare = rest.size - int(left.sum())
+        if left.min() < 0 or spare < 0 or (spare and told.all()):
+            return False
+        if spare:
+            free = np.where(told, 0.0, shares)
+            left = left + self.rng.multinomial(spare, free / free.sum())
+        labels[rest] = self.rng.permutation(np.repeat(np.arange(k), left))
+        return True

@@ -1,0 +1,75 @@
+"""Records that can change places without changing an answer, and records that no answer depends on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.simulator import Simulator
+
+__all__ = ["orbits", "scored"]
+
+_DRAWS = 8  # labellings in which two records change places
+_REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
+
+
+def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Return the orbit of every record, as numbers from 0: swapping two of one orbit, rows and labels, moves nothing.
+
+    Rows are distinct, so that an order that breaks ties moves nothing either. A swap that was seen to move nothing in
+    some draws may still move something: what is read is replayed.
+    """
+    n = game.n_records
+    if all(_unmoved(game, form, rng, rng.permutation(n)) for _ in range(_DRAWS)):
+        return np.zeros(n, dtype=np.intp)
+    found = np.full(n, -1, dtype=np.intp)
+    representatives: list[int] = []
+    for place in range(n):
+        for orbit in reversed(range(len(representatives))):
+            if all(_unswapped(game, form, rng, place, representatives[orbit]) for _ in range(_DRAWS)):
+                found[place] = orbit
+                break
+        else:
+            found[place] = len(representatives)
+            representatives.append(place)
+            if len(representatives) > _REPRESENTATIVES:
+                return np.arange(n)
+    return found
+
+
+def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int, other: int) -> bool:
+    """Whether two records, of unlike labels and far apart in rows, can change places."""
+    n, rows = game.n_records, form.spread(game.n_records, rng)
+    labels = rng.integers(game.n_classes, size=n)
+    labels[other] = (labels[one] + rng.integers(1, game.n_classes)) % game.n_classes
+    ranked = np.argsort(rows.reshape(n, -1)[:, 0], kind="stable")
+    quarter = max(1, n // 4)  # not the ends themselves: what is lost at one may be what is lost at the other
+    ends = rows[[rng.choice(ranked[:quarter]), rng.choice(ranked[-quarter:])]]
+    rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
+    order = np.arange(n)
+    order[[one, other]] = other, one
+    return _alike(game(labels, rows), game(labels[order], rows[order]))
+
+
+def _unmoved(game: Simulator, form: Format, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
+    labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+    return _alike(game(labels, rows), game(labels[order], rows[order]))
+
+
+def _alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
+
+
+def scored(game: Simulator, form: Format, rng: np.random.Generator, places: NDArray[np.intp], draws: int) -> list[int]:
+    """Return which of the records move an answer when their label changes, in some of the draws."""
+    found = []
+    for place in places:
+        for _ in range(draws):
+            labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+            other = labels.copy()
+            other[place] = (other[place] + 1) % game.n_classes
+            if not np.array_equal(game(labels, rows), game(other, rows)):
+                found.append(int(place))
+                break
+    return found

@@ -1,0 +1,378 @@
+"""The labels behind a scorer, read record by record from a window of hypotheses that rolls over all of them.
+
+A window holds a few open records and all that their labels may be. Every query is the submission, among some that are
+tried out, whose answer tells most of the window and depends on nothing outside it. Records whose label all remaining
+hypotheses share are settled; new ones take their place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_scores.simulation.cases import cases
+from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.knowledge import OPEN, Knowledge
+from labelinf_scores.simulation.orbits import orbits, scored
+from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
+from labelinf_scores.simulation.statistics import Hypotheses
+from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned
+
+__all__ = ["Reader"]
+
+_MOST = 8192  # hypotheses of a window, where a statistic is a sum
+_SINGLE = 128  # where each has to be simulated
+_TRIES = 3  # families that are tried before a query, once some are known to tell something
+_ENOUGH = 0.6  # bits a query, for which nothing riskier is tried
+_SOME = 16  # families of a query, where those that are known tell nothing
+_VERIFYING = 2  # queries that check what was read
+_ORBITS = 40  # of which each is asked whether it is scored
+_HEARD = 16  # labellings in which one record's label is changed
+_USUAL = 0.85  # of what the best family told lately, which is enough
+_LOOKED = 16  # answers that show how they are rounded
+_ROUNDS = 3  # of forgetting what a replay contradicts
+
+
+@attrs.define(kw_only=True, eq=False)
+class Reader:
+    """Reads labels until none is open, or the budget of queries or simulations is spent.
+
+    Attributes:
+        knowledge: What is known.
+        bases: What submissions are written on.
+        care: Labellings of the rest that a statistic is tried on.
+        room: Hypotheses that a window may hold.
+        worth: What each family's last queries told, in bits.
+        failed: How often in a row nothing was found in a family.
+        way: What the last query rested on: a class count, a ratio, a moving statistic.
+        settled: Records in the order in which they were settled, with the window that settled them.
+        given_up: Records that nothing was found to read by.
+        silent: Records whose label no answer was seen to depend on.
+        wide: Whether anything rests on a statistic that moved with other labels.
+        confirmed: Whether what was read gave all answers, those of verifying queries, too.
+        ratio: Whether answers had to be set against two others.
+    """
+
+    knowledge: Knowledge
+    bases: Bases
+    care: int = 3
+    room: int = 8
+    worth: dict[Family, float] = attrs.field(factory=dict)
+    failed: dict[tuple[Family, bool], int] = attrs.field(factory=dict)
+    way: tuple[bool, bool, bool] | None = None
+    settled: list[NDArray[np.intp]] = attrs.field(factory=list)
+    given_up: set[int] = attrs.field(factory=set)
+    silent: set[int] = attrs.field(factory=set)
+    wide: bool = False
+    confirmed: bool = False
+    ratio: bool = False
+    log: list[str] = attrs.field(factory=list)
+
+    @classmethod
+    def of(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader:
+        """Start a reading: find which records are alike, and how answers are rounded.
+
+        Args:
+            knowledge: Nothing yet.
+            form: What a submission looks like.
+            totals: The class totals, where they are public.
+        """
+        game, rng = knowledge.game, knowledge.rng
+        knowledge.orbit = orbits(game, form, rng)
+        knowledge.totals = np.full((knowledge.orbit.max() + 1, game.n_classes), OPEN, dtype=np.intp)
+        if totals is not None and len(knowledge.totals) == 1:
+            knowledge.totals[0] = totals
+        knowledge.step = _step(game, form, rng)
+        one = np.unique(knowledge.orbit, return_index=True)[1]
+        heard = scored(game, form, rng, one, _HEARD) if one.size < _ORBITS else one.tolist()
+        silent = np.flatnonzero(~np.isin(knowledge.orbit, knowledge.orbit[heard]))
+        return cls(knowledge=knowledge, bases=Bases.of(form, game.n_records, rng), silent=set(silent.tolist()))
+
+    @classmethod
+    def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
+        """Read to the end; None where the simulations were spent before anything was asked."""
+        try:
+            reader = cls.of(knowledge, form, totals)
+        except BudgetSpentError:
+            return None
+        reader.run()
+        return reader
+
+    def run(self) -> None:
+        """Read until all that is read gives all answers, and nothing more can be read."""
+        try:
+            for _ in range(_ROUNDS):
+                self._at_once()
+                self._anchor()
+                before = -1
+                while len(self.open) and self.knowledge.known.size > before:
+                    before = self.knowledge.known.size
+                    self.given_up.clear()
+                    self._roll()
+                if len(self.open):
+                    return
+                self.confirmed = self._verified()
+                if self.confirmed:
+                    return
+                self.log.append("replay")
+                self._forget(len(self.settled))
+                self.care += 3
+        except (QueriesExhaustedError, BudgetSpentError):
+            return
+
+    @property
+    def open(self) -> set[int]:
+        """Records whose label is not known, though an answer may depend on it."""
+        return set(self.knowledge.open.tolist()) - self.silent
+
+    def _verified(self) -> bool:
+        """Ask a few random submissions about all records, and return whether what was read gives their answers, too."""
+        if not self.replayed():
+            return False
+        every, everyone = self.bases.families, np.arange(self.knowledge.game.n_records)
+        for i in self.knowledge.rng.permutation(len(every))[:_VERIFYING]:
+            self.knowledge.answer(self.bases.written(every[i], everyone, self.knowledge))
+        return self.replayed()
+
+    def replayed(self) -> bool:
+        """Whether what was read gives every answer that was given; no, where a scored label is open."""
+        knowledge = self.knowledge
+        labels = np.where(knowledge.labels == OPEN, 0, knowledge.labels)
+        return not self.open and all(
+            np.allclose(knowledge.game(labels, x), a, rtol=1e-9, atol=1e-12)
+            for x, a in zip(knowledge.asked, knowledge.answers, strict=True)
+        )
+
+    # All in one answer, where it has a number for every record.
+
+    def _at_once(self) -> None:
+        if self.knowledge.game.width < 2:
+            return
+        found = [cases(self.knowledge, submission) for submission in self.bases.submissions]
+        best = max((one for one in found if one), key=lambda one: one.places.size, default=None)
+        if best is not None:
+            self.settled.append(best.read(self.knowledge))
+
+    # The class counts first: with them known, most answers depend on few labels.
+
+    def _anchor(self) -> None:
+        nothing = np.zeros(0, dtype=np.intp)
+        if self.knowledge.orbit.max() or not self.open:
+            return
+        n = self.knowledge.game.n_records
+        for counted in self.knowledge.uncounted(0):
+            hypotheses = Hypotheses(
+                places=nothing,
+                values=np.zeros((n + 1, 0), dtype=np.intp),
+                counted=counted,
+                numbers=np.arange(n + 1),
+            )
+            families = [Family(base=base, kind="permuted", known=False) for base in range(len(self.bases.submissions))]
+            plans = [planned(self.knowledge, self.bases, hypotheses, family, care=self.care) for family in families]
+            best = max((plan for plan in plans if plan), key=lambda plan: plan.bits, default=None)
+            if best is not None and best.bits > 0.5 * math.log2(n + 1):
+                self._noted(asked(self.knowledge, best, hypotheses))
+
+    def _noted(self, hypotheses: Hypotheses) -> None:
+        if hypotheses.counted and len(set(hypotheses.numbers.tolist())) == 1:
+            self.knowledge.count(hypotheses.counted, int(hypotheses.numbers[0]))
+
+    # The window.
+
+    def _roll(self) -> None:
+        window = self._filled(None)
+        while window is not None:
+            if len(window) < 2:
+                window = self._filled(self._settle(window)) if len(window) else self._contradicted()
+                continue
+            window, plan = self._best(window)
+            if plan is None:
+                window = self._stuck(window)
+                continue
+            self.wide |= plan.wide
+            self.ratio |= len(plan.told.statistic.beside) == 2
+            left = asked(self.knowledge, plan, window)
+            if not len(left):
+                window = self._contradicted()
+                continue
+            gained = math.log2(len(window) / len(left))
+            self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
+            if plan.added or len(window) <= 64:
+                self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
+            window = self._filled(self._settle(left))
+
+    def _settle(self, window: Hypotheses) -> Hypotheses:
+        """Write down what all hypotheses share, and return the rest."""
+        self._noted(window)
+        if window.counted and self.knowledge.totals[window.counted[0]][window.counted[1]] != OPEN:
+            window = attrs.evolve(window, counted=None, numbers=np.zeros(0, dtype=np.intp))
+        shared = (window.values == window.values[0]).all(axis=0)
+        if shared.any():
+            self.knowledge.labels[window.places[shared]] = window.values[0][shared]
+            self.settled.append(window.places[shared])
+        values = window.values[:, ~shared]
+        if window.counted is None:
+            values = np.unique(values, axis=0)
+            return Hypotheses(places=window.places[~shared], values=values)
+        return attrs.evolve(window, places=window.places[~shared], values=values)
+
+    def _filled(self, window: Hypotheses | None) -> Hypotheses | None:
+        """Take new records into a window while there is room; None where no record is left."""
+        k = self.knowledge.game.n_classes
+        nothing = np.zeros(0, dtype=np.intp)
+        window = window or Hypotheses(places=nothing, values=np.zeros((1, 0), dtype=np.intp))
+        taken = set(window.places.tolist()) | self.given_up | self.silent
+        free = [place for place in self.knowledge.open if place not in taken]
+        if window.counted is None:
+            self.knowledge.rng.shuffle(free)
+            if free:  # records of one orbit are read together
+                own = self.knowledge.orbit[window.places[0] if window.places.size else free[0]]
+                free.sort(key=lambda place: self.knowledge.orbit[place] != own)
+            places, values = list(window.places), window.values
+            while free and (len(values) * k <= self.room or not places):
+                places.append(free.pop(0))
+                values = np.column_stack([np.repeat(values, k, axis=0), np.tile(np.arange(k), len(values))])
+            window = Hypotheses(places=np.array(places, dtype=np.intp), values=values)
+        window = self._possible(window)
+        return window if window.places.size else None
+
+    def _best(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
+        """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
+        weak: tuple[Hypotheses, Plan | None] = window, None
+        for found in self._attempts(window):
+            if found is None:
+                continue
+            if found[1].worth >= min(_ENOUGH, 0.5 * math.log2(len(found[0]))):
+                return found
+            if weak[1] is None or weak[1].worth < found[1].worth:
+                weak = found
+        return weak
+
+    def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, Plan] | None]:
+        """Yield plans in the order of what they rest on: nothing but the window, a class count, a moving statistic.
+
+        What told something last time goes first.
+        """
+        yield self._among(window, self._best_families(), ratio=self.ratio)
+        tried = [window]
+        if self._fresh(window):
+            self.room = max(4, self.room // 2)
+            tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
+        ways = [(counts, ratio, False) for ratio in (False, True) for counts in (False, True)]
+        ways.insert(2, (False, False, True))
+        ways.sort(key=lambda way: way != self.way)
+        for way in ways:
+            counts, ratio, wide = way
+            for small in tried:
+                families = self._some_families(small, wide)
+                found = (
+                    self._with_count(small, families, ratio=ratio, wide=wide)
+                    if counts
+                    else self._among(small, families, ratio=ratio, wide=wide)
+                )
+                if found is not None:
+                    self.way = way
+                    yield found
+
+    def _fresh(self, window: Hypotheses) -> bool:
+        """Whether nothing was asked about the window yet."""
+        return window.counted is None and len(window) == self.knowledge.game.n_classes**window.places.size
+
+    def _cut(self, window: Hypotheses, b: int) -> Hypotheses:
+        k = self.knowledge.game.n_classes
+        return self._possible(
+            Hypotheses(places=window.places[:b], values=np.array(list(np.ndindex(*[k] * b)), dtype=np.intp))
+        )
+
+    def _possible(self, window: Hypotheses) -> Hypotheses:
+        return window.kept(self.knowledge.possible(window.places, window.values, window.counted, window.numbers))
+
+    def _best_families(self) -> list[Family]:
+        """Return the families that told most."""
+        return sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
+
+    def _some_families(self, window: Hypotheses, wide: bool) -> list[Family]:
+        """Return some families, seldom such as told nothing before."""
+        fixed = window.places.size < 2 and not self.knowledge.known.size
+        every = [
+            family
+            for family in self.bases.families
+            if not (family.known and not self.knowledge.known.size) and not (fixed and family.kind == "permuted")
+        ]
+        weights = np.array([0.7 ** self.failed.get((family, wide), 0) + 0.02 for family in every])
+        size = min(len(every), _SOME)
+        chosen = self.knowledge.rng.choice(len(every), size=size, replace=False, p=weights / weights.sum())
+        return [every[i] for i in chosen]
+
+    def _among(
+        self, window: Hypotheses, families: list[Family], *, ratio: bool = False, wide: bool = False
+    ) -> tuple[Hypotheses, Plan] | None:
+        """Return the best plan of some families; of many, the first few that tell anything."""
+        if len(window) < 2:
+            return None
+        plans: list[Plan] = []
+        for family in families:
+            plan = planned(self.knowledge, self.bases, window, family, care=self.care, ratio=ratio, wide=wide)
+            if plan is None:
+                self.failed[family, wide] = self.failed.get((family, wide), 0) + 1
+                continue
+            self.failed[family, wide] = 0
+            plans.append(plan)
+            usual = _USUAL * max(self.worth.values(), default=math.inf)
+            if plan.worth > min(usual, 0.9 * math.log2(len(window))) or len(plans) >= _TRIES:
+                break
+        return (window, max(plans, key=lambda plan: plan.worth)) if plans else None
+
+    def _with_count(
+        self, window: Hypotheses, families: list[Family], *, ratio: bool, wide: bool
+    ) -> tuple[Hypotheses, Plan] | None:
+        """Try the same with one class count of the first record's orbit as a part of every hypothesis."""
+        if window.counted is not None:
+            return None
+        orbit = int(self.knowledge.orbit[window.places[0]])
+        n = int((self.knowledge.orbit == orbit).sum())
+        for counted in self.knowledge.uncounted(orbit) if n > 1 else []:
+            values = np.repeat(window.values, n + 1, axis=0)
+            numbers = np.tile(np.arange(n + 1), len(window))
+            counting = self._possible(attrs.evolve(window, values=values, counted=counted, numbers=numbers))
+            if found := self._among(counting, families, ratio=ratio, wide=wide):
+                return found
+        return None
+
+    def _stuck(self, window: Hypotheses) -> Hypotheses | None:
+        """Leave a record that nothing was found to read by, for later; what its window knew is lost."""
+        knowledge, first = self.knowledge, window.places[:1]
+        if not scored(knowledge.game, self.bases.format, knowledge.rng, first, _HEARD):
+            self.silent.update(first.tolist())
+        self.given_up.add(int(first[0]))
+        return self._filled(None)
+
+    def _contradicted(self) -> Hypotheses | None:
+        """No hypothesis fits: something read before is wrong. Return another window."""
+        self.log.append("contradiction")
+        self._forget(2)
+        self.care += 1
+        return self._filled(None)
+
+    def _forget(self, windows: int) -> None:
+        for _ in range(min(windows, len(self.settled))):
+            self.knowledge.labels[self.settled.pop()] = OPEN
+        if not self.settled:
+            self.knowledge.totals[:] = OPEN
+
+
+def _step(game: Simulator, form: Format, rng: np.random.Generator) -> Vector:
+    """Return what every number of an answer is a multiple of: 10 to some power; 0 where it is none, or a share of N."""
+    n = game.n_records
+    seen = np.array([game(rng.integers(game.n_classes, size=n), form.spread(n, rng)) for _ in range(_LOOKED)])
+    step = np.zeros(seen.shape[1])
+    for decimals in range(7):
+        fits = np.abs(seen * 10**decimals - np.round(seen * 10**decimals)).max(axis=0) < 1e-7
+        step[(step == 0) & fits] = 10.0**-decimals
+    shares = np.abs(seen * n - np.round(seen * n)).max(axis=0) < 1e-7
+    return np.where(shares, 0.0, step)

@@ -1,0 +1,120 @@
+"""A scorer that is run on made labels: typed answers, counted calls, and a budget of them."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
+
+__all__ = ["NOT_FINITE", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector"]
+
+Labels = NDArray[Any]  #: a class for every record, counted from 0; or a real target
+Submission = NDArray[Any]  #: a row for every record
+Vector = NDArray[np.float64]
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+NOT_FINITE = 1e12  #: beyond every score: where what is no number begins
+_TEXT = 64  # characters of a text without numbers that are told apart one by one
+
+
+class BudgetSpentError(LabelinfError):
+    """As many labellings were scored as may be."""
+
+
+def as_vector(answer: Any) -> Vector:
+    """Return what a participant sees as numbers: values by name or place, the numbers of a text, else its characters.
+
+    >>> as_vector({"auc": 0.5, "f1": (1, 2)})
+    array([0.5, 1. , 2. ])
+    >>> as_vector("rank 3 of 10")
+    array([ 3., 10.])
+    """
+    return np.array(list(_numbers(answer)), dtype=np.float64)
+
+
+def _numbers(answer: Any) -> list[float]:
+    if answer is None:
+        return [np.nan]
+    if isinstance(answer, Mapping):
+        return [number for key in sorted(answer, key=str) for number in _numbers(answer[key])]
+    if isinstance(answer, bytes | str):
+        return _spelled(answer if isinstance(answer, str) else answer.decode(errors="replace"))
+    if isinstance(answer, list | tuple | set | frozenset):
+        return [number for item in answer for number in _numbers(item)]
+    if hasattr(answer, "to_numpy"):
+        answer = answer.to_numpy()
+    if isinstance(answer, np.ndarray) and answer.dtype.kind not in "biuf":
+        return [number for item in answer.ravel() for number in _numbers(item)]
+    try:
+        return [float(number) for number in np.asarray(answer, dtype=np.float64).ravel()]
+    except (TypeError, ValueError):
+        return _spelled(repr(answer))
+
+
+def _spelled(text: str) -> list[float]:
+    found = [float(number) for number in _NUMBER.findall(text)]
+    if found:
+        return found
+    return [float(ord(letter)) for letter in text] if len(text) > _TEXT else [float(zlib.crc32(text.encode()))]
+
+
+@attrs.define(kw_only=True, eq=False)
+class Simulator:
+    """The scorer with whatever stands around it, run on labels that are made up.
+
+    Attributes:
+        score: Returns what is shown of a labelling and a submission; what it raises is an answer, too.
+        n_records: N, places that have a label.
+        n_classes: K.
+        limit: Calls that are granted.
+        calls: Calls so far.
+        width: Numbers in an answer; 0 until there was one.
+    """
+
+    score: Callable[[Labels, Submission], Any]
+    n_records: int
+    n_classes: int
+    limit: int
+    calls: int = 0
+    width: int = 0
+
+    def __call__(self, labels: Labels, submission: Submission) -> Vector:
+        """Return what would be shown.
+
+        Raises:
+            BudgetSpentError: The budget of calls is spent.
+        """
+        if self.calls >= self.limit:
+            raise BudgetSpentError(f"all {self.limit} simulations are spent")
+        self.calls += 1
+        return self.shown(lambda: self.score(labels, submission))
+
+    def shown(self, answer: Callable[[], Any]) -> Vector:
+        """Return an answer as numbers, always as many: an exception's type, or another shape, is a number of its own.
+
+        What is no finite number is one that no score is near.
+        """
+        try:
+            found = as_vector(answer())
+        except (BudgetSpentError, QueriesExhaustedError):
+            raise
+        except Exception as error:
+            return self._symbol(type(error).__name__)
+        self.width = self.width or found.size
+        if found.size != self.width:
+            return self._symbol(f"{found.size}")
+        return np.nan_to_num(found, nan=-NOT_FINITE, posinf=2 * NOT_FINITE, neginf=-2 * NOT_FINITE)
+
+    def _symbol(self, name: str) -> Vector:
+        return np.full(max(1, self.width), -3 * NOT_FINITE - zlib.crc32(name.encode()))
+
+    def accepts(self, labels: Labels, submission: Submission) -> bool:
+        """Whether such a submission gets a score."""
+        return bool((np.abs(self(labels, submission)) < NOT_FINITE).all())

@@ -1,0 +1,230 @@
+"""Statistics of an answer that depend on a few labels only, as simulation shows: itself, a difference, a ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_scores.simulation.knowledge import Count, Knowledge
+from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Submission, Vector
+
+__all__ = ["Hypotheses", "Statistic", "Told", "Values", "ranged", "told"]
+
+_SAME = 1e-9  # of the size of an answer: what the order of additions may move
+_PAIRS = 16  # of a hypothesis and a labelling of the rest, at least
+_AGAIN = 8  # draws
+_LOST = 1e-6  # of an answer, below which a denominator is nothing
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Hypotheses:
+    """What a few labels may be, and the count that goes with each where one is not known.
+
+    Attributes:
+        places: Records, shape ``(b,)``.
+        values: Their classes, shape ``(h, b)``.
+        counted: Whose number is a part of a hypothesis; None: nobody's.
+        numbers: The number in each hypothesis, shape ``(h,)``.
+    """
+
+    places: NDArray[np.intp]
+    values: NDArray[np.intp]
+    counted: Count | None = None
+    numbers: NDArray[np.intp] = attrs.field(factory=lambda: np.zeros(0, dtype=np.intp))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def number(self, i: int) -> int:
+        """Return the count in hypothesis ``i``."""
+        return int(self.numbers[i]) if self.counted else 0
+
+    def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Hypotheses:
+        """Return some of them."""
+        return attrs.evolve(
+            self, values=self.values[which], numbers=self.numbers[which] if self.counted else self.numbers
+        )
+
+    def value(self, knowledge: Knowledge, statistic: Statistic, i: int) -> Vector | None:
+        """Return a statistic on labels drawn under hypothesis ``i``; None where there are no such labels.
+
+        Labels that have no score are drawn again: they are rarely what the host has.
+        """
+        value = None
+        for _ in range(_AGAIN):
+            labels = knowledge.drawn(self.places, self.values[i], self.counted, self.number(i))
+            if labels is None:
+                return None
+            value = statistic.of(knowledge, labels)
+            if (np.abs(value) < NOT_FINITE).any():
+                break
+        return value
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Statistic:
+    """The answer to a submission, set against the answers to others.
+
+    Attributes:
+        submission: What is to be asked.
+        beside: None: the answer itself. One: the difference to its answer. Two: the difference to the first's as a
+            share of the second's to the first's, which no unknown scale moves.
+    """
+
+    submission: Submission
+    beside: tuple[Submission, ...] = ()
+
+    def of(self, knowledge: Knowledge, labels: Labels) -> Vector:
+        """Return its value on simulated labels."""
+        others = [knowledge.game(labels, other) for other in self.beside]
+        return _combined(knowledge.game(labels, self.submission), others)
+
+    def observed(self, knowledge: Knowledge) -> Vector:
+        """Return its value for what the host answers; what was not asked yet is asked."""
+        others = [knowledge.answer(other) for other in self.beside]
+        return _combined(knowledge.answer(self.submission), others)
+
+    def rounded(self, knowledge: Knowledge, size: Vector) -> Vector:
+        """Return how far the rounding of answers moves a value of at most this size."""
+        step = np.broadcast_to(knowledge.step, size.shape)
+        if not self.beside:
+            return np.zeros(size.shape)
+        if len(self.beside) == 1:
+            return 1.01 * step
+        asked = [knowledge.answer(other) for other in self.beside if knowledge.has(other)]
+        scale = np.abs(asked[1] - asked[0]) if len(asked) == 2 else np.full(size.shape, np.inf)
+        return np.where(step > 0, 2 * step * (1 + size) / np.maximum(scale, step), 0.0)
+
+    def cost(self, knowledge: Knowledge) -> int:
+        """Return the queries that it takes."""
+        return 1 + sum(not knowledge.has(other) for other in self.beside)
+
+
+def _combined(answer: Vector, others: Sequence[Vector]) -> Vector:
+    if not others:
+        return answer
+    moved = answer - others[0]
+    if len(others) == 1:
+        return moved
+    scale = others[1] - others[0]
+    small = np.abs(scale) <= _LOST * (np.abs(others[0]) + np.abs(others[1]))
+    return np.where(small, NOT_FINITE, moved / np.where(small, 1.0, scale))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Told:
+    """What a statistic was in every hypothesis, whatever the other labels were, in the numbers that it is clean in.
+
+    Attributes:
+        statistic: Which.
+        clean: Which numbers of an answer count, shape ``(d,)``.
+        off: How far rounding moves it, shape ``(d,)``.
+    """
+
+    statistic: Statistic
+    clean: NDArray[np.bool_]
+    off: Vector
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Values:
+    """Between which ends a statistic lies in every hypothesis.
+
+    Attributes:
+        low: Lower ends, shape ``(h, d)``, of the numbers that count.
+        high: Upper ends.
+        error: How far beyond its ends it may be, shape ``(d,)``.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    error: Vector
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Which hypotheses look alike, as a number for each: their ranges meet, in every number."""
+        columns = []
+        for low, high, error in zip(self.low.T, self.high.T, self.error, strict=True):
+            order = np.argsort(low, kind="stable")
+            reached = np.maximum.accumulate(high[order])
+            marked = np.empty(len(low), dtype=np.intp)
+            marked[order] = np.concatenate([[0], np.cumsum(low[order][1:] > reached[:-1] + error)])
+            columns.append(marked)
+        return np.unique(np.array(columns), axis=1, return_inverse=True)[1].ravel()
+
+    @property
+    def bits(self) -> float:
+        """Bits that a value tells of the hypotheses, where each is as likely as any other."""
+        share = np.bincount(self.groups) / len(self.low)
+        share = share[share > 0]
+        return float(-(share * np.log2(share)).sum())
+
+    def fits(self, seen: Vector) -> NDArray[np.bool_]:
+        """Whether each hypothesis has what was seen in its range."""
+        return ((self.low - self.error <= seen) & (seen <= self.high + self.error)).all(axis=1)
+
+    def kept(self, which: NDArray[np.bool_]) -> Values:
+        """Return those of some hypotheses."""
+        return attrs.evolve(self, low=self.low[which], high=self.high[which])
+
+
+def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, among: int, each: int) -> Told | None:
+    """Return what a statistic tells apart, by simulation; None where it moves with the labels of other records.
+
+    Args:
+        knowledge: What is known.
+        statistic: What is tried.
+        hypotheses: What is to be told apart.
+        among: How many of them are tried.
+        each: How many labellings of the rest each is tried on.
+    """
+    each = max(each, _PAIRS // max(1, min(among, len(hypotheses)))) if among > 2 else each
+    ranges: list[Vector] = []
+    middles: list[Vector] = []
+    for i in knowledge.rng.permutation(len(hypotheses))[: among + 2]:
+        drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
+        if len(drawn) < each or len(ranges) == among:
+            continue
+        values = np.array(drawn)
+        ranges.append(np.ptp(values, axis=0))
+        middles.append(values.mean(axis=0))
+        size = np.abs(values).max(axis=0)
+        if not ((ranges[-1] <= _allowed(knowledge, statistic, size)) & (size < NOT_FINITE)).any():
+            return None
+    if not ranges or (len(ranges) > 1 and len(hypotheses) <= _PAIRS and (np.ptp(middles, axis=0) == 0).all()):
+        return None  # of these records it seems to tell nothing
+    sizes = np.abs(middles)
+    size = np.where(sizes < NOT_FINITE, sizes, 0.0).max(axis=0)
+    allowed = _allowed(knowledge, statistic, size)
+    exact = np.max(ranges, axis=0) <= allowed
+    finite = sizes.min(axis=0) < NOT_FINITE
+    return Told(statistic=statistic, clean=exact, off=allowed) if exact[finite].any() else None
+
+
+def ranged(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, each: int) -> tuple[Told, Values] | None:
+    """Return between which ends a statistic lies in every hypothesis, in some labellings of the rest.
+
+    None where no two hypotheses are apart.
+    """
+    low, high = [], []
+    for i in range(len(hypotheses)):
+        drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
+        if not drawn:
+            return None
+        low.append(np.min(drawn, axis=0))
+        high.append(np.max(drawn, axis=0))
+    lower, upper = np.array(low), np.array(high)
+    off = _allowed(knowledge, statistic, np.abs(upper).max(axis=0))
+    apart = lower.max(axis=0) > upper.min(axis=0) + off
+    if not apart.any():
+        return None
+    clean = Told(statistic=statistic, clean=apart, off=off)
+    return clean, Values(low=lower[:, apart], high=upper[:, apart], error=off[apart])
+
+
+def _allowed(knowledge: Knowledge, statistic: Statistic, size: Vector) -> Vector:
+    """Return how far a statistic moves by rounding alone."""
+    return statistic.rounded(knowledge, size) + _SAME * np.maximum(size, 1e-3)

@@ -1,0 +1,244 @@
+"""One query: of many submissions the one that tells most of a few records, and what it left of their labels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import qr
+
+from labelinf_scores.simulation.formats import Format
+from labelinf_scores.simulation.knowledge import Knowledge
+from labelinf_scores.simulation.simulator import Submission
+from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
+
+__all__ = ["Bases", "Family", "Plan", "asked", "planned"]
+
+_LISTED = 192  # hypotheses that are simulated one by one for a plan
+_NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
+_APART = 8  # hypotheses that ranges are looked at of
+_FEW = 24  # hypotheses that are simulated one by one rather than added up
+_CHECKED = 8  # hypotheses that show whether a statistic is a sum
+_BITS = 0.05  # of a query that is worth asking
+
+
+@attrs.frozen(kw_only=True)
+class Family:
+    """A way to write a submission.
+
+    Attributes:
+        base: Which of the bases stands at the records that are not asked about.
+        kind: Which rows are given to those that are; "permuted": their own, in another order.
+        known: Whether records whose labels are known are given such rows, too.
+    """
+
+    base: int
+    kind: str
+    known: bool
+
+
+@attrs.define(kw_only=True, eq=False)
+class Bases:
+    """Submissions in which all records are alike, or none are.
+
+    Attributes:
+        format: The rows.
+        submissions: The bases.
+    """
+
+    format: Format
+    submissions: list[Submission]
+
+    @classmethod
+    def of(cls, form: Format, n: int, rng: np.random.Generator) -> Bases:
+        """Return all records alike, in every way that the format has, then none alike."""
+        alike = [np.repeat(np.asarray(row)[None], n, axis=0) for row in form.constants]
+        found = [*alike, form.spread(n, rng), form.spread(n, rng)]
+        return cls(format=form, submissions=found)
+
+    @property
+    def families(self) -> list[Family]:
+        """All ways to write a submission."""
+        kinds = [*self.format.kinds, "permuted"]
+        return [
+            Family(base=base, kind=kind, known=known)
+            for base, kind, known in itertools.product(range(len(self.submissions)), kinds, (False, True))
+        ]
+
+    def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
+        """Write a submission of a family."""
+        rng = knowledge.rng
+        submission = self.submissions[family.base].copy()
+        changed = np.concatenate([places, knowledge.known]) if family.known else places
+        if family.kind == "permuted":
+            submission[changed] = submission[rng.permutation(changed)]
+        elif changed.size:
+            submission[changed] = self.format.rows(family.kind, changed.size, rng)
+        return submission
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Plan:
+    """A query that is worth asking.
+
+    Attributes:
+        told: What it tells.
+        values: Its statistic in every hypothesis.
+        added: Whether the values were added up from one record's each.
+        wide: Whether it moves with other labels, so that the truth may be ruled out.
+        family: How it was written.
+        cost: Queries that it takes.
+    """
+
+    told: Told
+    values: Values
+    added: bool = False
+    wide: bool = False
+    family: Family
+    cost: int
+    bits: float
+
+    @property
+    def worth(self) -> float:
+        """Bits a query; a base that is asked serves later queries, too."""
+        return self.bits / (1 + (self.cost - 1) / 2)
+
+
+def planned(
+    knowledge: Knowledge,
+    bases: Bases,
+    hypotheses: Hypotheses,
+    family: Family,
+    *,
+    care: int,
+    ratio: bool = False,
+    wide: bool = False,
+) -> Plan | None:
+    """Return what a family's submission tells of the hypotheses; None where it tells nothing.
+
+    Args:
+        knowledge: What is known.
+        bases: What submissions are written on.
+        hypotheses: What is to be told apart.
+        family: How to write it.
+        care: Labellings of the rest that each hypothesis is tried on.
+        ratio: Whether answers may be set against two others, too.
+        wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
+    """
+    submission = bases.written(family, hypotheses.places, knowledge)
+    for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
+        statistic = Statistic(submission=submission, beside=beside)
+        found = (
+            _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+        )
+        if found is None:
+            continue
+        clean, values, added = found
+        bits = values.bits
+        if bits < _BITS:
+            return None
+        cost = statistic.cost(knowledge)
+        return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=bits)
+    return None
+
+
+def _clean(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
+) -> tuple[Told, Values, bool] | None:
+    if told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+        return None
+    clean = told(knowledge, statistic, hypotheses, among=4, each=care)
+    found = None if clean is None else table(knowledge, clean, hypotheses)
+    return None if clean is None or found is None else (clean, *found)
+
+
+def _spread(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
+) -> tuple[Told, Values, bool] | None:
+    if len(hypotheses) > _APART or ranged(knowledge, statistic, hypotheses, 2) is None:
+        return None
+    found = ranged(knowledge, statistic, hypotheses, 4 * care)
+    return None if found is None else (*found, False)
+
+
+def _beside(
+    knowledge: Knowledge, bases: Bases, family: Family, places: NDArray[np.intp], ratio: bool
+) -> Iterator[tuple[Submission, ...]]:
+    """Yield the submissions that an answer may be set against, the cheapest to simulate first."""
+    yield ()
+    base = bases.submissions[family.base]
+    yield (base,)
+    if not ratio:
+        return
+    near = [other for other in reversed(knowledge.asked) if 0 < _changed(other, base) <= len(base) // 2]
+    yield from ((base, other) for other in near[:2])
+    if family.kind == "permuted" or not near:
+        yield base, bases.written(family, places, knowledge)
+
+
+def _changed(one: Submission, other: Submission) -> int:
+    differs = one != other
+    return int((differs if differs.ndim == 1 else differs.any(axis=1)).sum())
+
+
+def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[Values, bool] | None:
+    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many."""
+    found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
+    if found is not None:
+        return found, True
+    most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
+    return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
+
+
+def _listed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values:
+    """Simulate every hypothesis; what cannot be is like nothing that is answered."""
+    values = np.full((len(hypotheses), clean.clean.size), np.inf)
+    for i in range(len(hypotheses)):
+        value = hypotheses.value(knowledge, clean.statistic, i)
+        if value is not None:
+            values[i] = value
+    return _exactly(values, clean, clean.off)
+
+
+def _exactly(values: NDArray[np.float64], clean: Told, error: NDArray[np.float64]) -> Values:
+    return Values(low=values[:, clean.clean], high=values[:, clean.clean], error=error[clean.clean])
+
+
+def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values | None:
+    """Add up what each record does by itself, fitted to some hypotheses; None where others are off by more."""
+    values, k = hypotheses.values, knowledge.game.n_classes
+    step = np.broadcast_to(knowledge.step, clean.off.shape)
+    flags = (values[:, :, None] == np.arange(1, k)).reshape(len(values), -1)
+    design = np.column_stack([np.ones(len(values)), flags]).astype(np.float64)
+    if design.shape[1] + 2 * _CHECKED >= len(values):
+        return None
+    # Rows that span all others, so that no record's part is a guess.
+    spanning = qr(design.T, mode="r", pivoting=True)[1][: design.shape[1]]
+    chosen = np.concatenate([spanning, knowledge.rng.permutation(len(values))[: 2 * _CHECKED]])
+    simulated = [hypotheses.value(knowledge, clean.statistic, i) for i in chosen]
+    if any(value is None for value in simulated):
+        return None
+    seen = np.array(simulated)
+    fitted, checked = chosen[:-_CHECKED], chosen[-_CHECKED:]
+    effects = np.linalg.lstsq(design[fitted], seen[:-_CHECKED], rcond=None)[0]
+    total = design @ effects
+    error = 1.5 * np.abs(total[checked] - seen[-_CHECKED:]).max(axis=0) + clean.off
+    explained = (error <= 2 * clean.off + 3 * step)[clean.clean].all()
+    return _exactly(total, clean, error) if explained else None
+
+
+def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypotheses:
+    """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
+    seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
+    if plan.wide:
+        groups, size = plan.values.groups, np.maximum(plan.values.high - plan.values.low, plan.values.error)
+        off = np.maximum(plan.values.low - seen, seen - plan.values.high).clip(0) / size
+        return hypotheses.kept(groups == groups[off.max(axis=1).argmin()])
+    left = hypotheses.kept(plan.values.fits(seen))
+    rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
+    if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:
+        return left
+    return left.kept(_listed(knowledge, plan.told, left).fits(seen))
