@@ -20,8 +20,9 @@ from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
-from labelinf_scores.simulation.statistics import Hypotheses
-from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned
+from labelinf_scores.simulation.statistics import Hypotheses, Statistic
+from labelinf_scores.simulation.support import support
+from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned, weighed
 
 __all__ = ["Reader"]
 
@@ -35,6 +36,9 @@ _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
 _LOOKED = 16  # answers that show how they are rounded
+_MOVED = 6  # ways to move one record's row that are tried
+_SUPPORTED = 1024  # hypotheses of the records that an answer moves with
+_LITTLE = 0.2  # bits of a query that is worth asking of them
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
 
@@ -278,6 +282,26 @@ class Reader:
                 if found is not None:
                     self.way = way
                     yield found
+        if self._fresh(window):
+            yield self._supported(window.places[0])
+
+    def _supported(self, place: int) -> tuple[Hypotheses, Plan] | None:
+        """Move one record's row, and take all records into the window that the answer then moves with."""
+        knowledge, k, best = self.knowledge, self.knowledge.game.n_classes, None
+        alone = np.array([place], dtype=np.intp)
+        one = Hypotheses(places=alone, values=np.arange(k)[:, None])
+        for family in self._some_families(one, wide=False)[:_MOVED]:
+            submission = self.bases.written(family, alone, knowledge)
+            statistic = Statistic(submission=submission, beside=(self.bases.submissions[family.base],))
+            places = support(knowledge, statistic, int(math.log(_SUPPORTED, k)))
+            if places is None or not places.size:
+                continue
+            values = np.array(list(np.ndindex(*[k] * places.size)), dtype=np.intp)
+            window = self._possible(Hypotheses(places=places, values=values))
+            plan = weighed(knowledge, statistic, window, family, care=self.care)
+            if plan is not None and plan.bits > _LITTLE and (best is None or plan.worth > best[1].worth):
+                best = window, plan
+        return best
 
     def _fresh(self, window: Hypotheses) -> bool:
         """Whether nothing was asked about the window yet."""
