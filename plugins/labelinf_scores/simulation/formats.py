@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "Columns", "Format", "Numbers", "alike", "usual"]
+__all__ = ["Classes", "Columns", "Format", "Lists", "Numbers", "alike", "usual"]
 
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
@@ -150,6 +150,32 @@ class Classes(Format):
         return rng.choice(among, n)
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Lists(Format):
+    """A few of the values a record, in an order, each once."""
+
+    values: NDArray[Any]
+    length: int
+
+    @property
+    def constants(self) -> Sequence[NDArray[Any]]:
+        """Every value first once, those after it behind it."""
+        return tuple(np.roll(self.values, -i)[: self.length] for i in range(len(self.values)))
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Any lists; one of two."""
+        return ("any", "pair")
+
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Random lists."""
+        return rng.permuted(np.tile(self.values, (n, 1)), axis=1)[:, : self.length]
+
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` lists of a kind."""
+        return self.spread(2, rng)[rng.integers(2, size=n)] if kind == "pair" else self.spread(n, rng)
+
+
 def usual(n_classes: int) -> tuple[Format, ...]:
     """Return the formats that hosts usually take, the likeliest first."""
     one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
@@ -166,6 +192,8 @@ def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> Format:
     """
     if sample.dtype.kind != "f":
         values = np.unique(sample)
+        if sample.size != n_records:
+            return Lists(values=values, length=sample.shape[1])
         return Classes(
             values=np.union1d(values, labels.astype(sample.dtype)) if sample.dtype.kind == labels.dtype.kind else values
         )
