@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,10 @@ from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.simulation.formats import Format, usual
+from labelinf_scores.simulation.formats import telling, usual
 from labelinf_scores.simulation.simulator import Simulator
 
 __all__ = ["simulated"]
-
-_TRIES = 6  # made submissions of a format, one of which has to be scored
-_ANSWER = Callable[[NDArray[np.intp], Query], Any]
 
 
 def simulated(
@@ -52,7 +48,7 @@ def simulated(
         spent += 1
         return scorer.score(labels, Query(predictions=rows))
 
-    form = _taken(game, rng)
+    form = telling(game, usual(game.n_classes), lambda: rng.integers(game.n_classes, size=game.n_records), rng)
     if form is None:
         return Extraction(attack="simulate", refusal="the scorer takes none of the usual submissions")
     totals = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
@@ -71,12 +67,3 @@ def simulated(
         seconds=time.perf_counter() - began,
         evidence=guess.evidence,
     )
-
-
-def _taken(game: Simulator, rng: np.random.Generator) -> Format | None:
-    """Return the first of the usual formats in which some submission is scored."""
-    for form in usual(game.n_classes):
-        for _ in range(_TRIES):
-            if game.accepts(rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)):
-                return form
-    return None

@@ -15,13 +15,15 @@ from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
-__all__ = ["Bases", "Family", "Plan", "asked", "planned"]
+__all__ = ["Bases", "Family", "Plan", "asked", "planned", "weighed"]
 
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
+_SUPPORTED = 1024  # where they are all that a statistic moves with
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
 _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
+_SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -131,27 +133,41 @@ def planned(
     submission = bases.written(family, hypotheses.places, knowledge)
     for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
         statistic = Statistic(submission=submission, beside=beside)
-        found = (
-            _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
-        )
-        if found is None:
-            continue
-        clean, values, added = found
-        bits = values.bits
-        if bits < _BITS:
-            return None
-        cost = statistic.cost(knowledge)
-        return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=bits)
+        plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)
+        if plan is not None:
+            return plan if plan.bits >= _BITS else None
     return None
 
 
-def _clean(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
-) -> tuple[Told, Values, bool] | None:
-    if told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+def weighed(
+    knowledge: Knowledge,
+    statistic: Statistic,
+    hypotheses: Hypotheses,
+    family: Family,
+    *,
+    care: int,
+    wide: bool = False,
+    among: int = 4,
+) -> Plan | None:
+    """Return what one statistic tells of hypotheses, of which so many are tried; None where it is not theirs alone."""
+    if wide:
+        found = _spread(knowledge, statistic, hypotheses, care)
+    else:
+        found = _clean(knowledge, statistic, hypotheses, care, among)
+    if found is None:
         return None
-    clean = told(knowledge, statistic, hypotheses, among=4, each=care)
-    found = None if clean is None else table(knowledge, clean, hypotheses)
+    clean, values, added = found
+    cost = statistic.cost(knowledge)
+    return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=values.bits)
+
+
+def _clean(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int, among: int
+) -> tuple[Told, Values, bool] | None:
+    if among <= _SEEN and told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+        return None
+    clean = told(knowledge, statistic, hypotheses, among=among, each=care)
+    found = None if clean is None else table(knowledge, clean, hypotheses, _LISTED if among <= _SEEN else _SUPPORTED)
     return None if clean is None or found is None else (clean, *found)
 
 
@@ -184,12 +200,12 @@ def _changed(one: Submission, other: Submission) -> int:
     return int((differs if differs.ndim == 1 else differs.any(axis=1)).sum())
 
 
-def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[Values, bool] | None:
-    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many."""
+def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:
+    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many to list."""
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
         return found, True
-    most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
+    most = max(most, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else most
     return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
 
 
