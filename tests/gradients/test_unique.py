@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +82,27 @@ def test_flat_logits_do_not_tell_a_factor_from_a_longer_feature(make_labels: Cal
         assert not unique(recover(gradients, weights, family="smoothing", nonnegative=True)).any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("scaled", [True, False])
+@pytest.mark.parametrize("family", ["smoothing", "mixup-equal", "auto"])
+def test_what_rounded_probabilities_hide_is_no_evidence(family: str, scaled: bool, seed: int) -> None:
+    """Rows nearly alike: a scale near zero explained all to the last bit; 1182 of 1193 unique labels were wrong."""
+    rng, n_right = np.random.default_rng(seed), 0
+    for apart in (1e-4, 1e-3, 1e-2, 1.0):
+        weights = ((rng.normal(size=(1, 40)) + apart * rng.normal(size=(10, 40))) / 12).astype(np.float32)
+        features, share = np.abs(rng.normal(size=(400, 40))), rng.uniform(0.02, 0.9, (400, 1))
+        labels = (1 - share) * np.eye(10)[rng.integers(10, size=400)] + share / 10
+        errors = softmax(features @ weights.T.astype(np.float64)) - labels
+        gradients = (0.3**scaled * errors[:, :, None] * features[:, None, :]).astype(np.float32)
+
+        found = recover(gradients, weights, family=family, scaled=scaled)
+
+        right = np.abs(found.labels - labels).sum(axis=1) < 2e-3
+        assert right[unique(found)].all()
+        n_right += int(unique(found).sum())
+    assert n_right > 0
+
+
 @pytest.mark.parametrize(("family", "n_classes"), [("one-hot", 4), ("smoothing", 5), ("mixup", 5), ("mixup", 10)])
 def test_where_equations_are_to_spare_labels_stay_unique(
     make_labels: Callable[..., Any], family: str, n_classes: int
@@ -99,12 +121,13 @@ def test_where_equations_are_to_spare_labels_stay_unique(
 def test_the_bound_holds_where_chance_is_all_there_is() -> None:
     """Points at random in a box of the equations' widths fall into the ball no more often than the bound says."""
     rng = np.random.default_rng(0)
-    for spare in (1, 2, 3):
-        points = rng.uniform(-0.5, 0.5, size=(400_000, spare))
+    for spare, alike in itertools.product((1, 2, 3), (0, 1, 4)):
+        points, n = rng.uniform(-0.5, 0.5, size=(400_000, spare)), spare + 1 + alike
+        widths = np.repeat([1.0, 0.0], [spare + 1, alike])
         for share in (0.01, 0.03, 0.1):
-            inside = np.mean((points**2).sum(axis=1) <= (spare + 1) * share**2)
-            bound = chance(np.ones((1, spare + 1)), np.array([share]), np.ones(1, dtype=np.intp), 1)[0]
-            assert inside <= bound
+            inside = np.mean((points**2).sum(axis=1) <= n * share**2)
+            bound = chance(widths[None], np.array([share]), np.ones(1, dtype=np.intp), 1)[0]
+            assert inside <= bound + 4 * np.sqrt(bound / len(points))
     more = [chance(np.ones((1, n)), np.array([1e-3]), np.ones(1, dtype=np.intp), 1)[0] for n in (1, 2, 4)]
     assert more[0] == 1 > more[1] > more[2]
 

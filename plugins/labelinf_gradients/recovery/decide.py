@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
-from labelinf_gradients.recovery.evidence import LEVEL, chance, drift, widths_of
+from labelinf_gradients.recovery.evidence import LEVEL, blur, chance, drift, widths_of
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -123,14 +123,17 @@ def _weigh(
     if not scaled and (pattern.zero or pattern.excluded == 1):  # there a class shows by all others being alike
         alike = by_class & saturated(part.column, pattern, precision)
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
-    share = np.maximum(answers.residual[rows], _LUCK * precision.rounding)
-    near = np.where(by_class[:, None], widths, np.minimum(widths, 2 * precision.same))
+    grain = precision.rounding + blur(part, scales, misfit, precision)
+    share = np.maximum(answers.residual[rows], _LUCK * grain)
+    loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
+    miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
+    near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
     answers.chance[rows] = np.maximum(
         chance(widths, share, families * tried[rows], 1 + scaled),
         _NEAR * chance(near, share, np.ones_like(rows), 1 + scaled),
     )
-    share = np.maximum(answers.residual[rows], _BLUR * precision.rounding)
-    moved = drift(part, scales, misfit, pattern, scaled=scaled) * share
+    share = np.maximum(answers.residual[rows], _BLUR * grain)
+    moved = drift(part, scales, misfit, pattern, scaled=scaled, declared=families == 1) * share
     answers.chance[rows[~by_class & ~(moved <= precision.same)]] = 1.0
 
 

@@ -2,17 +2,24 @@ r"""How likely a gradient of another origin has a label that explains it as well
 
 Behind a gradient may be a label of no family that was tried, a bias or a factor that nobody told of. A label of a
 family with ``s`` spare equations explains it only if ``s`` numbers happen to agree. An unexplained share ``r`` is a
-ball of radius ``r sqrt(n)`` in ``n = s + u`` entries outside S, of which ``u`` unknowns were chosen to fit; its volume
-is below ``e^(u/2) (sqrt(2 pi e) r)^s``. An equation can be as far from holding as its entry differs from all before it:
-two probabilities that are equal whatever the scale is, because rows of the weights are alike or both have vanished, say
-one thing, once. With these widths, of which the unknowns take the ``u`` largest,
+ball of radius ``r sqrt(n)`` in the ``n`` entries outside S, of which ``u`` unknowns were chosen to fit. An equation can
+be as far from holding as its entry differs from all before it: two probabilities that are equal whatever the scale is,
+because rows of the weights are alike or both have vanished, say one thing, once. Seen along any ``k`` of the equations
+the ball is no wider than one of the same radius in ``k`` dimensions, whose volume is ``V_k (r sqrt(n))^k``. With these
+widths, of which the unknowns take the ``u`` largest,
 
-    chance <= hypotheses * e^(u/2) * prod_i min(1, sqrt(2 pi e) r / width_i).
+    chance <= hypotheses * min over k of V_k (r sqrt(n))^k / (width_1 ... width_k).
 
 That counts volumes; it is no proof for labels that were chosen to deceive. Above :data:`LEVEL` no answer is the only
 one. Two margins are beside it: no more may be unexplained than rounding leaves, and the label must stay what it is when
-one more number is free, a factor or one entry, that makes up for what is unexplained. Where logits are flat, scale and
-factor are nearly one direction, and this alone shows it.
+one more number is free, that makes up for what is unexplained: a factor, one entry, what all zeros have in common.
+Where logits are flat, these are nearly one direction with the scale, and this alone shows it.
+
+What is unexplained is a share of the yardstick, but ``h = t p - a`` is known no better than ``t p`` was computed, by
+the client and here: to a rounding of ``p`` itself, and one of every logit. Where ``a`` and the differences of ``p`` are
+far smaller (rows of the weights nearly alike, a scale near the root at zero that is none), a share that vanishes is the
+arithmetic's, and no equation that it hides has been seen to hold. So a share counts as no less than
+:func:`blur` and a rounding of the entries, of which averaging may leave some.
 """
 
 from __future__ import annotations
@@ -21,8 +28,10 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import gammaln
 
 from labelinf_gradients.recovery.problem import outside
+from labelinf_gradients.recovery.results import FLOAT32, Precision
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,10 +39,9 @@ if TYPE_CHECKING:
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Misfit, Problem
 
-__all__ = ["LEVEL", "chance", "drift", "widths_of"]
+__all__ = ["LEVEL", "blur", "chance", "drift", "widths_of"]
 
 LEVEL = 1e-4  #: the bound above which no answer is unique; what happens is rarer (benchmarks/gradient_unique.py)
-_BALL = math.sqrt(2 * math.pi * math.e)
 _COUNTED = 24  # equations of one gradient; more only make it less likely
 _NOTHING = 1e-150
 
@@ -49,9 +57,11 @@ def chance(
         hypotheses: How many labels were tried, shape ``(n,)``.
         unknowns: How many numbers were chosen to fit: the scale, and the factor where it is not known.
     """
-    with np.errstate(divide="ignore"):
-        logs = np.log(np.minimum(1, _BALL * share[:, None] / np.maximum(widths[:, unknowns:], 0))).sum(axis=1)
-    return np.asarray(np.exp(np.minimum(0, np.log(np.maximum(hypotheses, 1)) + unknowns / 2 + logs)))
+    spare = np.arange(1, widths.shape[1] - unknowns + 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sides = np.log(share[:, None] * math.sqrt(widths.shape[1]) / np.maximum(widths[:, unknowns:], 0))
+    balls = np.cumsum(sides, axis=1) + spare / 2 * math.log(math.pi) - gammaln(spare / 2 + 1)
+    return np.asarray(np.exp(np.minimum(0, np.log(np.maximum(hypotheses, 1)) + balls.min(axis=1, initial=0))))
 
 
 def widths_of(
@@ -89,8 +99,26 @@ def widths_of(
     return np.stack(widths[0 if pattern.zero else 1 :], axis=1)
 
 
+def blur(problem: Problem, scales: NDArray[np.float64], misfit: Misfit, precision: Precision) -> NDArray[np.float64]:
+    """Return what rounded logits and probabilities put into ``t p``, in units of the yardstick, shape ``(n,)``.
+
+    They are rounded to the gradient's format, or to float32 where that is coarser, in which softmaxes are computed.
+
+    Args:
+        problem: One gradient for every scale, without its factor.
+        scales: ``t``, shape ``(n,)``.
+        misfit: What they leave unexplained.
+        precision: Of the gradients.
+    """
+    explained = np.abs(scales[:, None] * misfit.labels + problem.column) / misfit.yardstick
+    logits = np.abs(scales) * np.abs(problem.slopes).max(axis=1)
+    if problem.offsets is not None:
+        logits = logits + np.abs(problem.offsets).max()
+    return np.asarray(min(precision.rounding, FLOAT32.rounding) * (1 + logits) * explained.max(axis=1))
+
+
 def drift(
-    problem: Problem, scales: NDArray[np.float64], misfit: Misfit, pattern: Pattern, *, scaled: bool
+    problem: Problem, scales: NDArray[np.float64], misfit: Misfit, pattern: Pattern, *, scaled: bool, declared: bool
 ) -> NDArray[np.float64]:
     """Return the L1 change of the label per unit of unexplained share if one more number were free, the least seen.
 
@@ -100,6 +128,7 @@ def drift(
         misfit: What they leave unexplained.
         pattern: The family of the labels.
         scaled: Whether the factor is an unknown already; otherwise it is tried as the one more.
+        declared: That labels are of the family was declared; otherwise, what all zeros have in common is tried, too.
     """
     p = misfit.labels + problem.column / scales[:, None]
     mean = np.einsum("nc,nc->n", p, problem.slopes)
@@ -119,8 +148,11 @@ def drift(
     ).sum(axis=2)
     left = np.sqrt(np.maximum(1 - leverage, _NOTHING))
     worst = np.where(np.isinf(misfit.yardstick), 0, along / left).max(axis=1)
-    if not scaled:
-        rest, move = _without(seen[1], moves[1], units, moves)
+    free = [] if scaled else [(seen[1], moves[1])]
+    if pattern.zero and not declared:  # labels of another family run through this one
+        free.append((scales[:, None] / misfit.yardstick, np.zeros_like(p)))
+    for one in free:
+        rest, move = _without(*one, units, moves)
         change, size = np.abs(move).sum(axis=1), np.sqrt(np.einsum("nc,nc->n", rest, rest))
         worst = np.maximum(worst, np.where(change > 0, change / np.maximum(size, _NOTHING), 0))
     return np.asarray(worst * np.sqrt(problem.n_classes - pattern.excluded))
