@@ -126,9 +126,9 @@ def test_the_bound_holds_where_chance_is_all_there_is() -> None:
         widths = np.repeat([1.0, 0.0], [spare + 1, alike])
         for share in (0.01, 0.03, 0.1):
             inside = np.mean((points**2).sum(axis=1) <= n * share**2)
-            bound = chance(widths[None], np.array([share]), np.ones(1, dtype=np.intp), 1)[0]
+            bound = chance(widths[None], np.array([share]), np.ones(1), unknowns=1, entries=n)[0]
             assert inside <= bound + 4 * np.sqrt(bound / len(points))
-    more = [chance(np.ones((1, n)), np.array([1e-3]), np.ones(1, dtype=np.intp), 1)[0] for n in (1, 2, 4)]
+    more = [chance(np.ones((1, n)), np.array([1e-3]), np.ones(1), unknowns=1, entries=n)[0] for n in (1, 2, 4)]
     assert more[0] == 1 > more[1] > more[2]
 
 

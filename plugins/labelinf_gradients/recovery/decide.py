@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
-from labelinf_gradients.recovery.evidence import LEVEL, blur, chance, drift, widths_of
+from labelinf_gradients.recovery.evidence import LEVEL, LUCK, blur, chance, drift, widths_of
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -24,7 +24,6 @@ _UNIDENTIFIABLE = {
     False: RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,
     True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
 }
-_LUCK = 1 / 16  # of a rounding: that less is unexplained is luck
 _NEAR = 1 / 8  # of all orders of magnitude by which a label may miss its family, that at which it begins to matter
 _BLUR = 1 / 4  # of a rounding: what averaging over features leaves of it
 
@@ -124,13 +123,13 @@ def _weigh(
         alike = by_class & saturated(part.column, pattern, precision)
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
     grain = precision.rounding + blur(part, scales, misfit, precision)
-    share = np.maximum(answers.residual[rows], _LUCK * grain)
+    share = np.maximum(answers.residual[rows], LUCK * grain)
     loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
     miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
     near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
+    of = {"unknowns": 1 + scaled, "entries": problem.n_classes - pattern.excluded}
     answers.chance[rows] = np.maximum(
-        chance(widths, share, families * tried[rows], 1 + scaled),
-        _NEAR * chance(near, share, np.ones_like(rows), 1 + scaled),
+        chance(widths, share, families * tried[rows], **of), _NEAR * chance(near, share, np.ones_like(rows), **of)
     )
     share = np.maximum(answers.residual[rows], _BLUR * grain)
     moved = drift(part, scales, misfit, pattern, scaled=scaled, declared=families == 1) * share

@@ -25,7 +25,7 @@ arithmetic's, and no equation that it hides has been seen to hold. So a share co
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln
@@ -39,27 +39,29 @@ if TYPE_CHECKING:
     from labelinf_gradients.recovery.patterns import Pattern
     from labelinf_gradients.recovery.problem import Misfit, Problem
 
-__all__ = ["LEVEL", "blur", "chance", "drift", "widths_of"]
+__all__ = ["LEVEL", "LUCK", "apart", "blur", "chance", "drift", "widths_of"]
 
 LEVEL = 1e-4  #: the bound above which no answer is unique; what happens is rarer (benchmarks/gradient_unique.py)
+LUCK = 1 / 16  #: of a rounding: that less is unexplained is luck
 _COUNTED = 24  # equations of one gradient; more only make it less likely
 _NOTHING = 1e-150
 
 
 def chance(
-    widths: NDArray[np.float64], share: NDArray[np.float64], hypotheses: NDArray[np.intp], unknowns: int
+    widths: NDArray[np.float64], share: NDArray[np.float64], hypotheses: NDArray[Any], *, unknowns: int, entries: int
 ) -> NDArray[np.float64]:
     """Bound how likely a gradient of another origin has a label that explains as much, shape ``(n,)``.
 
     Args:
         widths: How far each equation can be from holding, the farthest first, shape ``(n, equations)``.
-        share: What is left unexplained, shape ``(n,)``.
+        share: What is left unexplained, root mean square over the entries, shape ``(n,)``.
         hypotheses: How many labels were tried, shape ``(n,)``.
         unknowns: How many numbers were chosen to fit: the scale, and the factor where it is not known.
+        entries: Over how many entries the share was taken.
     """
     spare = np.arange(1, widths.shape[1] - unknowns + 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        sides = np.log(share[:, None] * math.sqrt(widths.shape[1]) / np.maximum(widths[:, unknowns:], 0))
+        sides = np.log(share[:, None] * math.sqrt(entries) / np.maximum(widths[:, unknowns:], 0))
     balls = np.cumsum(sides, axis=1) + spare / 2 * math.log(math.pi) - gammaln(spare / 2 + 1)
     return np.asarray(np.exp(np.minimum(0, np.log(np.maximum(hypotheses, 1)) + balls.min(axis=1, initial=0))))
 
@@ -84,19 +86,33 @@ def widths_of(
     size = np.abs(scales[:, None] * p) / misfit.yardstick
     if pattern.zero and declared:
         return np.asarray(-np.sort(-size, axis=1))
-    far = np.where(np.isinf(misfit.yardstick), -1.0, size if pattern.zero else np.inf)
-    at, widths = np.arange(len(scales)), []
-    for _ in range(min(_COUNTED, problem.n_classes - pattern.excluded)):
+    inside, logits = np.isinf(misfit.yardstick), (scales[:, None] * problem.slopes)[:, :, None]
+    widths = apart(np.where(inside, -1.0, size), logits, most=problem.n_classes - pattern.excluded, zero=pattern.zero)
+    return widths if pattern.zero else widths[:, 1:]
+
+
+def apart(
+    size: NDArray[np.float64], logits: NDArray[np.float64], *, most: int, zero: bool = True
+) -> NDArray[np.float64]:
+    """Return how far each entry can be from what those before it say, the farthest first, shape ``(n, most)``.
+
+    Args:
+        size: Of the entries as they are, shape ``(n, C)``; negative for those that are left out.
+        logits: Of every sample behind them, shape ``(n, C, B)``: where two agree in all, so do their probabilities.
+        most: How many to return at most.
+        zero: Whether the label's entries are known to be zero; otherwise the first says nothing of the others.
+    """
+    far = np.where((size < 0) | zero, size, np.inf)
+    at, widths = np.arange(len(size)), []
+    for _ in range(min(_COUNTED, most)):
         pick = far.argmax(axis=1)
         widths.append(far[at, pick])
         own = size[at, pick][:, None]
-        apart = np.minimum(1, np.abs(scales[:, None] * (problem.slopes - problem.slopes[at, pick][:, None])))
-        if pattern.zero:
-            far = np.minimum(far, apart * np.minimum(size, own))
-        else:
-            far = np.minimum(far, np.minimum(np.abs(size - own), apart * np.maximum(size, own)))
+        differ = np.minimum(1, np.abs(logits - logits[at, pick][:, None]).max(axis=2))
+        near = differ * (np.minimum if zero else np.maximum)(size, own)
+        far = np.minimum(far, near if zero else np.minimum(np.abs(size - own), near))
         far[at, pick] = -1.0
-    return np.stack(widths[0 if pattern.zero else 1 :], axis=1)
+    return np.stack(widths, axis=1)
 
 
 def blur(problem: Problem, scales: NDArray[np.float64], misfit: Misfit, precision: Precision) -> NDArray[np.float64]:
