@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_gradients.batches.instances import recover_batch
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.evidence import LEVEL, chance
 from labelinf_gradients.recovery.results import RecoveryStatus
@@ -167,3 +168,44 @@ def test_a_long_search_finds_none_either(search: Any) -> None:
 
     assert n_unique > 4000
     assert n_wrong == 0
+
+
+@pytest.mark.parametrize("forgotten", ["nothing", "a bias", "a factor", "soft labels"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_batch_is_complete_where_rows_of_the_head_are_not_one_equation(
+    search: Any, forgotten: str, dtype: str
+) -> None:
+    """All rows but one alike: samples of another origin explain the gradient to the last bit, and were called exact."""
+    n_said = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n_classes, labels = 3 + seed % 3, np.eye(3 + seed % 3)[rng.integers(3 + seed % 3, size=1)]
+        if forgotten == "soft labels":
+            labels = search.labels_of("neighbours", 1, n_classes, rng)
+        weights = rng.normal(size=(n_classes, 20)).astype(dtype) / 4
+        weights[1:] = weights[-1]
+        features = np.abs(rng.normal(size=(1, 20)))
+        bias = rng.normal() * np.eye(n_classes)[0] if forgotten == "a bias" else 0.0
+        errors = softmax(features @ weights.T.astype(np.float64) + bias) - labels
+        gradient = ((0.4 if forgotten == "a factor" else 1.0) * errors.T @ features).astype(dtype)
+
+        found = recover_batch(gradient, weights, batch=1, rng=rng)
+
+        right = found.classes.tolist() == labels.argmax(axis=1).tolist()
+        right &= np.abs(found.features - features).max() < 1e-3 if len(found.features) else False
+        assert forgotten == "nothing" and right if found.complete else True
+        n_said += found.complete
+    assert (n_said > 0) == (forgotten == "nothing")
+
+
+@pytest.mark.slow
+def test_a_search_finds_no_batch_wrongly_called_complete(search: Any) -> None:
+    """Labels, biases and factors that nobody told of; ``benchmarks/gradient_unique.py --batches`` goes on."""
+    rng, n_complete = np.random.default_rng(1), 0
+    for _ in range(500):
+        one = search.batch_world(rng, plain=bool(rng.random() < 0.3))
+        found = search.solved_batch(one, rng)
+        if found is not None:
+            n_complete += found.complete
+            assert not search.wrong_batch(one, found)
+    assert n_complete > 60
