@@ -123,11 +123,11 @@ def _weigh(
         alike = by_class & saturated(part.column, pattern, precision)
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
     grain = precision.rounding + blur(part, scales, misfit, precision)
-    share = np.maximum(answers.residual[rows], LUCK * grain)
+    share = answers.residual[rows]
     loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
     miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
     near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
-    of = {"unknowns": 1 + scaled, "entries": problem.n_classes - pattern.excluded}
+    of = {"unknowns": 1 + scaled, "entries": problem.n_classes - pattern.excluded, "grain": LUCK * grain}
     answers.chance[rows] = np.maximum(
         chance(widths, share, families * tried[rows], **of), _NEAR * chance(near, share, np.ones_like(rows), **of)
     )

@@ -18,8 +18,8 @@ Where logits are flat, these are nearly one direction with the scale, and this a
 What is unexplained is a share of the yardstick, but ``h = t p - a`` is known no better than ``t p`` was computed, by
 the client and here: to a rounding of ``p`` itself, and one of every logit. Where ``a`` and the differences of ``p`` are
 far smaller (rows of the weights nearly alike, a scale near the root at zero that is none), a share that vanishes is the
-arithmetic's, and no equation that it hides has been seen to hold. So a share counts as no less than
-:func:`blur` and a rounding of the entries, of which averaging may leave some.
+arithmetic's, and no equation that it hides has been seen to hold. So each equation that is counted is no better known
+than :func:`blur` and a rounding of the entries, of which averaging may leave some; those that are not counted add none.
 """
 
 from __future__ import annotations
@@ -48,7 +48,13 @@ _NOTHING = 1e-150
 
 
 def chance(
-    widths: NDArray[np.float64], share: NDArray[np.float64], hypotheses: NDArray[Any], *, unknowns: int, entries: int
+    widths: NDArray[np.float64],
+    share: NDArray[np.float64],
+    hypotheses: NDArray[Any],
+    *,
+    unknowns: int,
+    entries: int,
+    grain: NDArray[np.float64] | float = 0.0,
 ) -> NDArray[np.float64]:
     """Bound how likely a gradient of another origin has a label that explains as much, shape ``(n,)``.
 
@@ -58,11 +64,13 @@ def chance(
         hypotheses: How many labels were tried, shape ``(n,)``.
         unknowns: How many numbers were chosen to fit: the scale, and the factor where it is not known.
         entries: Over how many entries the share was taken.
+        grain: Of each equation that is counted, what is unexplained is no less, shape ``(n,)``.
     """
     spare = np.arange(1, widths.shape[1] - unknowns + 1)
+    radius = np.maximum(share[:, None] * math.sqrt(entries), np.reshape(grain, (-1, 1)) * np.sqrt(spare))
     with np.errstate(divide="ignore", invalid="ignore"):
-        sides = np.log(share[:, None] * math.sqrt(entries) / np.maximum(widths[:, unknowns:], 0))
-    balls = np.cumsum(sides, axis=1) + spare / 2 * math.log(math.pi) - gammaln(spare / 2 + 1)
+        sides = np.cumsum(-np.log(np.maximum(widths[:, unknowns:], 0)), axis=1) + spare * np.log(radius)
+    balls = sides + spare / 2 * math.log(math.pi) - gammaln(spare / 2 + 1)
     return np.asarray(np.exp(np.minimum(0, np.log(np.maximum(hypotheses, 1)) + balls.min(axis=1, initial=0))))
 
 
