@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,9 +128,11 @@ def _weigh(
     loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
     miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
     near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
-    of = {"unknowns": 1 + scaled, "entries": problem.n_classes - pattern.excluded, "grain": LUCK * grain}
+    bound = functools.partial(
+        chance, share=share, unknowns=1 + scaled, entries=problem.n_classes - pattern.excluded, grain=LUCK * grain
+    )
     answers.chance[rows] = np.maximum(
-        chance(widths, share, families * tried[rows], **of), _NEAR * chance(near, share, np.ones_like(rows), **of)
+        bound(widths, hypotheses=families * tried[rows]), _NEAR * bound(near, hypotheses=np.ones_like(rows))
     )
     share = np.maximum(answers.residual[rows], _BLUR * grain)
     moved = drift(part, scales, misfit, pattern, scaled=scaled, declared=families == 1) * share
