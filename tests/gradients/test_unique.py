@@ -129,6 +129,10 @@ def test_the_bound_holds_where_chance_is_all_there_is() -> None:
             inside = np.mean((points**2).sum(axis=1) <= n * share**2)
             bound = chance(widths[None], np.array([share]), np.ones(1), unknowns=1, entries=n)[0]
             assert inside <= bound + 4 * np.sqrt(bound / len(points))
+            inside = np.mean((points**2).sum(axis=1) <= spare * share**2)  # rounding alone, of those that speak
+            rounded = chance(widths[None], np.zeros(1), np.ones(1), unknowns=1, entries=n, grain=share)[0]
+            assert inside <= rounded + 4 * np.sqrt(rounded / len(points))
+            assert rounded <= bound
     more = [chance(np.ones((1, n)), np.array([1e-3]), np.ones(1), unknowns=1, entries=n)[0] for n in (1, 2, 4)]
     assert more[0] == 1 > more[1] > more[2]
 

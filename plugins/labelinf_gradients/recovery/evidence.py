@@ -175,12 +175,10 @@ def drift(
     free = [] if scaled else [(seen[1], moves[1])]
     if pattern.zero and not declared:  # labels of another family run through this one
         free.append((scales[:, None] / misfit.yardstick, np.zeros_like(p)))
-    for one in free[: problem.n_classes - pattern.excluded - len(units)]:  # each beside those before
+    for one in free:
         rest, move = _without(*one, units, moves)
-        size = np.maximum(np.sqrt(np.einsum("nc,nc->n", rest, rest)), _NOTHING)[:, None]
-        worst = np.maximum(worst, (np.abs(move) / size).sum(axis=1))
-        moves[len(units) :] = [move / size]
-        units.append(rest / size)
+        change, size = np.abs(move).sum(axis=1), np.sqrt(np.einsum("nc,nc->n", rest, rest))
+        worst = np.maximum(worst, np.where(change > 0, change / np.maximum(size, _NOTHING), 0))
     return np.asarray(worst * np.sqrt(problem.n_classes - pattern.excluded))
 
 
