@@ -50,9 +50,7 @@ class Knowledge:
         n, k = game.n_records, game.n_classes
         nothing = np.full((1, k), OPEN, dtype=np.intp)
         orbit = np.zeros(n, dtype=np.intp)
-        return cls(
-            game=game, ask=ask, rng=rng, labels=np.full(n, OPEN, dtype=np.intp), orbit=orbit, totals=nothing
-        )
+        return cls(game=game, ask=ask, rng=rng, labels=np.full(n, OPEN, dtype=np.intp), orbit=orbit, totals=nothing)
 
     @property
     def open(self) -> NDArray[np.intp]:

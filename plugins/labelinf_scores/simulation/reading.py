@@ -213,9 +213,7 @@ class Reader:
         )
 
     def _possible(self, window: Hypotheses) -> Hypotheses:
-        return window.kept(
-            self.knowledge.possible(window.places, window.values, window.counted, window.numbers)
-        )
+        return window.kept(self.knowledge.possible(window.places, window.values, window.counted, window.numbers))
 
     def _families(self) -> list[Family]:
         """Return the families that told most, and one that may; all of them, while none is known to."""

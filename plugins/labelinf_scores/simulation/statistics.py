@@ -44,7 +44,9 @@ class Hypotheses:
 
     def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Hypotheses:
         """Return some of them."""
-        return attrs.evolve(self, values=self.values[which], numbers=self.numbers[which] if self.counted else self.numbers)
+        return attrs.evolve(
+            self, values=self.values[which], numbers=self.numbers[which] if self.counted else self.numbers
+        )
 
     def value(self, knowledge: Knowledge, statistic: Statistic, i: int) -> Vector | None:
         """Return a statistic on labels drawn under hypothesis ``i``; None where there are no such labels.
