@@ -172,7 +172,6 @@ def audit_scorer(
     defences: Sequence[Any] = (),
     seed: int = 0,
     timeout: float = 600.0,
-    declare: str = "",
     target: str = "",
     gain: str = "",
 ) -> ScorerAudited:
@@ -192,12 +191,11 @@ def audit_scorer(
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the scorer may
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
-        declare: A TOML file that says what the scorer does; empty: none.
         target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
         gain: Points over the best blind guess, instead.
 
     Raises:
-        InputError: The scorer cannot be asked, or does not do what is declared.
+        InputError: The scorer cannot be asked.
         ComponentError: It hung, or ended its process.
     """
     import tempfile
@@ -227,7 +225,6 @@ def audit_scorer(
             queries=queries,
             seed=seed,
             timeout=timeout,
-            declare=declare,
             goal=Goal(target=target, gain=gain),
         )
     return ScorerAudited(report=report)

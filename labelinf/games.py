@@ -45,7 +45,6 @@ def matrix(
     *,
     features: ArrayLike | None = None,
     scorer: str | Callable[..., float] | None = None,
-    declare: str | None = None,
     loss: str | None = None,
     metric: str | None = None,
     queries: int | None = None,
@@ -70,7 +69,6 @@ def matrix(
         features: What a model is trained on, shape ``(n_records, n_features)``; scores need none.
         scorer: What computes the score, called as ``scorer(labels, predictions)``: a function of a module or of a
             notebook, or a name as on the command line.
-        declare: A TOML file that says what a scorer of your own does; it is tried out.
         loss: What a score averages, as a spec.
         metric: What is scored that is no mean of a loss, as a spec.
         queries: The adversary's budget; unlimited when omitted.
@@ -108,7 +106,7 @@ def matrix(
     builder = Builder(Host.load())
     players = written(builder, Kind.ATTACK, attacks) or [STRONGEST]
     lines = written(builder, Kind.DEFENCE, defences)
-    settings = {"scorer": named_scorer(scorer), "declare": declare, "queries": queries, "loss": loss, "metric": metric}
+    settings = {"scorer": named_scorer(scorer), "queries": queries, "loss": loss, "metric": metric}
     game = channel_spec(builder.host, {"channel": channel, "defences": lines, **settings}, players)
     with tempfile.TemporaryDirectory() as directory, watch.waiting(timeout):
         table = Matrix(

@@ -34,7 +34,6 @@ class Game(TypedDict, total=False):
         posteriors: Its columns, or ``FILE.csv:columns``, with what a perfect model would say of the classes.
         queries: The adversary's budget; unlimited when omitted.
         scorer: What computes the score.
-        declare: A TOML file that says what it does.
         loss: What a score averages.
         metric: What is scored that is no mean of a loss.
         channel: Which game; the first that can be played on what is given when omitted.
@@ -51,7 +50,6 @@ class Game(TypedDict, total=False):
     posteriors: str
     queries: int | None
     scorer: str | Callable[..., float] | None
-    declare: str | None
     loss: str | None
     metric: str | None
     channel: str
@@ -69,7 +67,6 @@ _OMITTED: Game = {
     "posteriors": "",
     "queries": None,
     "scorer": None,
-    "declare": None,
     "loss": None,
     "metric": None,
     "channel": "",
@@ -109,7 +106,8 @@ def advise(
     attacks: Sequence[Any] = (),
     certificates_only: bool = False,
     only: Sequence[str] = (),
-    patience: float = 30.0,
+    questions: int = 50_000,
+    patience: float = 600.0,
     seed: int = 0,
     progress: Callable[[str], None] = lambda title: None,
     **game: Unpack[Game],
@@ -127,7 +125,8 @@ def advise(
         attacks: What is played instead of the strongest.
         certificates_only: Play nothing.
         only: Texts, one of which a knob's title or spec must contain.
-        patience: Seconds after which no further game begins on one knob.
+        questions: After how many no further game begins on one knob: the same on every machine.
+        patience: Seconds after which none begins either.
         seed: Of the games.
         progress: Called with every knob's title before it is turned.
         game: What is played, as in :class:`Game`; its defences stand already.
@@ -151,6 +150,7 @@ def advise(
         "target": target,
         "gain": gain,
         "certificates_only": certificates_only,
+        "questions": questions,
         "patience": patience,
         "seed": seed,
     }

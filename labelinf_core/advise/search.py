@@ -62,7 +62,7 @@ class Advice:
             none, or the channel cannot say.
         forced_cost: The same for the forced one.
         notes: What failed on the way, one sentence each: attacks that broke, proofs and costs that could not be had.
-        cut: Whether the time was up before every setting had been played.
+        cut: Whether questions or time were up before every setting had been played.
     """
 
     knob: Knob
@@ -139,16 +139,13 @@ class Advisor(Asked):
             return siege.withstands(knob.spec(strength))
 
         def undecided() -> bool:
-            return siege.late or sum(stand.open for stand in siege.stood.values()) >= _OPEN
+            return bool(siege.over) or sum(stand.open for stand in siege.stood.values()) >= _OPEN
 
         open_still = knob if certified is None else attrs.evolve(knob, strongest=certified)
         forced = smallest(open_still, withstands, steps=10, enough=undecided) if played else None
-        cut = siege.cut or (played and siege.late)
+        cut = siege.cut or bool(played and siege.over)
         if cut:
-            notes["time"] = (
-                f"not every setting was played: {self.patience:g} seconds were up (--patience); what the attacks force "
-                f"may be more"
-            )
+            notes["cut"] = f"not every setting was played: {siege.over}; what the attacks force may be more"
         stands = [(tried[spec], stand) for spec, stand in siege.stood.items()]
         contradiction = self._crossing(knob, siege, stands, certified, proof)
         low, high = _interval(knob, stands)

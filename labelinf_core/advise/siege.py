@@ -2,7 +2,8 @@
 
 An attack that refuses to play is passed over. One that fails, because it breaks or because the curator would not answer
 it, has shown nothing: it counts neither for the defence nor against it, and stands beside the advice. A strength at
-which no attack could be played to its end has withstood nothing, nor has one at which the time was up before all were.
+which no attack could be played to its end has withstood nothing, nor has one at which questions or time were up
+before all were.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Asked:
         strongest: Whether those are to be withstood too that may be the strongest, of all that are installed.
         trials: Most games per attack and strength; fewer where the first ones leave no doubt.
         seed: Of the games.
-        patience: Seconds after which no further game begins on one knob.
+        questions: After how many no further game begins on one knob: the same on every machine.
+        patience: Seconds after which none begins either; it stops what is said not to have been played to its end.
     """
 
     builder: Builder
@@ -78,6 +80,7 @@ class Asked:
     trials: int = 16
     seed: int = 0
     strongest: bool = False
+    questions: int = 50_000
     patience: float = math.inf
 
 
@@ -90,14 +93,16 @@ class Siege:
         culprit: The last attack that exceeded the target; it is tried before all others. Empty when none has.
         failures: What went wrong, by the spec of the attack or defence that failed; the first time of each.
         stood: How every defence that was tried has stood, by its spec.
+        spent: Questions that the games of this knob asked.
         until: When no further game begins, by the monotonic clock.
-        cut: Whether the time was up before every attack had been played.
+        cut: Whether questions or time were up before every attack had been played.
     """
 
     asked: Asked
     culprit: str = ""
     failures: dict[str, str] = attrs.field(factory=dict)
     stood: dict[str, Stand] = attrs.field(factory=dict)
+    spent: int = 0
     until: float = attrs.field(init=False)
     cut: bool = False
 
@@ -108,6 +113,13 @@ class Siege:
     def late(self) -> bool:
         """Whether the time is up."""
         return time.monotonic() >= self.until
+
+    @property
+    def over(self) -> str:
+        """What is up, so that no further game begins; empty: nothing."""
+        if self.spent >= self.asked.questions:
+            return f"{self.asked.questions} questions were asked (--questions)"
+        return f"{self.asked.patience:g} seconds were up (--patience)" if self.late else ""
 
     def withstands(self, defence: str) -> bool:
         """Return whether at least one attack played to its end against ``defence``, and none exceeded the target."""
@@ -120,7 +132,7 @@ class Siege:
             return False
         played, within = 0, True
         for spec in sorted(attackers, key=lambda spec: spec != self.culprit):
-            if self.late:
+            if self.over:
                 self.cut = True
                 self.stood[defence] = Stand()
                 return False
@@ -156,25 +168,26 @@ class Siege:
     def _games(self, spec: str, defences: tuple[Defence, ...], written: str) -> list[tuple[float, float]]:
         """Return accuracy and exact recovery, game by game; nothing when an attack refused, or failed unbeaten."""
         if not strange(self.asked.builder.host, [spec, written]):
-            games, failure = self._played(spec, defences)
+            games, spent, failure = self._played(spec, defences)
         else:
             try:
-                games, failure = apart(f"attack {spec}", lambda: self._played(spec, defences))
+                games, spent, failure = apart(f"attack {spec}", lambda: self._played(spec, defences))
             except PluginError as error:
-                games, failure = [], str(error)
+                games, spent, failure = [], 0, str(error)
+        self.spent += spent
         if failure:
             self.failures.setdefault(spec, f"{spec} failed against {written}: {failure}")
         return games
 
-    def _played(self, spec: str, defences: tuple[Defence, ...]) -> tuple[list[tuple[float, float]], str]:
-        """Return the games, and why there are no more of them."""
+    def _played(self, spec: str, defences: tuple[Defence, ...]) -> tuple[list[tuple[float, float]], int, str]:
+        """Return the games, the questions that they asked, and why there are no more of them."""
         games: list[tuple[float, float]] = []
+        spent, doubt = 0, ""
         try:
             attack: Attack = self.asked.builder.build(Kind.ATTACK, spec, "advise")
             setting = Setting(data=self.asked.data, attack=attack, defences=defences)
             if (attack.blind and self.asked.strongest) or attack.refusal(self.asked.channel.threat(setting)):
-                return [], ""
-            spent, doubt = 0, ""
+                return [], 0, ""
             while len(games) < self.asked.trials and not self._is_settled(games):
                 if (spent >= _QUERIES and len(games) >= _FEWEST) or (games and self.late):
                     break
@@ -184,8 +197,8 @@ class Siege:
                 doubt = doubt or outcome.doubt
         except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
             failure = said(error) if self.asked.data.public is True else unquoted(error)
-            return self._lost(games), failure
-        return (self._lost(games), f"it shows nothing, as {doubt}") if doubt else (games, "")
+            return self._lost(games), spent, failure
+        return (self._lost(games), spent, f"it shows nothing, as {doubt}") if doubt else (games, spent, "")
 
     def _lost(self, games: list[tuple[float, float]]) -> list[tuple[float, float]]:
         """Return games that the target did not withstand; none where it did, or nothing is known of the others."""

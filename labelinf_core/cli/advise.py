@@ -56,8 +56,10 @@ def attack_list(strongest: Sequence[str], instead: Sequence[str], also: Sequence
 @game_options
 @click.option("--certificates-only", is_flag=True, help="Play nothing; say what is proved.")
 @click.option("--only", multiple=True, metavar="TEXT", help="Only knobs whose title or spec contains TEXT.")
-@click.option("--patience", type=Finite(min=0, min_open=True), default=30.0, show_default=True, metavar="SECONDS",
+@click.option("--questions", type=click.IntRange(min=1), default=50_000, show_default=True,
               help="After which no further game begins on one knob; what was not played is said.")  # fmt: skip
+@click.option("--patience", type=Finite(min=0, min_open=True), default=600.0, show_default=True, metavar="SECONDS",
+              help="After which none begins either: what depends on the machine is said.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @list_options
 @output_options
@@ -151,6 +153,7 @@ def advisor_of(game: Game, chosen: Mapping[str, Any]) -> Advisor:
         attacks=tuple(dict.fromkeys(named)) if played else (),
         strongest=played and not chosen["attacks"],
         seed=chosen["seed"],
+        questions=chosen["questions"],
         patience=chosen["patience"],
     )
 
@@ -176,7 +179,7 @@ def _forced(advice: Advice, sign: str) -> str:
     if advice.forced is not None:
         return f"{sign} {advice.forced:.4g}{_between(advice)}{by}"
     if advice.cut:
-        return f"not found in the time{by}"
+        return f"not found before games ended{by}"
     return f"no setting withstands{by}" if by else "none could be played, so nothing was withstood"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -145,7 +146,14 @@ def _rows(result: CellResult, outcome: Outcome) -> Iterator[tuple[int, str, str]
     if outcome.guess is None or outcome.truth is None:
         return
     for record, (guess, truth) in enumerate(zip(outcome.guess, outcome.truth, strict=True)):
-        yield record, names[guess] if 0 <= guess < len(names) else "", names[truth]
+        yield record, _word(guess, names), _word(truth, names)
+
+
+def _word(value: Any, names: Sequence[str]) -> str:
+    """Write a class by its name, a real number as it is, and nothing where nothing is guessed."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return names[value] if 0 <= value < len(names) else ""
 
 
 def _print_json(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
@@ -194,7 +202,7 @@ def _print(result: CellResult, outcome: Outcome, plan: Plan, show: int) -> None:
 
 
 def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
-    from labelinf_core.report import words
+    from labelinf_core.report import asides, words
 
     share, blind = words.percent(outcome.n_correct / outcome.n_records), words.percent(result.implied.baseline)
     yield f"recovered  {outcome.n_correct} of {outcome.n_records} labels: {share} % (majority guess: {blind} %)"
@@ -209,6 +217,8 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
     yield f"verdict    {words.verdict(result)}"
     if doubt := result.trials[0].doubt:
         yield f"doubt      {doubt}"
+    if beside := asides.sentence(result):
+        yield f"beside     {beside}"
     for key, value in result.trials[0].evidence.items():
         yield f"evidence   {key}: {words.number(value) if isinstance(value, float) else value}"
 

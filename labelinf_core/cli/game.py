@@ -29,7 +29,7 @@ __all__ = ["SETTINGS", "Game", "channel_spec", "channels", "columns_of", "labels
 T = TypeVar("T")
 
 OF_LABELS = ("column", "features", "groups", "posteriors")  #: options about a file of labels
-SETTINGS = ("loss", "metric", "scorer", "declare", "queries")  #: that have an option of their own
+SETTINGS = ("loss", "metric", "scorer", "queries")  #: that have an option of their own
 
 
 @attrs.frozen(kw_only=True)

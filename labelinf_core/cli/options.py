@@ -217,12 +217,6 @@ def setting_options(function: Any) -> Any:
             metavar="NAME",
             help="The setting scorer: what computes a score; your own is module:function or cmd:PROGRAM.",
         ),
-        click.option(
-            "--declare",
-            type=click.Path(),
-            metavar="FILE.toml",
-            help="The setting declare: a file that says what your own scorer does; it is tried out.",
-        ),
         click.option("--queries", type=click.IntRange(min=0), help="The adversary's budget; 0 is unlimited."),
     )
 

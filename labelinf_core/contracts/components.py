@@ -30,7 +30,9 @@ from labelinf_core.contracts.outcomes import (
     Overlap,
     Placebo,
     Redrawn,
+    Sets,
     Trialled,
+    Within,
     counted,
 )
 from labelinf_core.contracts.threat import third_party
@@ -66,9 +68,11 @@ __all__ = [
     "Placebo",
     "Redrawn",
     "Rule",
+    "Sets",
     "Setting",
     "Trialled",
     "Weights",
+    "Within",
     "of_channel",
 ]
 

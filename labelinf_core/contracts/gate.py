@@ -42,6 +42,8 @@ __all__ = [
     "evidence",
     "finite",
     "guessed",
+    "guessed_set",
+    "guessed_values",
     "is_number",
     "number",
     "numbers_of",
@@ -232,22 +234,66 @@ def guessed(guess: object, expected: type[Any], n_records: int, n_classes: int) 
     Raises:
         ComponentError: They are not one class 0..K-1, or ``ABSTAIN``, per record, in integers.
     """
+    labels = _guess_of(guess, expected)
+    if labels.shape != (n_records,):
+        raise ComponentError(f"it guessed an array of shape {labels.shape}, expected ({n_records},)")
+    return sealed(_classes(labels, n_classes))
+
+
+def guessed_values(guess: object, expected: type[Any], n_values: int) -> NDArray[np.float64]:
+    """Return the real numbers that an attack guessed, NaN where it abstains, as :func:`guessed` returns classes.
+
+    Raises:
+        ComponentError: They are not one number per value.
+    """
+    import numpy as np
+
+    values = _guess_of(guess, expected)
+    if values.shape != (n_values,):
+        raise ComponentError(f"it guessed an array of shape {values.shape}, expected ({n_values},)")
+    if values.dtype.kind not in "fiu":
+        raise ComponentError(f"it guessed values of type {values.dtype}, expected real numbers")
+    return sealed(values.astype(np.float64))
+
+
+def guessed_set(guess: object, expected: type[Any], n_classes: int) -> NDArray[np.intp]:
+    """Return the classes that an attack guessed to occur, in order; -1 names none.
+
+    Raises:
+        ComponentError: They are not classes 0..K-1, each once.
+    """
+    import numpy as np
+
+    named = _guess_of(guess, expected)
+    if named.ndim != 1:
+        raise ComponentError(f"it guessed an array of shape {named.shape}, expected one row of classes")
+    named = _classes(named, n_classes) if named.size else np.empty(0, dtype=np.intp)
+    members = np.unique(named[named != _ABSTAIN])
+    if members.size != np.count_nonzero(named != _ABSTAIN):
+        raise ComponentError("it guessed a set that names a class twice")
+    return sealed(members)
+
+
+def _guess_of(guess: object, expected: type[Any]) -> NDArray[Any]:
     import numpy as np
 
     if not isinstance(guess, expected):
         raise ComponentError(f"it returned a {type(guess).__name__}, expected {expected.__name__}")
     try:
-        labels = np.array(guess.labels, subok=False)
+        return np.array(guess.labels, subok=False)
     except (Exception, SystemExit) as error:
         raise ComponentError(f"its guess is no array ({type(error).__name__})") from error
-    if labels.shape != (n_records,):
-        raise ComponentError(f"it guessed an array of shape {labels.shape}, expected ({n_records},)")
+
+
+def _classes(labels: NDArray[Any], n_classes: int) -> NDArray[np.intp]:
+    import numpy as np
+
     if labels.dtype.kind not in "iu":
         raise ComponentError(f"it guessed values of type {labels.dtype}, expected integers")
     strange = (labels != _ABSTAIN) & ((labels < 0) | (labels >= n_classes))
     if strange.any():
         raise ComponentError(f"it guessed {labels[strange][0]}, expected classes 0 to {n_classes - 1} or -1 to abstain")
-    return sealed(labels.astype(np.intp))
+    return labels.astype(np.intp)
 
 
 def numbers_of(found: Any, shape: tuple[int, ...]) -> NDArray[Any]:

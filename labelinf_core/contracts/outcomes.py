@@ -13,8 +13,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from labelinf_core.contracts.errors import ComponentError
-from labelinf_core.contracts.gate import between, blamed, clean, each, evidence, guessed, number
+from labelinf_core.contracts.gate import (
+    between,
+    blamed,
+    clean,
+    each,
+    evidence,
+    guessed,
+    guessed_set,
+    guessed_values,
+    number,
+)
 from labelinf_core.contracts.images import Gallery
+from labelinf_core.contracts.measures import ABSTAIN, MEASURES, Equal, Measured, Overlap, Sets, Within
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,11 +40,11 @@ __all__ = [
     "Overlap",
     "Placebo",
     "Redrawn",
+    "Sets",
     "Trialled",
+    "Within",
     "counted",
 ]
-
-ABSTAIN = -1  #: a guess that declines to name a label
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -41,42 +52,13 @@ class Guess:
     """What an attack answers.
 
     Attributes:
-        labels: Guessed classes 0..K-1 or ``ABSTAIN``, shape ``(n_records,)``.
+        labels: Guessed classes 0..K-1 or ``ABSTAIN``, shape ``(n_records,)``; what another measure asks for, where the
+            channel names one: real numbers or NaN (:class:`Within`), the classes that occur (:class:`Sets`).
         evidence: What the attack can say for itself, as plain numbers and strings (labels per query, margin, ...).
     """
 
-    labels: NDArray[np.intp]
+    labels: NDArray[Any]
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
-
-
-@attrs.frozen
-class Equal:
-    """A guess counts where it equals the label; an abstention is wrong."""
-
-    def placed(self, guess: NDArray[np.intp], truth: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the guesses as they stand."""
-        return guess
-
-
-@attrs.frozen(kw_only=True)
-class Overlap:
-    """Within every group of ``size`` the order carries nothing: what counts is the overlap of two multisets of labels.
-
-    Attributes:
-        size: Values of a group; the number of all values is a multiple of it.
-    """
-
-    size: int = attrs.field(validator=attrs.validators.ge(1))
-
-    def placed(self, guess: NDArray[np.intp], truth: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the guesses, reordered within every group so that as many as possible stand beside their equals."""
-        result = guess.copy()
-        for start in range(0, len(truth), self.size) if self.size > 1 else ():
-            pool = guess[start : start + self.size].tolist()
-            own = truth[start : start + self.size].tolist()
-            placed = [pool.pop(pool.index(label)) if label in pool else None for label in own]
-            result[start : start + self.size] = [pool.pop(0) if label is None else label for label in placed]
-        return result
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -85,14 +67,13 @@ class Redrawn:
 
     Attributes:
         guess: What it answered.
-        values: The labels redrawn, as :attr:`Trialled.planted`.
-        chance: Probability that a guess is correct when the view says nothing about the labels.
+        values: The labels redrawn, as :attr:`Trialled.planted`: uniformly, if they are classes. The core knows what
+            chance is then; whoever draws them otherwise is called leaky sooner, never later.
         declared: Whether the threat model declares that the view contains the labels.
     """
 
     guess: Guess
-    values: NDArray[np.intp]
-    chance: float
+    values: NDArray[Any]
     declared: bool = False
 
 
@@ -135,9 +116,10 @@ class Trialled:
     """What a channel hands back of a trial: guesses, and what they are about. It counts nothing.
 
     Attributes:
-        guess: What the attack answered, a class for every value.
+        guess: What the attack answered, a class for every value, or what the measure asks for.
         records: Numbers of the records that it is about, each at most once; None: ``planted`` holds the values.
-        planted: Classes 0..K-1 that the channel planted, or drew afresh, in the order of the guesses.
+        planted: Classes 0..K-1 that the channel planted, or drew afresh, in the order of the guesses; real numbers
+            where the measure is a tolerance.
         measure: When a guess counts.
         queries: Queries spent, or releases observed.
         evidence: What the trial shows beside the guesses.
@@ -150,8 +132,8 @@ class Trialled:
 
     guess: Guess
     records: NDArray[np.intp] | None = None
-    planted: NDArray[np.intp] | None = None
-    measure: Equal | Overlap = Equal()  # frozen, without fields
+    planted: NDArray[Any] | None = None
+    measure: Measured = Equal()  # noqa: RUF009 - frozen, without fields
     queries: int
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     doubt: str = ""
@@ -172,6 +154,7 @@ class Outcome:
         doubt: Why it shows nothing, as a clause, unless the attack succeeded.
         guess: The guessed labels, shape ``(n_records,)``; shown by ``labelinf attack``, not recorded.
         truth: The labels that were to be guessed, in the same order.
+        chance: Share that the best guess gets which is the same for every value; None: it is the threat model's.
         placebo: How the same attack fared on labels redrawn afterwards.
         audited: What the trial says about a certificate of label-DP.
         gallery: Private inputs and what was rebuilt of them.
@@ -182,8 +165,9 @@ class Outcome:
     queries: int
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     doubt: str = ""
-    guess: NDArray[np.intp] | None = None
-    truth: NDArray[np.intp] | None = None
+    guess: NDArray[Any] | None = None
+    truth: NDArray[Any] | None = None
+    chance: float | None = None
     placebo: Placebo | None = None
     audited: Audited | None = None
     gallery: Gallery | None = None
@@ -205,23 +189,17 @@ def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: obj
 
     if type(trial) is not Trialled:
         raise ComponentError(f"its trial is a {type(trial).__name__}, expected Trialled")
-    if type(trial.measure) not in (Equal, Overlap):
-        raise ComponentError(f"its measure is a {type(trial.measure).__name__}, expected Equal or Overlap")
+    if type(trial.measure) not in MEASURES:
+        known = ", ".join(item.__name__ for item in MEASURES)
+        raise ComponentError(f"its measure is a {type(trial.measure).__name__}, expected one of {known}")
     if type(trial.queries) is not int or trial.queries < 0:
         raise ComponentError(f"its trial says queries={clean(trial.queries, 40)}, expected a whole number from 0")
-    if (trial.records is None) == (trial.planted is None):
-        raise ComponentError("its trial must name records, or hold the values that it planted")
-    records = None if trial.records is None else _numbers(trial.records, len(labels), "record numbers")
-    if records is not None and np.unique(records).size != records.size:
-        raise ComponentError("its trial names a record twice")
-    truth = _numbers(trial.planted, n_classes, "planted values") if records is None else labels[records]
-    if type(trial.measure) is Overlap and truth.size % trial.measure.size:
-        raise ComponentError(f"{truth.size} values are no groups of {trial.measure.size}")
-    guess = trial.measure.placed(_checked(trial.guess, truth.size, n_classes, attack), truth)
+    measure, values = trial.measure, _truth(trial, labels, n_classes)
+    guess, truth = _beside(measure, trial.guess, values, n_classes, attack)
     shown, of = guess, truth
-    if records is not None:  # where nothing was attacked nothing was guessed
+    if trial.records is not None and type(measure) is not Sets:  # where nothing was attacked nothing was guessed
         shown, of = np.full(len(labels), ABSTAIN, dtype=np.intp), labels
-        shown[records] = guess
+        shown[np.asarray(trial.records)] = guess
     return Outcome(
         n_correct=int(np.count_nonzero(guess == truth)),
         n_records=truth.size,
@@ -230,26 +208,76 @@ def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: obj
         doubt=clean(trial.doubt),
         guess=shown,
         truth=of,
-        placebo=None if trial.placebo is None else _placebo(trial.placebo, n_classes, attack),
+        chance=measure.chance(values, n_classes) if type(measure) in (Within, Sets) else None,
+        placebo=None if trial.placebo is None else _placebo(trial.placebo, measure, n_classes, attack),
         audited=None if trial.audited is None else each((trial.audited,), Audited, "audit")[0],
         gallery=None if trial.gallery is None else each((trial.gallery,), Gallery, "gallery")[0],
     )
 
 
-def _placebo(redrawn: object, n_classes: int, attack: object) -> Placebo:
+def _truth(trial: Trialled, labels: NDArray[np.intp], n_classes: int) -> NDArray[Any]:
+    """Return what was to be guessed: labels of the records that are named, or what was planted.
+
+    Raises:
+        ComponentError: It names something else, or both or neither.
+    """
+    import numpy as np
+
+    if (trial.records is None) == (trial.planted is None):
+        raise ComponentError("its trial must name records, or hold the values that it planted")
+    if trial.records is None:
+        return _values(trial.measure, trial.planted, n_classes, "planted values")
+    if type(trial.measure) is Within:
+        raise ComponentError("its trial names records, whose labels are classes: within a tolerance are planted values")
+    records = _numbers(trial.records, len(labels), "record numbers")
+    if np.unique(records).size != records.size:
+        raise ComponentError("its trial names a record twice")
+    return _values(trial.measure, labels[records], n_classes, "labels")
+
+
+def _values(measure: Measured, found: object, n_classes: int, what: str) -> NDArray[Any]:
+    import numpy as np
+
+    if type(measure) is Within:
+        return _reals(found, what)
+    values = _numbers(found, n_classes, what)
+    if type(measure) is Overlap and values.size % measure.size:
+        raise ComponentError(f"{values.size} values are no groups of {measure.size}")
+    return np.unique(values) if type(measure) is Sets else values
+
+
+def _beside(
+    measure: Measured, guess: object, truth: NDArray[Any], n_classes: int, attack: object
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return guesses and values of one length: right is what is equal."""
+    import numpy as np
+
+    with blamed(attack):
+        found = _guessed(measure, guess, truth.size, n_classes)
+    placed = measure.placed(found, truth)
+    missing = placed.size - truth.size
+    return placed, np.append(truth, np.full(missing, ABSTAIN)) if missing else truth
+
+
+def _guessed(measure: Measured, guess: object, size: int, n_classes: int) -> NDArray[Any]:
+    if type(measure) is Within:
+        return guessed_values(guess, Guess, size)
+    return guessed_set(guess, Guess, n_classes) if type(measure) is Sets else guessed(guess, Guess, size, n_classes)
+
+
+def _placebo(redrawn: object, measure: Measured, n_classes: int, attack: object) -> Placebo:
     import numpy as np
 
     if type(redrawn) is not Redrawn:
         raise ComponentError(f"its placebo is a {type(redrawn).__name__}, expected Redrawn")
-    values = _numbers(redrawn.values, n_classes, "redrawn values")
-    guess = _checked(redrawn.guess, values.size, n_classes, attack)
-    correct = int(np.count_nonzero(guess == values))
-    return Placebo(n_correct=correct, n_records=values.size, chance=redrawn.chance, declared=redrawn.declared)
-
-
-def _checked(guess: object, size: int, n_classes: int, attack: object) -> NDArray[np.intp]:
-    with blamed(attack):
-        return guessed(guess, Guess, size, n_classes)
+    values = _values(measure, redrawn.values, n_classes, "redrawn values")
+    guess, truth = _beside(measure, redrawn.guess, values, n_classes, attack)
+    return Placebo(
+        n_correct=int(np.count_nonzero(guess == truth)),
+        n_records=truth.size,
+        chance=measure.chance(values, n_classes),
+        declared=redrawn.declared,
+    )
 
 
 def _numbers(values: object, below: int, what: str) -> NDArray[np.intp]:
@@ -264,3 +292,17 @@ def _numbers(values: object, below: int, what: str) -> NDArray[np.intp]:
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu" or found.min() < 0 or found.max() >= below:
         raise ComponentError(f"its {what} must be whole numbers from 0 to {below - 1}, one for every guess")
     return found.astype(np.intp)
+
+
+def _reals(values: object, what: str) -> NDArray[np.float64]:
+    """Return real numbers, at least one.
+
+    Raises:
+        ComponentError: They are something else.
+    """
+    import numpy as np
+
+    found = np.array(values, subok=False)
+    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "fiu" or not np.isfinite(found).all():
+        raise ComponentError(f"its {what} must be finite numbers, one for every guess")
+    return found.astype(np.float64)

@@ -156,6 +156,7 @@ class Bench:
         return Trial(
             n_correct=outcome.n_correct,
             n_records=outcome.n_records,
+            chance=outcome.chance,
             queries=outcome.queries,
             seconds=seconds,
             evidence=outcome.evidence,

@@ -92,6 +92,7 @@ class Trial:
         message: What went wrong, as a sentence.
         n_correct: Labels guessed correctly; an abstention is wrong.
         n_records: Labels there were to guess.
+        chance: Share that a blind guess gets, where the core counts that by a trial's values; None: by the prior.
         queries: Queries spent.
         seconds: Wall time; never part of the results, which must not depend on the machine.
         evidence: What the attack said for itself.
@@ -107,6 +108,7 @@ class Trial:
     message: str = ""
     n_correct: int = 0
     n_records: int = 0
+    chance: float | None = None
     queries: int = 0
     seconds: float = 0.0
     evidence: Mapping[str, Any] = attrs.field(factory=dict)

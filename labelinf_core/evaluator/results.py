@@ -187,6 +187,8 @@ def _result_of(
 
 def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
     """Set what was observed beside what is implied."""
+    blind = max(result.implied.baseline, result.tally.chance or 0.0)
+    result = attrs.evolve(result, implied=attrs.evolve(result.implied, baseline=blind))
     shares, n_records, implied = played.shares, int(played.records[0]), result.implied
     family_wise = 1 - (1 - statistics.CONFIDENCE) / n_cells
     accuracy = statistics.label_accuracy(shares, n_records)

@@ -20,7 +20,10 @@ from labelinf_core.contracts.components import Measure, Placebo
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.records import Status, Trial
 
-__all__ = ["Played", "Tally", "tallied"]
+__all__ = ["AUDITED", "PLACEBO", "Played", "Tally", "tallied"]
+
+PLACEBO = Measure(key="placebo", title="placebo", of="trial", better="lower", unit="share")
+AUDITED = Measure(key="audited", title="epsilon proved", of="trial", better="lower")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -57,8 +60,9 @@ class Tally:
         queries: Mean number of queries spent; None when nothing was played.
         seconds: Mean wall time of a trial; None when nothing was played.
         told: What the channel measures in trials, by its key: the mean of a share, the median of another number, the
-            first of texts.
+            first of texts; and what the core does, the share of :data:`PLACEBO` and the epsilon of :data:`AUDITED`.
         placebo: How the attack fared on redrawn labels, all trials together.
+        chance: Share that a blind guess gets in them, where the core counts that by their values; None: by the prior.
         doubt: Why a trial shows nothing, of the first that does not; empty: all do.
     """
 
@@ -68,6 +72,7 @@ class Tally:
     seconds: float | None = None
     told: Mapping[str, float | str] = attrs.field(factory=dict)
     placebo: Placebo | None = None
+    chance: float | None = None
     doubt: str = ""
 
     @property
@@ -113,12 +118,14 @@ class _Count:
     records: array[int] = attrs.field(factory=_integers)
     queries: array[int] = attrs.field(factory=_integers)
     audits: array[float] = attrs.field(factory=_reals)
+    proved: array[float] = attrs.field(factory=_reals)
     seconds: float = 0.0
     most: int = -1
     ceilings: tuple[Ceiling, ...] = ()
     values: dict[str, array[float]] = attrs.field(factory=dict)
     texts: dict[str, str] = attrs.field(factory=dict)
     placebo: Placebo | None = None
+    chances: array[float] = attrs.field(factory=_reals)
     doubt: str = ""
 
     def add(self, trial: Trial) -> None:
@@ -133,8 +140,11 @@ class _Count:
         self.doubt = self.doubt or trial.doubt
         if trial.queries > self.most:
             self.most, self.ceilings = trial.queries, trial.ceilings
+        if trial.chance is not None:
+            self.chances.append(trial.chance * trial.n_records)
         if trial.audited is not None:
             self.audits.append(trial.audited.p_value)
+            self.proved.append(trial.audited.at_least)
         self._measure(trial.evidence)
         self._redraw(trial.placebo)
 
@@ -149,7 +159,10 @@ class _Count:
     def _redraw(self, placebo: Placebo | None) -> None:
         if placebo is not None and self.placebo is not None:
             correct, records = self.placebo.n_correct + placebo.n_correct, self.placebo.n_records + placebo.n_records
-            self.placebo = attrs.evolve(self.placebo, n_correct=correct, n_records=records)
+            chance = self.placebo.chance
+            if placebo.chance != chance:
+                chance = (chance * self.placebo.n_records + placebo.chance * placebo.n_records) / records
+            self.placebo = attrs.evolve(self.placebo, n_correct=correct, n_records=records, chance=chance)
         else:
             self.placebo = self.placebo or placebo
 
@@ -165,10 +178,21 @@ class _Count:
             failure=self.failure,
             queries=sum(self.queries) / n if n else None,
             seconds=self.seconds / n if n else None,
-            told={**middles, **self.texts},
+            told={**middles, **self.texts, **self._own},
             placebo=self.placebo,
+            chance=sum(self.chances) / sum(self.records) if self.chances else None,
             doubt=self.doubt,
         )
+
+    @property
+    def _own(self) -> Mapping[str, float]:
+        """What the core measures itself, whatever a channel says under the same keys."""
+        own: dict[str, float] = {}
+        if self.placebo is not None:
+            own[PLACEBO.key] = self.placebo.n_correct / self.placebo.n_records
+        if self.proved:
+            own[AUDITED.key] = statistics.median(self.proved)
+        return own
 
     @property
     def games(self) -> Played:

@@ -1,7 +1,8 @@
-"""What a channel measures in every trial beside the share of labels recovered, in words.
+"""What a channel, and the core, measures in every trial beside the share of labels recovered, in words.
 
 A channel names it in :meth:`Channel.measures` with ``of="trial"`` and puts it into a trial's evidence: a share, a
-number, or a text that says what a line of defences certifies.
+number, or a text that says what a line of defences certifies. The core measures how the placebo fared and which epsilon
+the trials prove, in every channel that has them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.evaluator.results import CellResult
+from labelinf_core.evaluator.tally import AUDITED, PLACEBO
 from labelinf_core.report import words
 
 __all__ = ["measured", "sentence", "stands"]
@@ -48,7 +50,9 @@ def stands(cells: Sequence[CellResult]) -> str:
 
 
 def _of_trials(result: CellResult) -> Iterator[Measure]:
-    return (measure for measure in result.measures if measure.of == "trial")
+    own = (PLACEBO, AUDITED)
+    yield from (item for item in result.measures if item.of == "trial" and item.key not in {each.key for each in own})
+    yield from own
 
 
 def _entry(result: CellResult, measure: Measure) -> str:

@@ -129,6 +129,7 @@ def _cell(result: CellResult, threat: str, told: Mapping[str, Leak]) -> dict[str
         "accuracy": _interval(result.accuracy),
         "exact_recovery": _interval(result.exact),
         "queries": result.tally.queries,
+        "beside": dict(sorted(result.tally.told.items())),
         "promise": {**_guarantee(promise), "certified": promise.certified} if promise else None,
         "ceilings": [_guarantee(ceiling) for ceiling in result.implied.ceilings],
         "notes": result.implied.notes,
@@ -151,6 +152,8 @@ def _outcome(number: int, trial: Trial) -> dict[str, Any]:
         "n_correct": trial.n_correct,
         "queries": trial.queries,
         "evidence": trial.evidence,
+        **({"placebo": attrs.asdict(trial.placebo)} if trial.placebo else {}),
+        **({"audited": attrs.asdict(trial.audited)} if trial.audited else {}),
         **({"doubt": trial.doubt} if trial.doubt else {}),
     }
 

@@ -126,7 +126,8 @@ def _choice_bits(result: CellResult) -> float:
 def _cell_bits(result: CellResult, trials: int) -> float:
     """Count the values that one cell's figures can take: verdict, ends of its trials, two intervals, means."""
     ends = math.log2(math.comb(trials + len(Status), len(Status)) * len(Status))
-    means = 1 + sum(measure.of == "trial" for measure in result.measures)  # queries; what asides.py shows
+    keys = {measure.key for measure in result.measures if measure.of == "trial"}
+    means = 1 + len(keys | result.tally.told.keys())  # queries; what asides.py shows
     return math.log2(len(Verdict)) + ends + 2 * _INTERVAL + means * _NUMBER
 
 

@@ -36,11 +36,6 @@ __all__ = ["scorer"]
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @game_timeout
 @click.option(
-    "--declare",
-    type=click.Path(exists=True, dir_okay=False),
-    help="A TOML file that says what the scorer does: metric, decimals, clip, weights, public rows, direction.",
-)
-@click.option(
     "--defence",
     "defences",
     metavar="SPEC",
@@ -74,7 +69,6 @@ def scorer(
     also: tuple[str, ...],
     seed: int,
     timeout: float,
-    declare: str | None,
     defences: tuple[str, ...],
     target: str,
     gain: str,
@@ -122,7 +116,6 @@ def scorer(
             queries=queries,
             seed=seed,
             timeout=timeout,
-            declare=declare or "",
             stages=defences,
             goal=Goal(target=target, gain=gain, most=max_labels_per_query),
             progress=progress,

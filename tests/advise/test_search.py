@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -373,6 +374,23 @@ def test_when_the_time_is_up_what_was_not_played_is_said_and_has_withstood_nothi
     assert found.cut
     assert found.forced is None
     assert any("not every setting was played" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("questions", [30, 400, 50_000])
+def test_advice_ends_the_same_on_a_slow_machine(questions: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock takes ten seconds there: questions decide, and where they were up, that is said."""
+
+    def advised() -> list[Advice]:
+        found = advisor(40, 0, "60%", ("hadamard", "ladder-descent"), questions=questions, patience=1e6)
+        return [found.advise(item) for item in found.knobs() if "decimals" in item.title or "standard" in item.title]
+
+    fast = advised()
+    slow_clock = itertools.count(0, 10)
+    monkeypatch.setattr("labelinf_core.advise.siege.time.monotonic", lambda: float(next(slow_clock)))
+
+    assert advised() == fast
+    assert any(item.cut for item in fast) is (questions < 50_000)
+    assert all(any("questions were asked" in note for note in item.notes) is item.cut for item in fast)
 
 
 def test_what_is_proved_is_the_setting_that_is_named() -> None:

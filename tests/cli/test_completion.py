@@ -52,7 +52,6 @@ def test_where_nothing_fits_nothing_or_a_file_is_offered() -> None:
         ("audit", "outputs", "--probabilities"),
         ("audit", "outputs", "--seal"),
         ("audit", "log", "--scores"),
-        ("matrix", "--declare"),
     ],
 )
 def test_where_a_file_is_meant_files_are_offered(words: tuple[str, ...]) -> None:

@@ -384,6 +384,6 @@ def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> Non
 
 
 def test_the_core_counts_the_placebo() -> None:
-    redrawn = Redrawn(guess=GUESS, values=np.array([0, 0]), chance=0.5)
+    redrawn = Redrawn(guess=GUESS, values=np.array([0, 0]))
     placebo = counted(Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo=redrawn), TRUTH, 2, None).placebo
     assert placebo == Placebo(n_correct=1, n_records=2, chance=0.5)

@@ -36,10 +36,7 @@ def test_a_cell_spells_out_every_parameter(plan_of: PlanOf) -> None:
 
     assert cell.attack == "fake-reader(confidence=0.75, pause=0)"
     assert cell.defences == ("fake-noise(scale=0.1)",)
-    assert (
-        cell.channel
-        == "score(loss=log-loss, metric=None, besides=[], scorer='float64', declare='', model=None, queries=0)"
-    )
+    assert cell.channel == "score(loss=log-loss, metric=None, besides=[], scorer='float64', model=None, queries=0)"
     assert set(cell.versions) == {"labelinf", "labelinf-fakes"}
 
 

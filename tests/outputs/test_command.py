@@ -21,7 +21,7 @@ def test_one_game_in_full_says_what_it_is_worth() -> None:
 
     assert "recovered  85 of 85 labels" in printed
     assert "verdict    ◎ view reveals label" in printed
-    assert "placebo_accuracy: 1" in printed
+    assert "beside     placebo 100 %, epsilon proved" in printed
 
 
 @pytest.mark.parametrize("key", ["E12", "E16", "E19", "T9", "T12"])

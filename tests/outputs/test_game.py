@@ -150,7 +150,7 @@ def test_a_trial_scores_planted_trained_and_redrawn_labels(records: LabelSet) ->
     assert outcome.n_correct < 30
     assert outcome.placebo is not None
     assert outcome.placebo.n_records == 30
-    assert outcome.evidence["placebo_accuracy"] == outcome.placebo.n_correct / 30
+    assert outcome.placebo.chance == 0.5
     assert not outcome.placebo.declared
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,13 +21,15 @@ from labelinf_core.evaluator.placebo import placebo_p_value, void_verdicts
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Status, Trial, from_json, to_json
-from labelinf_core.evaluator.results import summarise
+from labelinf_core.evaluator.results import Results, summarise
 from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.evaluator.tally import tallied
 from labelinf_core.plugin.host import Host
-from labelinf_core.report import asides
+from labelinf_core.report import asides, words
+from labelinf_core.report.data import as_json
+from labelinf_core.report.html import as_html
 from labelinf_core.specs import Builder
 from labelinf_outputs.game.effects import Randomised
 from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
@@ -101,6 +104,11 @@ def builder(install_fake: Any, monkeypatch: pytest.MonkeyPatch) -> Builder:
 
 
 def verdicts(builder: Builder, folder: Path, attacks: list[str], defences: list[Any], **settings: Any) -> Any:
+    results = played(builder, folder, attacks, defences, **settings)
+    return {(cell.cell.shown.attack, cell.cell.shown.pipeline): cell for cell in results.cells}
+
+
+def played(builder: Builder, folder: Path, attacks: list[str], defences: list[Any], **settings: Any) -> Results:
     matrix = Matrix(
         labels=["few-records"],
         attacks=attacks,
@@ -113,7 +121,7 @@ def verdicts(builder: Builder, folder: Path, attacks: list[str], defences: list[
     run(plan, store, InProcess(Bench(builder=builder)))
     results = summarise(store)
     store.close()
-    return {(cell.cell.shown.attack, cell.cell.shown.pipeline): cell for cell in results.cells}
+    return results
 
 
 def test_a_matrix_says_what_holds_and_what_does_not(builder: Builder, tmp_path: Path) -> None:
@@ -139,8 +147,25 @@ def test_a_report_says_what_else_was_measured(builder: Builder, tmp_path: Path) 
     assert [float(share) for share in columns["placebo\n%"]] == pytest.approx([50, 50], abs=12)
     assert float(columns["epsilon\nproved"][0]) > float(columns["epsilon\nproved"][1])
     assert asides.sentence(protected).startswith("trained 100 %, placebo ")
+    assert "epsilon proved" in asides.sentence(plain)
     assert asides.stands([protected]) == "certificate: label-DP, epsilon = 1"
     assert asides.stands([plain]) == "certificate: none"
+
+
+def test_placebo_and_audit_are_told_in_table_json_and_page(builder: Builder, tmp_path: Path) -> None:
+    """The core's own count, whoever the channel is: JSON by number, table and page in words."""
+    results = played(builder, tmp_path, ["lia-threshold"], ["none"])
+    placebos = [trial.placebo for trial in results.cells[0].trials]
+    share = sum(p.n_correct for p in placebos if p) / sum(p.n_records for p in placebos if p)
+
+    cell = json.loads(as_json(results))["cells"][0]
+    assert cell["beside"]["placebo"] == pytest.approx(share, abs=0.01)  # private labels: coarse
+    assert cell["beside"]["audited"] > 0
+    first = json.loads(as_json(results, full=True))["cells"][0]["outcomes"][0]
+    assert first["placebo"]["chance"] == 0.5
+    assert first["audited"]["delta"] == 0
+    told = words.percent(cell["beside"]["placebo"])
+    assert f"placebo {told} %, epsilon proved" in as_html(results)
 
 
 def test_a_loss_oracle_is_called_what_it_is(builder: Builder, tmp_path: Path) -> None:

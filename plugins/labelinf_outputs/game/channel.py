@@ -78,8 +78,6 @@ class OutputChannel(Channel):
         return (
             Measure(key="test_accuracy", title="test accuracy"),
             Measure(key="training_label_accuracy", title="trained", of="trial", better="lower", unit="share"),
-            Measure(key="placebo_accuracy", title="placebo", of="trial", better="lower", unit="share"),
-            Measure(key="epsilon_at_least", title="epsilon proved", of="trial", better="lower"),
             Measure(key="certificate", title="certificate", of="trial", unit="text"),
         )
 
@@ -153,16 +151,13 @@ class OutputChannel(Channel):
         guess = _guess(attack, game.oracle(self.threat(setting)), attack_rng, victim.planted)
         sham, redrawn = game.placebo(self.threat(setting))
         again = _guess(attack, sham, attack_rng, redrawn)
-        share = np.count_nonzero(again.labels == redrawn) / redrawn.size
         return Trialled(
             guess=guess,
             planted=victim.planted,
             queries=1,
-            evidence={**guess.evidence, **_evidence(guess, victim, threat), "placebo_accuracy": float(share)},
+            evidence={**guess.evidence, **_evidence(guess, victim, threat)},
             audited=_audited(guess, victim, threat),
-            placebo=Redrawn(
-                guess=again, values=redrawn, chance=1 / threat.n_classes, declared=threat.view.reveals_label
-            ),
+            placebo=Redrawn(guess=again, values=redrawn, declared=threat.view.reveals_label),
         )
 
 

@@ -13,8 +13,9 @@ from labelinf_core.specs import Builder
 from labelinf_scores.audit.advice import Change, changes_for
 from labelinf_scores.audit.certificate import Board, certificate
 from labelinf_scores.audit.decision import NOTHING, Goal, ScorerDecision
-from labelinf_scores.audit.probe import Declared, Picture, Unexplained, probe
+from labelinf_scores.audit.probe import Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
+from labelinf_scores.audit.simulated import simulated
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.bounds.groups import effective
 from labelinf_scores.game.curator import ScoreDefence
@@ -68,7 +69,7 @@ class ScorerReport:
 
     @property
     def wrong(self) -> bool:
-        """Whether what was learnt, or declared, must have been wrong, or is but a part of what the scorer does."""
+        """Whether what was learnt must have been wrong, or is but a part of what the scorer does."""
         return bool(self.contradicting) or self.changed or self.partial
 
     @property
@@ -98,7 +99,6 @@ def audited(
     queries: int = 0,
     seed: int = 0,
     timeout: float = 600.0,
-    declare: str = "",
     goal: Goal = NOTHING,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
@@ -114,13 +114,11 @@ def audited(
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the probe may.
-        declare: A file that says what the scorer does; empty: none.
         goal: What is to be true of it.
         progress: Called before every step with its name and how many there are.
 
     Raises:
-        InputError: The scorer cannot be asked, does not do what is declared, a stage does not fit there, or the goal
-            cannot be meant.
+        InputError: The scorer cannot be asked, a stage does not fit there, or the goal cannot be meant.
         InconclusiveError: The time was up before the probe had asked all that it asks.
     """
     made = make_scorer(scorer, LogLoss(), data.n_classes)
@@ -131,8 +129,7 @@ def audited(
     board = Board(scorer=scorer, queries=queries)
     threat = board.deployed(data, standing)
     progress("probing", 1)
-    said_of_it = Declared.read(declare, data.n_records) if declare else None
-    picture = probe(made, data, title=f"scorer {scorer!r}", declared=said_of_it, patience=timeout)
+    picture = probe(made, data, title=f"scorer {scorer!r}", patience=timeout)
     found = picture if isinstance(picture, Picture) else None
     board = attrs.evolve(board, picture=found)
     decided = ScorerDecision(
@@ -151,6 +148,10 @@ def audited(
         worth = effective(told)  # labels of one group are right or wrong together
         decided = attrs.evolve(decided, leaks=leaks, worth=worth, unnamed=tuple(getattr(made, "unnamed", ())))
         progress("what stops it", steps)
+    elif not standing and not attacks:
+        progress("simulate", 2)
+        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed))
+        decided = attrs.evolve(decided, leaks=(tried,))
     changed = found is not None and found.changed
     if not changed and decided.proof is None:
         remedies = changes_for(

@@ -45,7 +45,8 @@ def _tried(report: ScorerReport) -> str:
     """Say what was tried and showed no leak, and how little that may mean."""
     budget = words.count(report.queries, "query") if report.queries else "any number of queries"
     if isinstance(report.findings, Unexplained):
-        return f"{report.findings.sentence()}. Nothing was played."
+        many = f"{words.count(len(report.played), 'attack')} that needs no name was played" if report.played else ""
+        return f"{report.findings.sentence()}. {many or 'Nothing was played'}."
     if not report.played:
         return f"no attack could be played within {budget}."
     many = f"no leak found by {words.count(len(report.played), 'attack')} within {budget}"

@@ -68,7 +68,6 @@ class ScoreChannel(Channel):
         scorer: What computes it: ``exact``, ``float64``, ``float32``, ``bfloat16``, ``float16``, ``fpa:PHI`` (the
             loss in that arithmetic), ``sklearn`` (``sklearn.metrics.log_loss``), ``cmd:PROGRAM ARGUMENT ...``, or
             ``module:function``, called as ``function(labels, predictions)``.
-        declare: A TOML file that says what a scorer of one's own does (:mod:`labelinf_scores.audit.probe.declared`).
         model: How models are run, where those are submitted and not predictions: ``batch`` (on all records at once,
             which nobody has seen), ``rows`` (one at a time, their features are public) or ``hidden-rows``.
         queries: The adversary's budget; 0 means unlimited.
@@ -88,7 +87,6 @@ class ScoreChannel(Channel):
     metric: Metric | None = None
     besides: tuple[Metric, ...] = attrs.field(default=())
     scorer: str = "sklearn"
-    declare: str = ""
     model: Run | None = None
     queries: int = attrs.field(default=0, validator=attrs.validators.ge(0))
 
@@ -234,15 +232,13 @@ class ScoreChannel(Channel):
             InconclusiveError: Nothing that is known explains its answers.
         """
         if not is_own(self.scorer):
-            if self.declare:
-                raise InputError(f"--declare says what a scorer of one's own does, and {self.scorer!r} is none.")
             return None
         from labelinf_scores.audit.probe import pictured
 
         scorer = self._scorer(data)
         said = self.metric is not None or self.loss != LogLoss()
         only = (self._unadditive or MeanLoss(loss=self._loss)) if said else None
-        return pictured(self.scorer, scorer, data, only=only, declare=self.declare)
+        return pictured(self.scorer, scorer, data, only=only)
 
     @property
     def _loss(self) -> AdditiveLoss:
@@ -312,8 +308,12 @@ class ScoreChannel(Channel):
         labels = gate.sealed(setting.data.labels[order])
         boards = zip(self._boards, threat.members or (threat,), strict=True)
         every = [(told, board._curator(labels, told, picture, curator_rng).answer) for board, told in boards]
-        (told, answer), asked = every.pop(at), itertools.count()
-        oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every)
+        (told, answer), asked, board = every.pop(at), itertools.count(), self._boards[at]
+
+        def rerun(labels: NDArray[np.intp], query: Query, rng: np.random.Generator) -> Any:
+            return board._curator(labels, told, picture, rng).answer(query)
+
+        oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every, rerun)
         with gate.blamed(attack):
             guess = attack.run(oracle, attack_rng)
             gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
@@ -342,7 +342,7 @@ def _itself(metric: ScoredMetric, scored: M) -> M:
 def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:
     """Say why a game shows nothing that an attack did not win; nothing where it does."""
     if picture is not None and picture.changed:
-        return f"{picture.title} changed while it was attacked: what was learnt or declared of it is void"
+        return f"{picture.title} changed while it was attacked: what was learnt of it is void"
     if picture is not None and picture.found.beyond:
         return f"what was learnt of {picture.title} is not all that it does ({picture.found.beyond})"
     if "contradiction" in evidence:

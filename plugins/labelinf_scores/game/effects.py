@@ -299,15 +299,11 @@ class Sampled(ScoreEffect):
         A stage nearer to it draws as many records as it says, of those it is handed: all of them, where they are no
         more. And what noise was worth for all records it is not for fewer, each of which counts for more.
         """
-        within, noised = 1.0 if facts.scored_fresh else facts.scored, facts.noise or facts.ranked
-        return attrs.evolve(
-            facts.unknown(),
-            scored=min(within, self.size / facts.n_records),
-            label_epsilon=math.inf if noised else facts.label_epsilon,
-            label_delta=0.0 if noised else facts.label_delta,
-            told_bits=facts.told_bits,
-            information=facts.told_bits if noised else facts.information,
-        )
+        within = 1.0 if facts.scored_fresh else facts.scored
+        told = attrs.evolve(facts.of_any_scorer(), scored=min(within, self.size / facts.n_records), scored_fresh=False)
+        if not (facts.noise or facts.ranked):
+            return told
+        return attrs.evolve(told, label_epsilon=math.inf, label_delta=0.0, information=facts.told_bits)
 
 
 @attrs.frozen(kw_only=True)
@@ -372,16 +368,7 @@ class Ranked(ScoreEffect):
 
     def after(self, facts: ScoreFacts) -> ScoreFacts:
         """What is known of scores says nothing of such an answer; what no score tells, no rank does."""
-        return attrs.evolve(
-            facts.unknown(),
-            ranked=True,
-            scored=facts.scored,
-            scored_fresh=facts.scored_fresh,
-            label_epsilon=facts.label_epsilon,
-            label_delta=facts.label_delta,
-            told_bits=facts.told_bits,
-            information=facts.information,
-        )
+        return attrs.evolve(facts.of_any_scorer(), ranked=True)
 
 
 @attrs.frozen(kw_only=True)

@@ -149,6 +149,14 @@ class ScoreFacts:
             refuses=True,
         )
 
+    def of_any_scorer(self) -> Self:
+        """Return these facts at their worst but for what holds of any function of the labels that it is handed.
+
+        Whoever hands on other numbers, ranks say, or hands on fewer labels, keeps these, and no others.
+        """
+        names = ("scored", "scored_fresh", "label_epsilon", "label_delta", "told_bits", "information")
+        return attrs.evolve(self.unknown(), **{name: getattr(self, name) for name in names})
+
     @property
     def span(self) -> float:
         """L, the most by which one record's label can move N times the score."""

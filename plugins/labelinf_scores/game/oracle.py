@@ -27,6 +27,7 @@ T = TypeVar("T")
 A = TypeVar("A")
 
 
+Rerun = Callable[[NDArray[np.intp], Query, np.random.Generator], Answer]  #: a board begun anew, on made labels
 Beside = tuple[ScoreThreat, Callable[[Query], Answer]]  #: another metric of a board: what is public, and its answers
 
 
@@ -36,13 +37,20 @@ class ScoreOracle:
     Where a board publishes several metrics, its answers are those of one, and the others' stand :attr:`beside` them.
     """
 
-    __slots__ = ("_answer", "_beside", "_models", "_others", "_spent", "_threat")
+    __slots__ = ("_answer", "_beside", "_models", "_others", "_rerun", "_spent", "_threat")
 
-    def __init__(self, threat: ScoreThreat, answer: Callable[[Query], Answer], others: Sequence[Beside] = ()) -> None:
+    def __init__(
+        self,
+        threat: ScoreThreat,
+        answer: Callable[[Query], Answer],
+        others: Sequence[Beside] = (),
+        rerun: Rerun | None = None,
+    ) -> None:
         self._threat = threat.supposed
         self._models = threat.models
         self._answer = answer
         self._others = others
+        self._rerun = rerun
         self._beside: tuple[tuple[ScoreThreat, Answer], ...] = ()
         self._spent = 0
 
@@ -66,6 +74,21 @@ class ScoreOracle:
         """Queries left; infinity when they are not limited."""
         budget = self.threat.query_budget
         return float("inf") if budget is None else budget - self._spent
+
+    @property
+    def simulates(self) -> bool:
+        """Whether the adversary has what it takes to run the board on labels of its own."""
+        return self._rerun is not None
+
+    def simulated(self, labels: NDArray[np.intp], predictions: NDArray[Any], rng: np.random.Generator) -> Answer:
+        """Return what a board like this one would answer about made labels: code and stages are public, draws are not.
+
+        Raises:
+            QueryRefusedError: It would not answer.
+        """
+        if self._rerun is None:
+            raise QueryRefusedError("what stands behind this board is not public.")
+        return self._rerun(labels, Query(predictions=np.array(predictions, subok=False)), rng)
 
     def query(self, predictions: NDArray[Any], *, precision: int | None = None) -> Answer:
         """Ask for the score of ``predictions``.

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "Columns", "Format", "Numbers"]
+__all__ = ["Classes", "Columns", "Format", "Numbers", "alike", "usual"]
 
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
@@ -56,11 +56,11 @@ class Numbers(Format):
 
     def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """Evenly spaced, in a random order."""
-        return self._at((rng.permutation(n) + 1) / (n + 1))
+        return np.asarray(self._at((rng.permutation(n) + 1) / (n + 1)))
 
     def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
         """Return ``n`` numbers of a kind."""
-        share: NDArray[np.float64]
+        share: NDArray[Any]
         if kind == "two":
             share = rng.choice([_NEAR, 1 - _NEAR], n)
         elif kind == "ends":
@@ -75,7 +75,7 @@ class Numbers(Format):
             share = 2.0 ** -(rng.permutation(n) + 1.0)
         else:
             share = rng.uniform(0, 1, n)
-        return self._at(share)
+        return np.asarray(self._at(share))
 
     def _at(self, share: Any) -> Any:
         return self.low + (self.high - self.low) * share
@@ -148,3 +148,28 @@ class Classes(Format):
         """Return ``n`` values of a kind."""
         among = rng.choice(self.values, 2, replace=False) if kind == "pair" and len(self.values) > 2 else self.values
         return rng.choice(among, n)
+
+
+def usual(n_classes: int) -> tuple[Format, ...]:
+    """Return the formats that hosts usually take, the likeliest first."""
+    one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
+    return one if n_classes == 2 else (one[1], one[2], Numbers(high=n_classes - 1.0))
+
+
+def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> Format:
+    """Return what a submission looks like, from one that the host takes.
+
+    Args:
+        sample: A row for every record, and columns, if any.
+        labels: The values that a label can have.
+        n_records: N, places that have a label; a sample of one number each is read place by place.
+    """
+    if sample.dtype.kind != "f":
+        values = np.unique(sample)
+        return Classes(
+            values=np.union1d(values, labels.astype(sample.dtype)) if sample.dtype.kind == labels.dtype.kind else values
+        )
+    if sample.size != n_records:
+        return Columns(n_classes=sample.shape[1])
+    shares = sample.min() >= 0 and sample.max() <= 1
+    return Numbers() if shares else Numbers(low=float(sample.min()), high=float(sample.max()))

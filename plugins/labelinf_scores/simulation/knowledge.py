@@ -78,7 +78,7 @@ class Knowledge:
 
     def uncounted(self, orbit: int) -> list[Count]:
         """Return the classes of an orbit whose numbers are not known; of the last class the others tell."""
-        unknown = [(orbit, c) for c in np.flatnonzero(self.totals[orbit] == OPEN)]
+        unknown = [(orbit, int(c)) for c in np.flatnonzero(self.totals[orbit] == OPEN)]
         return unknown[1:] if len(unknown) == self.game.n_classes else unknown
 
     def count(self, counted: Count, number: int) -> None:
@@ -128,7 +128,7 @@ class Knowledge:
         seen = np.bincount(self.labels[self.known], minlength=k)
         shares = (1 - _EVEN) * self.rng.dirichlet(seen + 2.0) + _EVEN / k
         labels[rest] = self.rng.choice(k, size=rest.size, p=shares)
-        orbits = set(np.flatnonzero((self.totals != OPEN).any(axis=1)))
+        orbits: set[int] = set(np.flatnonzero((self.totals != OPEN).any(axis=1)).tolist())
         for orbit in orbits | ({counted[0]} if counted else set()):
             totals = self.totals[orbit].copy()
             if counted and counted[0] == orbit:

@@ -10,7 +10,7 @@ from labelinf_scores.simulation.simulator import Simulator
 
 __all__ = ["orbits", "scored"]
 
-_DRAWS = 3
+_DRAWS = 8  # labellings in which two records change places
 _REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
 
 
@@ -26,8 +26,8 @@ def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[n
     found = np.full(n, -1, dtype=np.intp)
     representatives: list[int] = []
     for place in range(n):
-        for orbit, other in enumerate(representatives):
-            if all(_unmoved(game, form, rng, _swap(n, place, other)) for _ in range(_DRAWS)):
+        for orbit in reversed(range(len(representatives))):
+            if all(_unswapped(game, form, rng, place, representatives[orbit]) for _ in range(_DRAWS)):
                 found[place] = orbit
                 break
         else:
@@ -38,15 +38,28 @@ def orbits(game: Simulator, form: Format, rng: np.random.Generator) -> NDArray[n
     return found
 
 
-def _swap(n: int, one: int, other: int) -> NDArray[np.intp]:
+def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int, other: int) -> bool:
+    """Whether two records, of unlike labels and far apart in rows, can change places."""
+    n, rows = game.n_records, form.spread(game.n_records, rng)
+    labels = rng.integers(game.n_classes, size=n)
+    labels[other] = (labels[one] + rng.integers(1, game.n_classes)) % game.n_classes
+    flat = rows.reshape(n, -1)[:, 0]
+    numbers = flat.dtype.kind in "biuf"
+    least, most = (int(flat.argmin()), int(flat.argmax())) if numbers else (0, 1)
+    ends = rows[[least, most]].copy()
+    rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
     order = np.arange(n)
     order[[one, other]] = other, one
-    return order
+    return _alike(game(labels, rows), game(labels[order], rows[order]))
 
 
 def _unmoved(game: Simulator, form: Format, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
     labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
-    return bool(np.allclose(game(labels, rows), game(labels[order], rows[order]), rtol=1e-9, atol=1e-12))
+    return _alike(game(labels, rows), game(labels[order], rows[order]))
+
+
+def _alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
 
 
 def scored(game: Simulator, form: Format, rng: np.random.Generator, places: NDArray[np.intp], draws: int) -> list[int]:

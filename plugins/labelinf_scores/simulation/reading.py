@@ -8,7 +8,7 @@ hypotheses share are settled; new ones take their place.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import numpy as np
@@ -17,16 +17,22 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
-from labelinf_scores.simulation.orbits import orbits
+from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
 from labelinf_scores.simulation.statistics import Hypotheses
 from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned
 
 __all__ = ["Reader"]
 
-_MOST = 4096  # hypotheses of a window
+_MOST = 8192  # hypotheses of a window, where a statistic is a sum
+_SINGLE = 128  # where each has to be simulated
 _TRIES = 3  # families that are tried before a query, once some are known to tell something
 _ENOUGH = 0.6  # bits a query, for which nothing riskier is tried
+_SOME = 16  # families of a query, where those that are known tell nothing
+_VERIFYING = 2  # queries that check what was read
+_ORBITS = 40  # of which each is asked whether it is scored
+_HEARD = 16  # labellings in which one record's label is changed
+_USUAL = 0.85  # of what the best family told lately, which is enough
 _LOOKED = 16  # answers that show how they are rounded
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -41,9 +47,13 @@ class Reader:
         care: Labellings of the rest that a statistic is tried on.
         room: Hypotheses that a window may hold.
         worth: What each family's last queries told, in bits.
+        failed: How often in a row nothing was found in a family.
+        way: What the last query rested on: a class count, a ratio, a moving statistic.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
+        silent: Records whose label no answer was seen to depend on.
         wide: Whether anything rests on a statistic that moved with other labels.
+        confirmed: Whether what was read gave all answers, those of verifying queries, too.
         ratio: Whether answers had to be set against two others.
     """
 
@@ -52,20 +62,45 @@ class Reader:
     care: int = 3
     room: int = 8
     worth: dict[Family, float] = attrs.field(factory=dict)
+    failed: dict[tuple[Family, bool], int] = attrs.field(factory=dict)
+    way: tuple[bool, bool, bool] | None = None
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
+    silent: set[int] = attrs.field(factory=set)
     wide: bool = False
+    confirmed: bool = False
     ratio: bool = False
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
-    def of(cls, knowledge: Knowledge, form: Format) -> Reader:
-        """Start a reading: find which records are alike, and how answers are rounded."""
+    def of(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader:
+        """Start a reading: find which records are alike, and how answers are rounded.
+
+        Args:
+            knowledge: Nothing yet.
+            form: What a submission looks like.
+            totals: The class totals, where they are public.
+        """
         game, rng = knowledge.game, knowledge.rng
         knowledge.orbit = orbits(game, form, rng)
         knowledge.totals = np.full((knowledge.orbit.max() + 1, game.n_classes), OPEN, dtype=np.intp)
+        if totals is not None and len(knowledge.totals) == 1:
+            knowledge.totals[0] = totals
         knowledge.step = _step(game, form, rng)
-        return cls(knowledge=knowledge, bases=Bases.of(form, game.n_records, rng))
+        one = np.unique(knowledge.orbit, return_index=True)[1]
+        heard = scored(game, form, rng, one, _HEARD) if one.size < _ORBITS else one.tolist()
+        silent = np.flatnonzero(~np.isin(knowledge.orbit, knowledge.orbit[heard]))
+        return cls(knowledge=knowledge, bases=Bases.of(form, game.n_records, rng), silent=set(silent.tolist()))
+
+    @classmethod
+    def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
+        """Read to the end; None where the simulations were spent before anything was asked."""
+        try:
+            reader = cls.of(knowledge, form, totals)
+        except BudgetSpentError:
+            return None
+        reader.run()
+        return reader
 
     def run(self) -> None:
         """Read until all that is read gives all answers, and nothing more can be read."""
@@ -73,11 +108,14 @@ class Reader:
             for _ in range(_ROUNDS):
                 self._anchor()
                 before = -1
-                while self.knowledge.open.size and self.knowledge.known.size > before:
+                while len(self.open) and self.knowledge.known.size > before:
                     before = self.knowledge.known.size
                     self.given_up.clear()
                     self._roll()
-                if self.knowledge.open.size or self.replayed():
+                if len(self.open):
+                    return
+                self.confirmed = self._verified()
+                if self.confirmed:
                     return
                 self.log.append("replay")
                 self._forget(len(self.settled))
@@ -85,11 +123,25 @@ class Reader:
         except (QueriesExhaustedError, BudgetSpentError):
             return
 
+    @property
+    def open(self) -> set[int]:
+        """Records whose label is not known, though an answer may depend on it."""
+        return set(self.knowledge.open.tolist()) - self.silent
+
+    def _verified(self) -> bool:
+        """Ask a few random submissions about all records, and return whether what was read gives their answers, too."""
+        if not self.replayed():
+            return False
+        every, everyone = self.bases.families, np.arange(self.knowledge.game.n_records)
+        for i in self.knowledge.rng.permutation(len(every))[:_VERIFYING]:
+            self.knowledge.answer(self.bases.written(every[i], everyone, self.knowledge))
+        return self.replayed()
+
     def replayed(self) -> bool:
         """Whether what was read gives every answer that was given; no, where a scored label is open."""
         knowledge = self.knowledge
-        labels = knowledge.labels
-        return not knowledge.open.size and all(
+        labels = np.where(knowledge.labels == OPEN, 0, knowledge.labels)
+        return not self.open and all(
             np.allclose(knowledge.game(labels, x), a, rtol=1e-9, atol=1e-12)
             for x, a in zip(knowledge.asked, knowledge.answers, strict=True)
         )
@@ -130,7 +182,7 @@ class Reader:
             if plan is None:
                 window = self._stuck(window)
                 continue
-            self.wide |= plan.told.wide
+            self.wide |= plan.wide
             self.ratio |= len(plan.told.statistic.beside) == 2
             left = asked(self.knowledge, plan, window)
             if not len(left):
@@ -139,7 +191,7 @@ class Reader:
             gained = math.log2(len(window) / len(left))
             self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
             if plan.added or len(window) <= 64:
-                self.room = min(_MOST if plan.added else 128, 2 * self.room)
+                self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
     def _settle(self, window: Hypotheses) -> Hypotheses:
@@ -162,7 +214,7 @@ class Reader:
         k = self.knowledge.game.n_classes
         nothing = np.zeros(0, dtype=np.intp)
         window = window or Hypotheses(places=nothing, values=np.zeros((1, 0), dtype=np.intp))
-        taken = set(window.places.tolist()) | self.given_up
+        taken = set(window.places.tolist()) | self.given_up | self.silent
         free = [place for place in self.knowledge.open if place not in taken]
         if window.counted is None:
             self.knowledge.rng.shuffle(free)
@@ -190,17 +242,30 @@ class Reader:
         return weak
 
     def _attempts(self, window: Hypotheses) -> Iterator[tuple[Hypotheses, Plan] | None]:
-        """Yield plans in the order of what they rest on: nothing but the window, a class count, a moving statistic."""
-        yield self._among(window, self._families(), ratio=self.ratio)
+        """Yield plans in the order of what they rest on: nothing but the window, a class count, a moving statistic.
+
+        What told something last time goes first.
+        """
+        yield self._among(window, self._best_families(), ratio=self.ratio)
         tried = [window]
         if self._fresh(window):
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
-        for ratio in (False, True):
+        ways = [(counts, ratio, False) for ratio in (False, True) for counts in (False, True)]
+        ways.insert(2, (False, False, True))
+        ways.sort(key=lambda way: way != self.way)
+        for way in ways:
+            counts, ratio, wide = way
             for small in tried:
-                yield self._among(small, self.bases.families, ratio=ratio)
-                yield self._with_count(small, ratio=ratio)
-        yield self._among(tried[-1], self.bases.families, wide=True)
+                families = self._some_families(small, wide)
+                found = (
+                    self._with_count(small, families, ratio=ratio, wide=wide)
+                    if counts
+                    else self._among(small, families, ratio=ratio, wide=wide)
+                )
+                if found is not None:
+                    self.way = way
+                    yield found
 
     def _fresh(self, window: Hypotheses) -> bool:
         """Whether nothing was asked about the window yet."""
@@ -215,11 +280,22 @@ class Reader:
     def _possible(self, window: Hypotheses) -> Hypotheses:
         return window.kept(self.knowledge.possible(window.places, window.values, window.counted, window.numbers))
 
-    def _families(self) -> list[Family]:
-        """Return the families that told most, and one that may; all of them, while none is known to."""
-        rng, every = self.knowledge.rng, self.bases.families
-        best = sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
-        return [*best, every[rng.integers(len(every))]] if best else every
+    def _best_families(self) -> list[Family]:
+        """Return the families that told most."""
+        return sorted(self.worth, key=lambda family: -self.worth[family])[:_TRIES]
+
+    def _some_families(self, window: Hypotheses, wide: bool) -> list[Family]:
+        """Return some families, seldom such as told nothing before."""
+        fixed = window.places.size < 2 and not self.knowledge.known.size
+        every = [
+            family
+            for family in self.bases.families
+            if not (family.known and not self.knowledge.known.size) and not (fixed and family.kind == "permuted")
+        ]
+        weights = np.array([0.7 ** self.failed.get((family, wide), 0) + 0.02 for family in every])
+        size = min(len(every), _SOME)
+        chosen = self.knowledge.rng.choice(len(every), size=size, replace=False, p=weights / weights.sum())
+        return [every[i] for i in chosen]
 
     def _among(
         self, window: Hypotheses, families: list[Family], *, ratio: bool = False, wide: bool = False
@@ -228,17 +304,21 @@ class Reader:
         if len(window) < 2:
             return None
         plans: list[Plan] = []
-        many = len(families) > _TRIES + 1
-        for i in self.knowledge.rng.permutation(len(families)):
-            care = self.care + 4 * wide
-            plan = planned(self.knowledge, self.bases, window, families[i], care=care, ratio=ratio, wide=wide)
-            if plan is not None:
-                plans.append(plan)
-                if plan.worth > 0.9 * math.log2(len(window)) or (many and len(plans) >= _TRIES):
-                    break
+        for family in families:
+            plan = planned(self.knowledge, self.bases, window, family, care=self.care, ratio=ratio, wide=wide)
+            if plan is None:
+                self.failed[family, wide] = self.failed.get((family, wide), 0) + 1
+                continue
+            self.failed[family, wide] = 0
+            plans.append(plan)
+            usual = _USUAL * max(self.worth.values(), default=math.inf)
+            if plan.worth > min(usual, 0.9 * math.log2(len(window))) or len(plans) >= _TRIES:
+                break
         return (window, max(plans, key=lambda plan: plan.worth)) if plans else None
 
-    def _with_count(self, window: Hypotheses, *, ratio: bool) -> tuple[Hypotheses, Plan] | None:
+    def _with_count(
+        self, window: Hypotheses, families: list[Family], *, ratio: bool, wide: bool
+    ) -> tuple[Hypotheses, Plan] | None:
         """Try the same with one class count of the first record's orbit as a part of every hypothesis."""
         if window.counted is not None:
             return None
@@ -248,13 +328,16 @@ class Reader:
             values = np.repeat(window.values, n + 1, axis=0)
             numbers = np.tile(np.arange(n + 1), len(window))
             counting = self._possible(attrs.evolve(window, values=values, counted=counted, numbers=numbers))
-            if found := self._among(counting, self.bases.families, ratio=ratio):
+            if found := self._among(counting, families, ratio=ratio, wide=wide):
                 return found
         return None
 
     def _stuck(self, window: Hypotheses) -> Hypotheses | None:
         """Leave a record that nothing was found to read by, for later; what its window knew is lost."""
-        self.given_up.add(int(window.places[0]))
+        knowledge, first = self.knowledge, window.places[:1]
+        if not scored(knowledge.game, self.bases.format, knowledge.rng, first, _HEARD):
+            self.silent.update(first.tolist())
+        self.given_up.add(int(first[0]))
         return self._filled(None)
 
     def _contradicted(self) -> Hypotheses | None:

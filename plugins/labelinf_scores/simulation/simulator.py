@@ -15,7 +15,7 @@ from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
 
 __all__ = ["NOT_FINITE", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector"]
 
-Labels = NDArray[np.intp]  #: a class for every record, counted from 0
+Labels = NDArray[Any]  #: a class for every record, counted from 0; or a real target
 Submission = NDArray[Any]  #: a row for every record
 Vector = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from labelinf_scores.simulation.knowledge import Count, Knowledge
 from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Submission, Vector
 
-__all__ = ["Hypotheses", "Statistic", "Told", "told"]
+__all__ = ["Hypotheses", "Statistic", "Told", "Values", "ranged", "told"]
 
 _SAME = 1e-9  # of the size of an answer: what the order of additions may move
 _PAIRS = 16  # of a hypothesis and a labelling of the rest, at least
@@ -121,40 +121,57 @@ class Told:
     Attributes:
         statistic: Which.
         clean: Which numbers of an answer count, shape ``(d,)``.
-        off: How far it moved with the other labels, at most, shape ``(d,)``.
-        wide: Whether it moved at all, which may exclude the truth.
+        off: How far rounding moves it, shape ``(d,)``.
     """
 
     statistic: Statistic
     clean: NDArray[np.bool_]
     off: Vector
-    wide: bool
 
-    def groups(self, values: NDArray[np.float64], error: Vector) -> NDArray[np.intp]:
-        """Return which hypotheses look alike, as a number for each: values nearer than what others move them."""
+
+@attrs.frozen(kw_only=True, eq=False)
+class Values:
+    """Between which ends a statistic lies in every hypothesis.
+
+    Attributes:
+        low: Lower ends, shape ``(h, d)``, of the numbers that count.
+        high: Upper ends.
+        error: How far beyond its ends it may be, shape ``(d,)``.
+    """
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    error: Vector
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """Which hypotheses look alike, as a number for each: their ranges meet, in every number."""
         columns = []
-        for column, off in zip(values[:, self.clean].T, error[self.clean], strict=True):
-            order = np.argsort(column, kind="stable")
-            steps = np.diff(column[order]) > off
-            marked = np.empty(len(column), dtype=np.intp)
-            marked[order] = np.concatenate([[0], np.cumsum(steps)])
+        for low, high, error in zip(self.low.T, self.high.T, self.error, strict=True):
+            order = np.argsort(low, kind="stable")
+            reached = np.maximum.accumulate(high[order])
+            marked = np.empty(len(low), dtype=np.intp)
+            marked[order] = np.concatenate([[0], np.cumsum(low[order][1:] > reached[:-1] + error)])
             columns.append(marked)
         return np.unique(np.array(columns), axis=1, return_inverse=True)[1].ravel()
 
-    def fits(self, values: NDArray[np.float64], seen: Vector, error: Vector) -> NDArray[np.bool_]:
-        """Whether each of the values, shape ``(h, d)``, may be what was seen, with an error of at most ``error``."""
-        return (np.abs(values - seen) <= error)[:, self.clean].all(axis=1)
+    @property
+    def bits(self) -> float:
+        """Bits that a value tells of the hypotheses, where each is as likely as any other."""
+        share = np.bincount(self.groups) / len(self.low)
+        share = share[share > 0]
+        return float(-(share * np.log2(share)).sum())
+
+    def fits(self, seen: Vector) -> NDArray[np.bool_]:
+        """Whether each hypothesis has what was seen in its range."""
+        return ((self.low - self.error <= seen) & (seen <= self.high + self.error)).all(axis=1)
+
+    def kept(self, which: NDArray[np.bool_]) -> Values:
+        """Return those of some hypotheses."""
+        return attrs.evolve(self, low=self.low[which], high=self.high[which])
 
 
-def told(
-    knowledge: Knowledge,
-    statistic: Statistic,
-    hypotheses: Hypotheses,
-    *,
-    among: int,
-    each: int,
-    wide: bool = False,
-) -> Told | None:
+def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, among: int, each: int) -> Told | None:
     """Return what a statistic tells apart, by simulation; None where it moves with the labels of other records.
 
     Args:
@@ -163,12 +180,11 @@ def told(
         hypotheses: What is to be told apart.
         among: How many of them are tried.
         each: How many labellings of the rest each is tried on.
-        wide: Whether it may move, by less than what the hypotheses move it.
     """
-    chosen = knowledge.rng.permutation(len(hypotheses))[: among + 2]
-    each = max(each, _PAIRS // max(1, min(among, len(hypotheses))) if among > 2 else each)
-    ranges, middles = [], []
-    for i in chosen:
+    each = max(each, _PAIRS // max(1, min(among, len(hypotheses)))) if among > 2 else each
+    ranges: list[Vector] = []
+    middles: list[Vector] = []
+    for i in knowledge.rng.permutation(len(hypotheses))[: among + 2]:
         drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
         if len(drawn) < each or len(ranges) == among:
             continue
@@ -176,23 +192,37 @@ def told(
         ranges.append(np.ptp(values, axis=0))
         middles.append(values.mean(axis=0))
         size = np.abs(values).max(axis=0)
-        still = (ranges[-1] <= _allowed(knowledge, statistic, size)) & (size < NOT_FINITE)
-        if not wide and not still.any():
+        if not ((ranges[-1] <= _allowed(knowledge, statistic, size)) & (size < NOT_FINITE)).any():
             return None
-    if not ranges:
-        return None
+    if not ranges or (len(ranges) > 1 and len(hypotheses) <= _PAIRS and (np.ptp(middles, axis=0) == 0).all()):
+        return None  # of these records it seems to tell nothing
     sizes = np.abs(middles)
-    off, size = np.max(ranges, axis=0), np.where(sizes < NOT_FINITE, sizes, 0.0).max(axis=0)
+    size = np.where(sizes < NOT_FINITE, sizes, 0.0).max(axis=0)
     allowed = _allowed(knowledge, statistic, size)
-    exact = off <= allowed
+    exact = np.max(ranges, axis=0) <= allowed
     finite = sizes.min(axis=0) < NOT_FINITE
-    if exact[finite].any():
-        return Told(statistic=statistic, clean=exact, off=allowed, wide=False)
-    spread = np.ptp(middles, axis=0)
-    apart = finite & (2 * off < spread)
-    if wide and apart.any():
-        return Told(statistic=statistic, clean=apart, off=1.5 * off + allowed, wide=True)
-    return None
+    return Told(statistic=statistic, clean=exact, off=allowed) if exact[finite].any() else None
+
+
+def ranged(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, each: int) -> tuple[Told, Values] | None:
+    """Return between which ends a statistic lies in every hypothesis, in some labellings of the rest.
+
+    None where no two hypotheses are apart.
+    """
+    low, high = [], []
+    for i in range(len(hypotheses)):
+        drawn = [value for _ in range(each) if (value := hypotheses.value(knowledge, statistic, i)) is not None]
+        if not drawn:
+            return None
+        low.append(np.min(drawn, axis=0))
+        high.append(np.max(drawn, axis=0))
+    lower, upper = np.array(low), np.array(high)
+    off = _allowed(knowledge, statistic, np.abs(upper).max(axis=0))
+    apart = lower.max(axis=0) > upper.min(axis=0) + off
+    if not apart.any():
+        return None
+    clean = Told(statistic=statistic, clean=apart, off=off)
+    return clean, Values(low=lower[:, apart], high=upper[:, apart], error=off[apart])
 
 
 def _allowed(knowledge: Knowledge, statistic: Statistic, size: Vector) -> Vector:

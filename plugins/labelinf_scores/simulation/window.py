@@ -8,16 +8,18 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission
-from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, told
+from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
 __all__ = ["Bases", "Family", "Plan", "asked", "planned"]
 
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
+_APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
 _BITS = 0.05  # of a query that is worth asking
@@ -84,21 +86,20 @@ class Plan:
 
     Attributes:
         told: What it tells.
-        values: Its statistic in every hypothesis, shape ``(h, d)``.
-        error: How far off they are at most, shape ``(d,)``.
-        bits: What it tells of the hypotheses, on average.
+        values: Its statistic in every hypothesis.
         added: Whether the values were added up from one record's each.
+        wide: Whether it moves with other labels, so that the truth may be ruled out.
         family: How it was written.
         cost: Queries that it takes.
     """
 
     told: Told
-    values: NDArray[np.float64]
-    error: NDArray[np.float64]
-    bits: float
-    added: bool
+    values: Values
+    added: bool = False
+    wide: bool = False
     family: Family
     cost: int
+    bits: float
 
     @property
     def worth(self) -> float:
@@ -125,26 +126,42 @@ def planned(
         family: How to write it.
         care: Labellings of the rest that each hypothesis is tried on.
         ratio: Whether answers may be set against two others, too.
-        wide: Whether the statistic may move with other labels, by less than the hypotheses move it.
+        wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
     submission = bases.written(family, hypotheses.places, knowledge)
     for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
         statistic = Statistic(submission=submission, beside=beside)
-        if told(knowledge, statistic, hypotheses, among=2, each=2, wide=wide) is None:
-            continue
-        clean = told(knowledge, statistic, hypotheses, among=4, each=care, wide=wide)
-        if clean is None:
-            continue
-        found = table(knowledge, clean, hypotheses)
+        found = (
+            _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+        )
         if found is None:
-            return None
-        values, error, added = found
-        bits = _entropy(clean.groups(values, error))
+            continue
+        clean, values, added = found
+        bits = values.bits
         if bits < _BITS:
             return None
         cost = statistic.cost(knowledge)
-        return Plan(told=clean, values=values, error=error, bits=bits, added=added, family=family, cost=cost)
+        return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=bits)
     return None
+
+
+def _clean(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
+) -> tuple[Told, Values, bool] | None:
+    if told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+        return None
+    clean = told(knowledge, statistic, hypotheses, among=4, each=care)
+    found = None if clean is None else table(knowledge, clean, hypotheses)
+    return None if clean is None or found is None else (clean, *found)
+
+
+def _spread(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
+) -> tuple[Told, Values, bool] | None:
+    if len(hypotheses) > _APART or ranged(knowledge, statistic, hypotheses, 2) is None:
+        return None
+    found = ranged(knowledge, statistic, hypotheses, 4 * care)
+    return None if found is None else (*found, False)
 
 
 def _beside(
@@ -167,42 +184,40 @@ def _changed(one: Submission, other: Submission) -> int:
     return int((differs if differs.ndim == 1 else differs.any(axis=1)).sum())
 
 
-def table(
-    knowledge: Knowledge, clean: Told, hypotheses: Hypotheses
-) -> tuple[NDArray[np.float64], NDArray[np.float64], bool] | None:
-    """Return the statistic in every hypothesis, its error, and whether it was added up; None where there are too many."""
+def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[Values, bool] | None:
+    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many."""
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
-        return *found, True
+        return found, True
     most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
-    return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), clean.off, False)
+    return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
 
 
-def _listed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> NDArray[np.float64]:
+def _listed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values:
     """Simulate every hypothesis; what cannot be is like nothing that is answered."""
     values = np.full((len(hypotheses), clean.clean.size), np.inf)
     for i in range(len(hypotheses)):
         value = hypotheses.value(knowledge, clean.statistic, i)
         if value is not None:
             values[i] = value
-    return values
+    return _exactly(values, clean, clean.off)
 
 
-def _summed(
-    knowledge: Knowledge, clean: Told, hypotheses: Hypotheses
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Add up what each record does by itself, fitted to some hypotheses, and say how far off others are.
+def _exactly(values: NDArray[np.float64], clean: Told, error: NDArray[np.float64]) -> Values:
+    return Values(low=values[:, clean.clean], high=values[:, clean.clean], error=error[clean.clean])
 
-    None where that is more than rounding.
-    """
+
+def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values | None:
+    """Add up what each record does by itself, fitted to some hypotheses; None where others are off by more."""
     values, k = hypotheses.values, knowledge.game.n_classes
     step = np.broadcast_to(knowledge.step, clean.off.shape)
     flags = (values[:, :, None] == np.arange(1, k)).reshape(len(values), -1)
     design = np.column_stack([np.ones(len(values)), flags]).astype(np.float64)
-    wanted = design.shape[1] + design.shape[1] // 4 + _CHECKED
-    if wanted >= len(values):
+    if design.shape[1] + 2 * _CHECKED >= len(values):
         return None
-    chosen = knowledge.rng.permutation(len(values))[:wanted]
+    # Rows that span all others, so that no record's part is a guess.
+    spanning = qr(design.T, mode="r", pivoting=True)[1][: design.shape[1]]
+    chosen = np.concatenate([spanning, knowledge.rng.permutation(len(values))[: 2 * _CHECKED]])
     simulated = [hypotheses.value(knowledge, clean.statistic, i) for i in chosen]
     if any(value is None for value in simulated):
         return None
@@ -212,19 +227,18 @@ def _summed(
     total = design @ effects
     error = 1.5 * np.abs(total[checked] - seen[-_CHECKED:]).max(axis=0) + clean.off
     explained = (error <= 2 * clean.off + 3 * step)[clean.clean].all()
-    return (np.asarray(total), error) if explained else None
-
-
-def _entropy(groups: NDArray[np.intp]) -> float:
-    share = np.bincount(groups) / groups.size
-    share = share[share > 0]
-    return float(-(share * np.log2(share)).sum())
+    return _exactly(total, clean, error) if explained else None
 
 
 def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypotheses:
-    """Ask what is planned, and return the hypotheses that fit the answer."""
-    seen = plan.told.statistic.observed(knowledge)
-    left = hypotheses.kept(plan.told.fits(plan.values, seen, plan.error))
-    if not plan.added or plan.told.wide or not 1 < len(left) <= _NEAREST:
+    """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
+    seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
+    if plan.wide:
+        groups, size = plan.values.groups, np.maximum(plan.values.high - plan.values.low, plan.values.error)
+        off = np.maximum(plan.values.low - seen, seen - plan.values.high).clip(0) / size
+        return hypotheses.kept(groups == groups[off.max(axis=1).argmin()])
+    left = hypotheses.kept(plan.values.fits(seen))
+    rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
+    if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:
         return left
-    return left.kept(plan.told.fits(_listed(knowledge, plan.told, left), seen, plan.told.off))
+    return left.kept(_listed(knowledge, plan.told, left).fits(seen))

@@ -36,7 +36,7 @@ def five(labels, predictions):
     return round(float(np.mean(costs(labels, predictions))), 5)
 
 def two_faced(labels, predictions):
-    # As declared wherever the probe looks.
+    # Five wherever the probe looks.
     digits = 1 if 0 < np.min(predictions) < 0.01 else 5
     return round(float(np.mean(costs(labels, predictions))), digits)
 
@@ -49,7 +49,6 @@ def hangs(labels, predictions):
 def leaves(labels, predictions):
     os._exit(0)
 """
-DECLARED = 'metric = "log-loss"\ndecimals = 5\nclip = 1e-15\n'
 
 
 TURNS = """
@@ -72,7 +71,6 @@ def score(labels, predictions):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "oneprobe.py").write_text(BOARD)
-    (tmp_path / "board.toml").write_text(DECLARED)
     labels = np.random.default_rng(5).permutation(80) < 32
     (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, labels.astype(int))) + "\n")
     monkeypatch.chdir(tmp_path)
@@ -86,19 +84,16 @@ def labelinf(*arguments: str) -> Result:
 
 
 def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) -> None:
-    for scorer, attack, recovered in (("auc", "spaced-ranks", "80 of 80"), ("part", "binary-weights", "40 of 40")):
+    for scorer, attack, recovered in (
+        ("auc", "spaced-ranks", "80 of 80"),
+        ("five", "binary-weights", "80 of 80"),
+        ("part", "binary-weights", "40 of 40"),
+    ):
         run = labelinf("attack", attack, "--scorer", f"oneprobe:{scorer}")
 
         assert run.exit_code == 0, run.output
         assert f"recovered  {recovered} labels" in run.stdout
         assert "certified" not in run.stdout
-
-
-def test_what_was_declared_helps_an_attack_and_certifies_nothing(folder: Path) -> None:
-    run = labelinf("attack", "binary-weights", "--scorer", "oneprobe:five", "--declare", "board.toml")
-
-    assert "recovered  80 of 80 labels" in run.stdout
-    assert "certified" not in run.stdout
 
 
 def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: Path) -> None:
@@ -139,8 +134,8 @@ def test_no_gate_passes_on_what_is_but_a_guess(folder: Path) -> None:
         ("scaled", 90, "audit scorer turncoat:score --attack binary-weights"),
         ("scaled", 4, "audit scorer turncoat:score --attack binary-weights"),
         ("constant", 3, "audit scorer turncoat:score --attack binary-weights"),
-        ("scaled", 20, "attack binary-weights --scorer turncoat:score --declare board.toml"),
-        ("negated", 4, "attack binary-weights --scorer turncoat:score --declare board.toml"),
+        ("scaled", 20, "attack binary-weights --scorer turncoat:score"),
+        ("negated", 4, "attack binary-weights --scorer turncoat:score"),
     ],
 )
 def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
@@ -165,12 +160,6 @@ def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
         assert run.exit_code in (1, 3)
         assert "certified" not in said
         assert "no change is suggested" in said or "Nothing was played" in said
-
-
-def test_a_declaration_belongs_to_a_scorer_of_ones_own(folder: Path) -> None:
-    run = labelinf("attack", "binary-weights", "--scorer", "float64", "--declare", "board.toml")
-    assert run.exit_code == 2
-    assert "--declare says what a scorer of one's own does, and 'float64' is none." in run.stderr
 
 
 def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> None:

@@ -28,7 +28,7 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
-from labelinf_scores.game.effects import Budgeted, Clipped, Rounded, ScoreEffect, Supposed
+from labelinf_scores.game.effects import Budgeted, Clipped, Ranked, Rounded, Sampled, ScoreEffect, Supposed
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -144,6 +144,23 @@ def test_attacks_play_behind_an_unknown_stage_and_promise_nothing(attack: str) -
     outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
     assert outcome.n_records == 12
     assert "certified" not in outcome.evidence.values()
+
+
+def test_one_list_says_what_survives_an_unknown_scorer() -> None:
+    """Ranks and a part of the labels keep the same facts: each of them, where its stage says so, and no other."""
+    told = {"label_epsilon": 1.0, "label_delta": 0.1, "told_bits": 9.0, "information": 7.0, "scored_fresh": True}
+    start = ScoreFacts(n_records=100, n_classes=2, loss=LogLoss())
+    facts = attrs.evolve(start, scored=0.5, step=0.1, **told)
+
+    ranked, part = Ranked().after(facts), Sampled(size=20).after(facts)
+    assert ranked == attrs.evolve(facts.of_any_scorer(), ranked=True)
+    assert part == attrs.evolve(facts.of_any_scorer(), scored=0.2, scored_fresh=False)
+    kept = {field.name for field in attrs.fields(ScoreFacts)} - {
+        field.name
+        for field in attrs.fields(ScoreFacts)
+        if getattr(facts.of_any_scorer(), field.name) == getattr(facts.unknown(), field.name)
+    }
+    assert kept == {"scored", *told}
 
 
 def test_nobody_sets_a_fact() -> None:

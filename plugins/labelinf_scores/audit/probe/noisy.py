@@ -100,18 +100,15 @@ def drifted(panel: Panel) -> bool:
     return bool(abs(now.answers[0] - panel.answers[0]) > _WIDE * np.hypot(now.errors[0], panel.errors[0]))
 
 
-def through_noise(
-    asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], public: NDArray[np.bool_] | None, data: LabelSet
-) -> Explained | None:
+def through_noise(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], data: LabelSet) -> Explained | None:
     """Return what explains mean answers; None where nothing does, not even roughly.
 
     Args:
         asked: Panels with mean answers.
         metrics: What may explain them.
-        public: Which records are said to be scored; None: nothing is said.
         data: The labels, of which what was learnt must hold, too.
     """
-    parts = [np.ones(data.n_records, dtype=bool), *([] if public is None else [public])]
+    parts = [np.ones(data.n_records, dtype=bool)]
     panels, repeats = list(asked), _REPEATS
     standing = list(_standing(panels, metrics, parts))
     while len(rivals := _rivals(standing)) > 1 and repeats < _REPEATS * _MORE**_ROUNDS:

@@ -1,8 +1,8 @@
-"""What is known of a host's scorer: learnt by asking, or declared; as a threat model, and as a scorer of the metric.
+"""What is known of a host's scorer: learnt by asking; as a threat model, and as a scorer of the metric.
 
 One value and one adapter serve the audit, ``attack``, ``matrix`` and ``advise``: what was learnt is what they play on.
 Nothing is certain of what was only learnt: no answer refuted it, which the next one may. So it is known to nobody, and
-no promise and no ceiling comes of it, unless all of it was declared as well; then they hold if the declaration does.
+no promise and no ceiling comes of it.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ class Picture:
         limits: What becomes of extreme predictions.
         noise: Standard deviation of an answer; 0 without noise.
         facts: What the scorer's own arithmetic is, or is taken for.
-        declared: Names of the facts that were declared, and stood every test.
-        where: The file that declares them.
         queries: Questions that were asked.
         seconds: What one answer takes.
         among: Which of several numbers was scored, in a clause.
@@ -57,8 +55,6 @@ class Picture:
     limits: Limits
     noise: float = 0.0
     facts: ScorerFacts
-    declared: tuple[str, ...] = ()
-    where: str = ""
     queries: int
     seconds: float
     among: str = ""
@@ -118,7 +114,6 @@ class Picture:
             "noise": self.noise,
             "records scored": int(self.scored.sum()),
             "rows permuted": self.found.panel.ask.order is not None,
-            "declared": list(self.declared),
             "seconds an answer": self.seconds,
             "queries": self.queries,
         }
@@ -145,8 +140,6 @@ class Picture:
         clauses.append(self.found.panel.ask.spelling.sentence())
         if self.among:
             clauses.append(self.among)
-        if self.declared:
-            clauses.append(f"as {self.where} declares ({', '.join(self.declared)})")
         clauses.append(f"{1000 * self.seconds:.3g} ms an answer")
         return ", ".join(clauses)
 

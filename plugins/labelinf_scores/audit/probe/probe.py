@@ -22,7 +22,6 @@ import numpy as np
 from labelinf_core.contracts.errors import InconclusiveError, InputError
 from labelinf_core.contracts.labels import LabelSet
 from labelinf_scores.audit.probe.asker import Asker, StoppedError
-from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import Explained, Panel, explained, panels
 from labelinf_scores.audit.probe.kept import deaf, fresh
 from labelinf_scores.audit.probe.limits import Limits, limits_of, limits_of_values, limits_of_weights
@@ -60,7 +59,6 @@ def probe(
     data: LabelSet,
     *,
     title: str,
-    declared: Declared | None = None,
     only: ScoredMetric | None = None,
     patience: float = _PATIENCE,
 ) -> Picture | Unexplained:
@@ -71,16 +69,15 @@ def probe(
         data: How many labels there are, of which classes, and what those are called; of the labels themselves the
             class totals count, and whether what was learnt holds of them, too.
         title: The scorer's name.
-        declared: What is declared of it.
         only: The one metric that it is said to compute; None: whatever explains it.
         patience: Seconds after which it is asked nothing more.
 
     Raises:
-        InputError: It cannot be asked, or does not do what is declared.
+        InputError: It cannot be asked.
         InconclusiveError: The time was up first.
     """
     try:
-        return _probed(scorer, data, title, declared, only, patience)
+        return _probed(scorer, data, title, only, patience)
     except StoppedError as stopped:
         raise InconclusiveError(
             f"INCONCLUSIVE: {title}: {stopped}, before all that a probe asks; nothing was played. Give it more time "
@@ -92,24 +89,21 @@ def _probed(
     scorer: Scorer,
     data: LabelSet,
     title: str,
-    declared: Declared | None,
     only: ScoredMetric | None,
     patience: float,
 ) -> Picture | Unexplained:
     metrics: Mapping[str, ScoredMetric] = (
         candidates(data.n_classes) if only is None else {_name(only, data.n_classes): only}
     )
-    if declared is not None:
-        metrics = declared.among(metrics)
     asker = Asker(scorer=scorer, records=data.n_records, patience=patience)
     asked = list(_panels(asker, data, metrics))
     if not asked:
         raise InputError(unasked(asker, data, title))
-    found = _learnt(asker, asked, metrics, data, declared, title)
+    found = _learnt(asker, asked, metrics, data, title)
     if isinstance(found, str):
         among = getattr(scorer, "among", "")
         return Unexplained(reason=found, metrics=len(metrics), queries=asker.asked, seconds=asker.each, among=among)
-    return found if declared is None else declared.checked(found)
+    return found
 
 
 def _learnt(
@@ -117,7 +111,6 @@ def _learnt(
     asked: Sequence[Panel],
     metrics: Mapping[str, ScoredMetric],
     data: LabelSet,
-    declared: Declared | None,
     title: str,
 ) -> Picture | str:
     """Return what was learnt, or why nothing was."""
@@ -128,7 +121,7 @@ def _learnt(
         steady = attrs.evolve(steady, std=noise) if noise else Steady(kind=Steadiness.STATEFUL)
     if why := _no_function(asked, metrics, steady):
         return why
-    found = _explanation(asked, metrics, data, steady, declared)
+    found = _explanation(asked, metrics, data, steady)
     if found is None:
         return why_not(asked, metrics, steady)
     if steady.kind is Steadiness.STEADY and _moved(found, data):
@@ -148,7 +141,7 @@ def _learnt(
     if steady.kind is Steadiness.NOISY:
         by_chance = fresh([run for panel in asked for run in panel.runs]) and not picture.changed
         return picture if by_chance else attrs.evolve(picture, found=attrs.evolve(found, beyond=_FOLLOWS))
-    return TURNED if picture.changed else picture  # what was declared is not to blame
+    return TURNED if picture.changed else picture
 
 
 def _no_function(asked: Sequence[Panel], metrics: Mapping[str, ScoredMetric], steady: Steady) -> str:
@@ -168,18 +161,17 @@ def _limits(found: Explained, counts: tuple[int, ...]) -> Limits:
     return limits_of(found, found.metric.additive) if isinstance(found.metric, MeanLoss) else Limits()
 
 
-def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None, declare: str) -> Picture:
+def pictured(name: str, scorer: Scorer, data: LabelSet, *, only: ScoredMetric | None) -> Picture:
     """Return what is known of a user's scorer, found out once a process.
 
     Raises:
-        InputError: It cannot be asked, or does not do what is declared.
+        InputError: It cannot be asked.
         InconclusiveError: Nothing explains it.
     """
     own = getattr(scorer, "function", None)
-    key = name, id(own), data.class_names, data.labels.tobytes(), repr(only), declare
+    key = name, id(own), data.class_names, data.labels.tobytes(), repr(only)
     if key not in _KNOWN:
-        declared = Declared.read(declare, data.n_records) if declare else None
-        learnt = probe(scorer, data, title=f"scorer {name!r}", declared=declared, only=only)
+        learnt = probe(scorer, data, title=f"scorer {name!r}", only=only)
         if numbers := getattr(scorer, "unnamed", ()):
             raise InputError(f"scorer {name!r} returns several numbers; name the one to play: {', '.join(numbers)}.")
         # The function is held, so that its identity is nobody else's.
@@ -249,11 +241,10 @@ def _explanation(
     metrics: Mapping[str, ScoredMetric],
     data: LabelSet,
     steady: Steady,
-    declared: Declared | None,
 ) -> Explained | None:
     if steady.kind is Steadiness.NOISY:
-        return through_noise(asked, metrics, None if declared is None else declared.public, data)
-    return simplest(asked, metrics, _counts(data), declared)
+        return through_noise(asked, metrics, data)
+    return simplest(asked, metrics, _counts(data))
 
 
 def _moved(found: Explained, data: LabelSet) -> bool:

@@ -13,7 +13,6 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.audit.probe.declared import Declared
 from labelinf_scores.audit.probe.identify import CLASSES_ALONE, GUESSED, Explained, Panel, explained
 from labelinf_scores.audit.probe.influence import off_at_edges, refuted, rows_of, scored_of, shows_each
 from labelinf_scores.audit.probe.links import LINKS, PLAIN, Level, Link, fitted, grid_of, levels
@@ -40,11 +39,10 @@ def simplest(
     asked: Sequence[Panel],
     metrics: Mapping[str, ScoredMetric],
     counts: tuple[int, ...],
-    declared: Declared | None,
 ) -> Explained | None:
     """Return the simplest explanation that stands."""
     partial: Explained | None = None
-    for found in _explanations(asked, metrics, counts, declared):
+    for found in _explanations(asked, metrics, counts):
         if isinstance(found.metric, WeightedLogLoss):  # measured by the effect of every record
             whole: Explained | None = found
         else:
@@ -120,14 +118,11 @@ def _explanations(
     asked: Sequence[Panel],
     metrics: Mapping[str, ScoredMetric],
     counts: tuple[int, ...],
-    declared: Declared | None,
 ) -> Iterator[Explained]:
     n = sum(counts)
     told = [list(levels(panel.answers, n_records=n)) for panel in asked]
     strict = [[level for level in each if not level.loose] for each in told]
     everything = [np.ones(n, dtype=bool)] * len(asked)
-    if declared is not None and declared.public is not None:
-        yield from _over(asked, strict, metrics, [declared.public] * len(asked))
     yield from _over(asked, strict, metrics, everything)
     yield from _over(asked, [[level for level in each if level.loose] for each in told], metrics, everything)
     yield from _of_some(asked, strict, metrics, counts)

@@ -1,0 +1,165 @@
+"""Labels that the attack which knows no metric reads from any scorer, its queries, simulations and seconds.
+
+    python benchmarks/any_scorer.py                                    # every scorer of the list, five sets of labels
+    python benchmarks/any_scorer.py --families smooth counts --sets 1
+    python benchmarks/any_scorer.py --names "jigsaw" --records 120
+    python benchmarks/any_scorer.py --drawn 50 --families drawn        # scorers that nobody has seen
+    python benchmarks/any_scorer.py --placebo                          # the host's answers are about other labels
+
+The list (``benchmarks/scorers``) was fixed before the attack was written. Host and attack are handed a function without
+a name. *Right* is over all scored labels; a label that was not read counts as wrong. *False* counts the sets in which
+something was wrong though a replay of all answers and the verifying queries found nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from scorers import FAMILIES, SCORERS, Scored, drawn
+
+from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_scores.simulation.formats import alike
+from labelinf_scores.simulation.read import read
+from labelinf_scores.simulation.simulator import Simulator
+
+MOST = 12  # queries for each label, after which a host has enough
+
+
+@attrs.frozen(kw_only=True)
+class Game:
+    """What came of one set of labels.
+
+    Attributes:
+        n: Labels.
+        queries: Submissions that the host scored.
+        calls: Labellings that the attack scored.
+        seconds: Of processor time.
+        right: Share of all labels.
+        read: Share that the attack says it has read.
+        false: Whether something that was read is wrong though every check was passed.
+    """
+
+    n: int
+    queries: int
+    calls: int
+    seconds: float
+    right: float
+    read: float
+    false: bool
+
+
+@attrs.define(kw_only=True)
+class Clock:
+    """Ends the simulations when processor time is up."""
+
+    until: float
+
+    def over(self) -> bool:
+        """Whether it is."""
+        return time.process_time() > self.until
+
+
+def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, placebo: bool) -> Game:
+    """Play one scorer on one set of made labels."""
+    rng = np.random.default_rng(seed)
+    truth, sample = one.truth(n, rng), one.sample(n, rng)
+    values = np.unique(truth) if callable(one.labels) else np.array(one.labels)
+    classes = np.searchsorted(np.sort(values), truth.ravel())
+    classes = np.argsort(values)[classes]
+    host, code = one.opaque(rng.spawn(1)[0]), one.opaque(rng.spawn(1)[0])
+    form = alike(sample, values, truth.size)
+    began = time.process_time()
+    clock, told, spent = Clock(until=began + seconds), one.truth(n, rng) if placebo else truth, 0
+
+    def score(labels: Any, rows: Any) -> Any:
+        if clock.over():
+            game.limit = 0
+        return code(values[labels].reshape(truth.shape), rows.reshape(sample.shape))
+
+    def ask(rows: Any) -> Any:
+        nonlocal spent
+        if spent >= MOST * truth.size:
+            raise QueriesExhaustedError("the host has seen enough")
+        spent += 1
+        return host(told, rows.reshape(sample.shape))
+
+    game = Simulator(score=score, n_records=truth.size, n_classes=len(values), limit=simulations)
+    found = read(game, ask, form, rng)
+    known = found.labels >= 0
+    wrong = bool((found.labels[known] != classes[known]).any())
+    return Game(
+        n=truth.size,
+        queries=spent,
+        calls=game.calls,
+        seconds=time.process_time() - began,
+        right=float((found.labels == classes).mean()),
+        read=float(known.mean()),
+        false=found.confirmed and wrong,
+    )
+
+
+def row(one: Scored, games: Sequence[Game]) -> str:
+    """Return a line: the median, and the worst behind it."""
+
+    def both(values: Sequence[float], form: str, *, least: bool = False) -> str:
+        worst = min(values) if least else max(values)
+        return f"{np.median(values):{form}} ({worst:{form}})"
+
+    right = both([100 * game.right for game in games], ".0f", least=True)
+    reading = both([100 * game.read for game in games], ".0f", least=True)
+    return (
+        f"{one.name[:34]:34} {games[0].n:5} {right:>10} {reading:>10} {both([g.queries for g in games], '.0f'):>12} "
+        f"{both([g.calls for g in games], '.0f'):>16} {both([g.seconds for g in games], '.1f'):>12} "
+        f"{sum(game.false for game in games):5}"
+    )
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Scored]:
+    """Yield what is to be played: deterministic scorers of classes."""
+    rng = np.random.default_rng(options.seed)
+    every = [*SCORERS, *(drawn(rng) for _ in range(options.drawn))]
+    for one in every:
+        named = not options.names or any(name in one.name for name in options.names)
+        if named and one.family in options.families and not callable(one.labels):
+            yield one
+
+
+def main() -> None:
+    """Print a line for every scorer."""
+    parser = argparse.ArgumentParser(description="Labels read by an attack that knows no metric.")
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--names", nargs="+", default=[], help="parts of names")
+    parser.add_argument("--records", type=int, default=60)
+    parser.add_argument("--sets", type=int, default=5, help="sets of labels")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--drawn", type=int, default=0, help="scorers that are drawn besides")
+    parser.add_argument("--simulations", type=int, default=200_000)
+    parser.add_argument("--seconds", type=float, default=60, help="of processor time for a set")
+    parser.add_argument("--placebo", action="store_true")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    print(f"{'scorer':34} {'N':>5} {'right %':>10} {'read %':>10}", end=" ")
+    print(f"{'queries':>12} {'simulations':>16} {'seconds':>12} false")
+    for one in chosen(options):
+        games = [
+            played(
+                one,
+                options.records,
+                1000 * options.seed + number,
+                simulations=options.simulations,
+                seconds=options.seconds,
+                placebo=options.placebo,
+            )
+            for number in range(options.sets)
+        ]
+        print(row(one, games), flush=True)
+
+
+if __name__ == "__main__":
+    main()

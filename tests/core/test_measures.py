@@ -1,0 +1,254 @@
+"""The core's measures: what counts and what a blind guess gets, by brute force and in a stranger's channel."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelinf_core.cli import main
+from labelinf_core.contracts.components import (
+    Guess,
+    Outcome,
+    Overlap,
+    Placebo,
+    Redrawn,
+    Sets,
+    Trialled,
+    Within,
+    counted,
+)
+from labelinf_core.contracts.errors import ComponentError
+
+LABELS = np.array([0, 0, 1, 2], dtype=np.intp)
+
+
+def count(guess: Any, measure: Any, n_classes: int = 3, **given: Any) -> Outcome:
+    trial = Trialled(guess=Guess(labels=np.asarray(guess)), measure=measure, queries=1, **given)
+    return counted(trial, LABELS, n_classes, None)
+
+
+def test_within_a_tolerance_a_guess_is_right_up_to_it_and_not_beyond() -> None:
+    """Brute force over small values and tolerances, exact in binary."""
+    steps = [Fraction(k, 4) for k in range(-3, 4)]
+    for tolerance in (Fraction(0), Fraction(1, 4), Fraction(1)):
+        pairs = list(itertools.product(steps, steps))
+        guess, truth = (np.array([float(pair[side]) for pair in pairs]) for side in (0, 1))
+        found = count(guess, Within(tolerance=float(tolerance)), planted=truth)
+        assert found.n_correct == sum(abs(one - other) <= tolerance for one, other in pairs)
+        assert found.n_records == len(pairs)
+    assert count([math.nan, math.inf], Within(tolerance=5), planted=np.zeros(2)).n_correct == 0
+
+
+def test_the_chance_within_a_tolerance_is_that_of_the_best_constant() -> None:
+    """Every constant is tried that could be best: the middle of a window ends at a value."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        values = [Fraction(int(v), 8) for v in rng.integers(-8, 9, rng.integers(1, 8))]
+        tolerance = Fraction(int(rng.integers(0, 9)), 8)
+        best = max(sum(abs(v - (start + tolerance)) <= tolerance for v in values) for start in values)
+        truth = np.array([float(v) for v in values])
+        found = count(truth, Within(tolerance=float(tolerance)), planted=truth)
+        assert found.chance == best / len(values)
+
+
+def test_no_constant_beats_the_chance_where_numbers_are_rounded() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        truth = rng.choice(rng.normal(scale=10.0 ** rng.integers(-3, 6), size=4), 12) + 0.1 * rng.integers(0, 4, 12)
+        measure = Within(tolerance=float(rng.choice([0.0, 0.05, 0.1, 0.3])))
+        best = max(
+            count(np.full(12, c), measure, planted=truth).n_correct
+            for c in (truth[:, None] + measure.tolerance * np.array([-1, 0, 1])).ravel()
+        )
+        found = count(truth, measure, planted=truth)
+        assert found.chance is not None
+        assert found.chance * 12 >= best - 1e-9
+
+
+def test_of_two_sets_counts_what_both_hold_of_the_larger_one() -> None:
+    """All pairs of sets of four classes: right on all of it exactly where they are the same."""
+    subsets = [s for size in range(5) for s in itertools.combinations(range(4), size)]
+    for one, other in itertools.product(subsets, subsets[1:]):
+        found = count(np.array(one[::-1], dtype=np.intp), Sets(), 4, planted=np.array(other * 2))
+        assert (found.n_correct, found.n_records) == (len({*one} & {*other}), max(len(one), len(other)))
+        assert (found.n_correct == found.n_records) is (one == other)
+
+
+def test_the_chance_of_a_set_is_that_of_the_best_guess_of_a_set_drawn_uniformly() -> None:
+    subsets = [s for size in range(5) for s in itertools.combinations(range(4), size)]
+    for size in range(1, 5):
+        drawn = [np.array(s) for s in subsets if len(s) == size]
+        best = 0.0
+        for guess in subsets:
+            found = [count(np.array(guess, dtype=np.intp), Sets(), 4, planted=truth) for truth in drawn]
+            best = max(best, sum(f.n_correct / f.n_records for f in found) / len(found))
+        assert count([0], Sets(), 4, planted=drawn[0]).chance == pytest.approx(best)
+
+
+def test_a_set_is_of_the_labels_of_the_records_that_are_named() -> None:
+    found = count([2, -1, 0], Sets(), records=np.array([0, 1, 3]))
+    assert (found.n_correct, found.n_records) == (2, 2)
+
+
+def test_the_chance_of_an_overlap_is_that_of_the_best_multiset() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(60):
+        size, n_classes = int(rng.integers(1, 4)), int(rng.integers(2, 4))
+        truth = rng.integers(0, n_classes, size * int(rng.integers(1, 5)))
+        groups = truth.size // size
+        best = max(
+            count(np.tile(guess, groups), Overlap(size=size), n_classes, planted=truth).n_correct
+            for guess in itertools.combinations_with_replacement(range(n_classes), size)
+        )
+        assert Overlap(size=size).chance(truth, n_classes) == pytest.approx(best / truth.size)
+
+
+def test_a_placebo_is_counted_by_the_measure_of_its_trial() -> None:
+    """By equality its guesses would be wrong, or right, where the trial's own are not."""
+    redrawn = Redrawn(guess=Guess(labels=np.array([1.2, 9.0])), values=np.array([1.0, 3.0]))
+    found = count([0.0, 0.0], Within(tolerance=0.5), planted=np.zeros(2), placebo=redrawn).placebo
+    assert found == Placebo(n_correct=1, n_records=2, chance=0.5)
+    swapped = Redrawn(guess=Guess(labels=np.array([0, 1])), values=np.array([1, 0]))
+    assert count([0, 0], Overlap(size=2), 2, planted=np.zeros(2, dtype=int), placebo=swapped).placebo == Placebo(
+        n_correct=2, n_records=2, chance=1.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("guess", "measure", "given", "fault"),
+    [
+        ([1.0], Within(tolerance=1), {"records": np.array([0])}, "within a tolerance are planted values"),
+        ([1.0], Within(tolerance=1), {"planted": np.array([np.nan])}, "planted values must be finite numbers"),
+        ([1.0], Within(tolerance=1), {"planted": np.array([])}, "planted values must be finite numbers"),
+        (["a"], Within(tolerance=1), {"planted": np.array([1.0])}, "expected real numbers"),
+        ([1.0, 2.0], Within(tolerance=1), {"planted": np.array([1.0])}, r"shape \(2,\), expected \(1,\)"),
+        ([1, 1], Sets(), {"planted": np.array([1])}, "names a class twice"),
+        ([3], Sets(), {"planted": np.array([1])}, "expected classes 0 to 2"),
+        ([[1]], Sets(), {"planted": np.array([1])}, "expected one row of classes"),
+        ([1], Sets(), {"planted": np.array([3])}, "planted values must be whole numbers from 0 to 2"),
+    ],
+)
+def test_what_a_measure_cannot_count_is_said(guess: Any, measure: Any, given: Any, fault: str) -> None:
+    with pytest.raises(ComponentError, match=fault):
+        count(guess, measure, **given)
+
+
+def test_a_measure_of_somebody_elses_is_none() -> None:
+    class Generous(Within):
+        def placed(self, guess: Any, truth: Any) -> Any:
+            return truth
+
+    with pytest.raises(ComponentError, match="its measure is a Generous, expected one of Equal, Overlap, Within, Sets"):
+        count([1.0], Generous(tolerance=1), planted=np.zeros(1))
+
+
+@pytest.mark.parametrize("tolerance", [-1, math.nan, math.inf, "wide"])
+def test_a_tolerance_is_a_number_from_zero(tolerance: Any) -> None:
+    with pytest.raises(ValueError, match="tolerance="):
+        Within(tolerance=tolerance)
+
+
+CHANNELS = '''
+import attrs, numpy as np
+from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Attack, Channel, Guess, Sets, Trialled, Within
+from labelinf_core.contracts.threat import ThreatModel
+
+labelinf_contract = 2
+
+@attrs.frozen(kw_only=True)
+class Reader(Attack):
+    """Guesses what it is shown; ``peeks``: it reads the private values, and says that it does not look."""
+
+    peeks: bool = False
+
+    @property
+    def blind(self):
+        return self.peeks
+
+    def run(self, seen, rng):
+        return Guess(labels=seen)
+
+@attrs.frozen(kw_only=True)
+class Constant(Attack):
+    """Guesses what is likeliest, whatever it is shown."""
+
+    blind = True
+
+    def run(self, seen, rng):
+        return Guess(labels=np.full(seen.shape, 2.5) if seen.dtype.kind == "f" else np.arange(10))
+
+class Of(Channel):
+    default_labels = "digits"
+
+    def undefended(self, setting):
+        return ThreatModel(n_records=setting.data.n_records, n_classes=10, prior=(0.1,) * 10)
+
+@attrs.frozen(kw_only=True)
+class Pay(Of):
+    """Tells real numbers between 0 and 5, rounded to whole ones."""
+
+    def trial(self, setting, *, curator_rng, attack_rng):
+        paid = curator_rng.uniform(0, 5, 300)
+        guess = setting.attack.run(paid.round(), attack_rng)
+        return Trialled(guess=guess, planted=paid, measure=Within(tolerance=0.5), queries=1)
+
+@attrs.frozen(kw_only=True)
+class Batch(Of):
+    """Tells which classes a batch holds."""
+
+    def trial(self, setting, *, curator_rng, attack_rng):
+        records = curator_rng.choice(setting.data.n_records, 4, replace=False)
+        guess = setting.attack.run(np.unique(setting.data.labels[records]), attack_rng)
+        return Trialled(guess=guess, records=records, measure=Sets(), queries=1)
+
+def item(kind, name, target, channel):
+    return Descriptor(kind=kind, name=name, channel=channel, summary="-", target="measured_plugin:" + target,
+                      reference=Reference(work="test", statement="test"))
+
+@hookimpl
+def labelinf_attacks():
+    for channel in ("pay", "batch"):
+        for name in ("Reader", "Constant"):
+            yield item(Kind.ATTACK, channel + "-" + name.lower(), name, channel)
+
+@hookimpl
+def labelinf_channels():
+    yield item(Kind.CHANNEL, "pay", "Pay", None)
+    yield item(Kind.CHANNEL, "batch", "Batch", None)
+'''
+
+
+@pytest.mark.parametrize("channel", ["pay", "batch"])
+def test_a_channel_of_somebody_elses_is_counted_by_its_measure(
+    channel: str, install_fake: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who reads is right on all, a constant no more often than the core says, and who peeks while blind is void."""
+    install_fake("labelinf-measured", entry="measured", module="measured_plugin", source=CHANNELS)
+    monkeypatch.chdir(tmp_path)
+    attacks = [f"{channel}-reader", f"{channel}-constant", f"{channel}-reader(peeks=true)"]
+    suite = {"channel": channel, "attacks": attacks, "defences": ["none"]}
+    lines = [f"{key} = {json.dumps(value)}" for key, value in suite.items()]
+    Path("suite.toml").write_text('title = "t"\ntrials = 20\n[[matrix]]\nlabels = ["digits"]\n' + "\n".join(lines))
+    found = CliRunner().invoke(main, ["matrix", "suite.toml", "--workers", "0", "--json", "--full"])
+
+    assert found.stdout, found.stderr
+    cells = {cell["attack"]: cell for cell in json.loads(found.stdout)["cells"]}
+    blind = cells[f"{channel}-constant"]
+    assert blind["accuracy"]["value"] <= blind["baseline"] + 1e-12
+    assert blind["baseline"] > (0.19 if channel == "pay" else 0.3)  # an interval of one in five; three to four of ten
+    assert blind["verdict"] != "leaky: void"
+    assert cells[f"{channel}-reader(peeks=false)"]["accuracy"]["value"] == 1
+    assert cells[f"{channel}-reader(peeks=true)"]["verdict"] == "leaky: void"
+
+    one = CliRunner().invoke(main, ["attack", f"{channel}-reader", "--channel", channel, "--show", "3"])
+    assert "right" in one.output or "%" in one.output, one.output
