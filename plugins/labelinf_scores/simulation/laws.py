@@ -8,17 +8,20 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Counts", "Law", "Likelihood", "sampled"]
+__all__ = ["Bits", "Floats", "Law", "Likelihood", "sampled"]
 
 Floats = NDArray[np.float64]
 Bits = NDArray[np.bool_]
-Counts = tuple[Floats, Floats, Floats]  #: weights of ones in the upper rows, in the lower rows; of the upper rows
-Likelihood = Callable[[Counts, Floats], Floats]  #: log-likelihoods of answers, any shapes that broadcast
+#: Log-likelihoods of the answers: of how many ones are in upper rows, in lower rows, and noise so many times as large.
+Likelihood = Callable[[Floats, Floats, float], Floats]
 
 _POWERS = [(i, j, k) for i in range(7) for j in range(7 - i) for k in range(3) if i + j + k <= 6]
 _SQUARES = [(i, j, k) for i in range(3) for j in range(3 - i) for k in range(3 - i - j)]
-_GRID = np.linspace(-12, 12, 481)
+_END = 12.0  # spreads from the mean, where the shape ends
+_GRID = np.linspace(-_END, _END, 481)
+_STUCK = 3  # spreads of a chain's log-likelihood
 _STRAY = 0.02  # of the draws that may come from anywhere, tails and all
+_FAR = 4  # spreads of the counts that were simulated: a polynomial says anything beyond
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -30,74 +33,98 @@ class Law:
         mean: Coefficients of the mean.
         spread: Coefficients of the logarithm of the spread.
         shape: Log-density of standardised residuals on a grid.
+        usual: Half of all draws are nearer to the mean, in spreads.
     """
 
     middle: Floats
     mean: Floats
     spread: Floats
     shape: Floats
+    usual: float
 
     @classmethod
     def of(cls, counts: Floats, answers: Floats) -> Law:
-        """Fit the law to simulated answers: ``counts`` has a row of three for each."""
+        """Fit the law to simulated answers.
+
+        Args:
+            counts: Shape ``(draws, 3)``: ones in upper rows, ones in lower rows, upper rows.
+            answers: One of each draw.
+        """
         middle = np.array([counts.mean(axis=0), counts.std(axis=0) + 1e-9])
-        terms, squares = (_terms(_scaled(counts.T, middle), powers).T for powers in (_POWERS, _SQUARES))
-        sigma, scatter = np.ones(len(answers)), np.zeros(squares.shape[1])
+        terms, squares = (_terms(_scaled(counts.T, middle), powers) for powers in (_POWERS, _SQUARES))
+        sigma, scatter, mean = np.ones(len(answers)), np.zeros(len(_SQUARES)), np.zeros(len(_POWERS))
         for _ in range(4):
             mean = np.linalg.lstsq(terms / sigma[:, None], answers / sigma, rcond=1e-8)[0]
-            off = answers - terms @ mean
-            floor = 1e-3 * np.abs(off).mean() + 1e-12
-            scatter = np.linalg.lstsq(squares, np.log(np.abs(off) + floor), rcond=1e-8)[0]
+            off = np.abs(answers - terms @ mean)
+            scatter = np.linalg.lstsq(squares, np.log(off + 1e-3 * off.mean() + 1e-12), rcond=1e-8)[0]
             sigma = np.exp(squares @ scatter)
-        scale = np.sqrt(np.minimum(np.square(off / sigma), 50).mean())
+        z = (answers - terms @ mean) / sigma
+        scale = np.sqrt(np.minimum(np.square(z), 50).mean()) + 1e-12
         scatter[0] += np.log(scale)
-        z = np.clip(off / (sigma * scale), -12, 12)
-        width = 1.06 * min(1.0, np.subtract(*np.quantile(z, [0.75, 0.25])) / 1.35) * len(z) ** -0.2
-        heights = np.histogram(z, bins=np.append(_GRID - 0.025, 12.025))[0] / (len(z) * 0.05)
-        kernel = np.exp(-0.5 * (_GRID / width) ** 2)
-        density = np.convolve(heights, kernel / kernel.sum(), mode="same")
-        return cls(
-            middle=middle,
-            mean=mean,
-            spread=scatter,
-            shape=np.log((1 - _STRAY) * density + _STRAY / (np.pi * (1 + _GRID**2))),
+        z = np.clip(z / scale, -_END, _END)
+        return cls(middle=middle, mean=mean, spread=scatter, shape=_smoothed(z), usual=float(np.median(np.abs(z))))
+
+    def given(self, upper: Floats) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
+        """Return what gives means and logarithms of spreads of queries with so many upper rows."""
+        (w,) = _scaled((upper,), self.middle[:, 2:])
+        mean, spread = (
+            _collected(w, powers, coefficients)
+            for powers, coefficients in ((_POWERS, self.mean), (_SQUARES, self.spread))
         )
 
-    def at(self, counts: Counts) -> tuple[Floats, Floats]:
-        """Return means and logarithms of spreads."""
-        scaled = _scaled(counts, self.middle)
-        return _sum(scaled, _POWERS, self.mean), _sum(scaled, _SQUARES, self.spread)
+        def at(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+            u, v = _scaled((one, other), self.middle[:, :2])
+            return _sum(u, v, mean), _sum(u, v, spread)
 
-    def __call__(self, counts: Counts, answers: Floats) -> Floats:
-        """Return log-likelihoods of answers."""
-        mean, spread = self.at(counts)
-        z = np.clip((answers - mean) * np.exp(-spread), -12, 12)
-        return self.shape[np.rint((z + 12) * 20).astype(np.intp)] - spread
+        return at
+
+    def likelihood(self, upper: Floats, answers: Floats) -> Likelihood:
+        """Return what gives log-likelihoods of answers to queries with so many upper rows."""
+        at = self.given(upper)
+
+        def told(one: Floats, other: Floats, heat: float) -> Floats:
+            mean, spread = at(one, other)
+            z = np.clip((answers - mean) * np.exp(-spread) / heat, -_END, _END)
+            return np.asarray(self.shape[np.rint((z + _END) * 20).astype(np.intp)] - spread)
+
+        return told
 
 
-def _scaled(counts: Counts | Floats, middle: Floats) -> list[Floats]:
-    # No further out than was simulated: a polynomial says anything there.
-    return [np.clip((c - m) / s, -4, 4) for c, m, s in zip(counts, *middle, strict=True)]
+def _smoothed(z: Floats) -> Floats:
+    """Return the logarithm of a kernel density on the grid, with tails that rule out nothing."""
+    width = 1.06 * min(1.0, float(np.subtract(*np.quantile(z, [0.75, 0.25]))) / 1.35) * len(z) ** -0.2 + 1e-3
+    heights = np.histogram(z, bins=np.append(_GRID - 0.025, _END + 0.025))[0] / (len(z) * 0.05)
+    kernel = np.exp(-0.5 * (_GRID / width) ** 2)
+    density = np.convolve(heights, kernel / kernel.sum(), mode="same")
+    return np.asarray(np.log((1 - _STRAY) * density + _STRAY / (np.pi * (1 + _GRID**2))))
+
+
+def _scaled(counts: Floats | tuple[Floats, ...], middle: Floats) -> list[Floats]:
+    return [np.clip((c - m) / s, -_FAR, _FAR) for c, m, s in zip(counts, *middle, strict=True)]
 
 
 def _terms(scaled: list[Floats], powers: list[tuple[int, int, int]]) -> Floats:
     u, v, w = scaled
-    return np.array([u**i * v**j * w**k for i, j, k in powers])
+    return np.array([u**i * v**j * w**k for i, j, k in powers]).T
 
 
-def _sum(scaled: list[Floats], powers: list[tuple[int, int, int]], coefficients: Floats) -> Floats:
-    """Return a polynomial, by Horner's rule in the first two variables; the third is of the queries alone."""
-    u, v, w = scaled
-    by: dict[tuple[int, int], Floats | float] = {}
+def _collected(w: Floats, powers: list[tuple[int, int, int]], coefficients: Floats) -> list[list[Floats]]:
+    """Return the coefficients of a polynomial in the first two variables, the third being what it is."""
+    degree = max(i for i, _, _ in powers)
+    found = [[np.zeros_like(w) for _ in range(degree - i + 1)] for i in range(degree + 1)]
     for (i, j, k), coefficient in zip(powers, coefficients, strict=True):
-        by[i, j] = by.get((i, j), 0.0) + coefficient * w**k
-    degree = max(i for i, _ in by)
+        found[i][j] += coefficient * w**k
+    return found
+
+
+def _sum(u: Floats, v: Floats, coefficients: list[list[Floats]]) -> Floats:
+    """Return a polynomial's values, by Horner's rule."""
     total = np.zeros(np.broadcast(u, v).shape)
-    for i in range(degree, -1, -1):
+    for row in reversed(coefficients):
         inner = np.zeros_like(total)
-        for j in range(degree - i, -1, -1):
+        for coefficient in reversed(row):
             inner *= v
-            inner += by[i, j]
+            inner += coefficient
         total *= u
         total += inner
     return total
@@ -106,57 +133,54 @@ def _sum(scaled: list[Floats], powers: list[tuple[int, int, int]], coefficients:
 def sampled(
     likelihood: Likelihood,
     upper: Bits,
-    answers: Floats,
-    weights: Floats,
     labels: Bits,
     rng: np.random.Generator,
     *,
     sweeps: int,
-    burn: int,
+    heat: float = 1.0,
 ) -> tuple[Bits, Floats]:
     """Draw labellings by flips and swaps; every share of ones is alike likely beforehand.
 
     Args:
-        likelihood: Of answers.
+        likelihood: Of the answers.
         upper: Shape ``(queries, N)``: records that had the upper row.
-        answers: Of the queries.
-        weights: Of the records.
         labels: Shape ``(chains, N)``: where chains start.
         rng: For the chains.
-        sweeps: N flips and N swaps each.
-        burn: Sweeps that do not count.
+        sweeps: N flips and N swaps each; the first half does not count.
+        heat: How many times as large noise is taken to be at first; a law's tails are flat, and lead nowhere.
 
     Returns:
         Where the chains end, and each record's share of ones.
     """
     y, (chains, n) = labels.copy(), labels.shape
-    weigh = np.where(upper, weights, 0.0)
-    beside = weights - weigh
-    size, rows, seen = weigh.sum(axis=1), np.arange(chains), np.zeros(n)
-    one, other = y @ weigh.T, y @ beside.T
-    now = likelihood((one, other, size), answers).sum(axis=1)
+    above, seen, burn = upper.astype(float), np.zeros(n), sweeps // 2
+    one, other, rows = y @ above.T, y @ (1 - above).T, np.arange(chains)
     for sweep in range(sweeps):
+        hot = max(1.0, heat ** (1 - sweep / burn))
+        now = likelihood(one, other, hot).sum(axis=1)
+        if sweep == burn:  # who is so far behind is stuck
+            ahead = np.where(now < now.max() - _STUCK * np.sqrt(2 * n), now.argmax(), rows)
+            y, one, other, now = y[ahead], one[ahead], other[ahead], now[ahead]
         for i, j in zip(np.tile(rng.permutation(n), 2), np.append(np.full(n, -1), rng.permutation(n)), strict=True):
             turn = np.where(y[:, i], -1.0, 1.0)
-            step, aside = turn[:, None] * weigh[:, i], turn[:, None] * beside[:, i]
-            prior = np.zeros(chains)
-            if j < 0:
-                total = y.sum(axis=1)
-                prior = np.where(turn > 0, np.log((total + 1) / np.maximum(n - total, 1)), 0.0)
-                prior += np.where(turn < 0, np.log((n - total + 1) / np.maximum(total, 1)), 0.0)
-            else:
-                apart = (y[:, i] != y[:, j])[:, None]
-                step = apart * (step - turn[:, None] * weigh[:, j])
-                aside = apart * (aside - turn[:, None] * beside[:, j])
-            then = likelihood((one + step, other + aside, size), answers).sum(axis=1)
-            taken = np.log(rng.random(chains)) < then - now + prior
+            step = turn[:, None] * (above[:, i] if j < 0 else above[:, i] - above[:, j])
+            aside = turn[:, None] * (1 - above[:, i]) if j < 0 else -step
+            there = one + step, other + aside
+            then = likelihood(*there, hot).sum(axis=1)
+            odds = _odds(y.sum(axis=1), turn, n) if j < 0 else 0.0
+            taken = np.log(rng.random(chains)) < then - now + odds
             if j >= 0:
                 taken &= y[:, i] != y[:, j]
                 y[rows[taken], j] ^= True
             y[rows[taken], i] ^= True
-            one[taken] += step[taken]
-            other[taken] += aside[taken]
-            now[taken] = then[taken]
+            one[taken], other[taken], now[taken] = there[0][taken], there[1][taken], then[taken]
         if sweep >= burn:
             seen += y.mean(axis=0)
     return y, seen / (sweeps - burn)
+
+
+def _odds(total: Floats, turn: Floats, n: int) -> Floats:
+    """Return how much likelier, as a logarithm, a labelling is beforehand that has one more or one less."""
+    up = np.log((total + 1) / np.maximum(n - total, 1))
+    down = np.log((n - total + 1) / np.maximum(total, 1))
+    return np.asarray(np.where(turn > 0, up, down))

@@ -2,7 +2,6 @@
 
 Submissions have rows of two kinds. The answer's law, given how many ones are among each kind, is fitted to thousands of
 simulated draws near what is believed, anew whenever more is; labels are drawn by that law (synthetic likelihood).
-Later submissions follow the belief with some rows turned, where the noise leaves more to see.
 """
 
 from __future__ import annotations
@@ -18,14 +17,18 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Format, Numbers
 from labelinf_scores.simulation.laws import Bits, Floats, Law, sampled
-from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Simulator, Submission, Vector
 
 __all__ = ["NoisyReading", "is_noisy", "read_noisy"]
 
 _ROUNDS = 6
 _CHAINS = 6
-_BOLD = 1.5  # times that a submission by the belief must tell more than one at random
 _TRIED = 250  # draws for every pair of rows that may be asked with
+_FEWEST = 300  # draws that a law can be fitted to
+_SURE = 0.005  # of a label
+_MISFIT = 1.3  # times as far off as the law's own draws are
+import os
+_BOLD = float(os.environ.get("BOLD", "1.5"))
 _SHARES = (0.1, 0.25)  # of rows turned against the belief
 
 
@@ -36,97 +39,90 @@ class NoisyReading:
     Attributes:
         labels: The likelier of each label.
         ones: The probability that it is 1.
-        expected: The share of labels that is right, by these probabilities.
-        pair: The two rows that submissions were made of.
-        weighted: Whether records were found to count differently.
-        queries: Submissions that were asked.
-        calls: Simulations that were run.
+        replayed: Whether the answers are no further off than the law's own draws would be.
         upper: Shape ``(queries, N)``: which records had the upper row.
-        answers: What was read of the answers.
+        answers: The number of each answer that was read.
     """
 
     labels: NDArray[np.intp]
     ones: Floats
-    expected: float
-    pair: tuple[Any, Any]
-    weighted: bool
-    queries: int
-    calls: int
+    replayed: bool
     upper: Bits
     answers: Floats
 
+    @property
+    def expected(self) -> float:
+        """The share of labels that is right, by these probabilities."""
+        return float(np.maximum(self.ones, 1 - self.ones).mean())
 
-def is_noisy(game: Simulator, form: Format, rng: np.random.Generator, draws: int = 4) -> bool:
+
+def is_noisy(game: Simulator, labels: Labels, submission: Submission, draws: int = 4) -> bool:
     """Whether the same labels and submission get different answers."""
-    y, x = rng.integers(2, size=game.n_records), form.spread(game.n_records, rng)
-    first = game(y, x)
-    return any(not np.array_equal(game(y, x), first) for _ in range(draws))
+    first = game(labels, submission)
+    return any(not np.array_equal(game(labels, submission), first) for _ in range(draws))
 
 
 def read_noisy(
     game: Simulator,
-    ask: Callable[[Submission], Vector],
+    ask: Callable[[Submission], Any],
     form: Format,
     *,
     rng: np.random.Generator,
-    limit: int = 300,
+    limit: int | None = None,
     draws: int = 3000,
     sweeps: int = 40,
 ) -> NoisyReading:
-    """Read binary labels behind a randomised scorer.
+    """Read binary labels behind a randomised scorer, until all are sure or queries are spent.
 
     Args:
         game: The scorer's simulation, whose every call draws anew.
         ask: Asks the host.
         form: The format of submissions.
         rng: For designs, made labels and chains.
-        limit: Queries.
-        draws: Simulated answers that a law is fitted to, six times.
+        limit: Queries; ``5 N / 2`` if None.
+        draws: Simulated answers that a law is fitted to, six times; fewer where not so many are granted.
         sweeps: Of the chains after each round; twice as many after the last.
     """
-    before, n = game.calls, game.n_records
-    reader = _Reader(game=game, form=form, rng=rng, pair=_pair(game, form, rng), draws=draws)
-    try:
-        reader.weigh()
-        for asked in np.array_split(np.arange(limit), _ROUNDS):
-            for upper in reader.designs(len(asked)):
-                reader.answers.append(float(game.shown(lambda u=upper: ask(reader.submission(u)))[0]))
-                reader.upper.append(upper)
-            reader.learn(sweeps * (1 + (asked[-1] == limit - 1)))
-    except (QueriesExhaustedError, BudgetSpentError):
-        pass
+    pair, number = _pair(game, form, rng)
+    draws = min(draws, (game.limit - game.calls) // _ROUNDS)
+    reader = _Reader(game=game, ask=ask, rng=rng, pair=pair, number=number, draws=draws)
+    rounds = np.array_split(np.arange(5 * game.n_records // 2 if limit is None else limit), _ROUNDS)
+    for asked in rounds if draws >= _FEWEST else ():
+        more = reader.asked(len(asked))
+        if reader.upper:
+            reader.learn(sweeps if more and asked is not rounds[-1] else 2 * sweeps)
+        if not more or reader.sure:
+            break
     return NoisyReading(
         labels=(reader.ones > 0.5).astype(np.intp),
         ones=reader.ones,
-        expected=float(np.maximum(reader.ones, 1 - reader.ones).mean()),
-        pair=reader.pair,
-        weighted=bool(np.ptp(reader.weights) > 0),
-        queries=len(reader.answers),
-        calls=game.calls - before,
-        upper=np.array(reader.upper, dtype=bool).reshape(-1, n),
+        replayed=reader.misfit < _MISFIT,
+        upper=np.array(reader.upper, dtype=bool).reshape(-1, game.n_records),
         answers=np.array(reader.answers),
     )
 
 
-def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return the two rows with which one label stands out most from the noise."""
-    n = game.n_records
+def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[tuple[Any, Any], int]:
+    """Return the two rows, and the number of an answer, with which one label stands out most from the noise."""
     rows = [*form.constants, form.low, form.high] if isinstance(form, Numbers) else list(form.constants)
-    worth: dict[int, float] = {}
-    pairs = list(itertools.combinations(rows, 2))
+    worth: dict[tuple[int, int], float] = {}
+    pairs = [pair for pair in itertools.combinations(rows, 2) if not np.array_equal(*pair)]
     for p, pair in enumerate(pairs):
-        made, upper = _made(n, _TRIED, rng), rng.random((_TRIED, n)) < 0.5
-        answers = np.array([game(y, _rows(pair, u))[0] for y, u in zip(made.astype(int), upper, strict=True)])
-        told = np.column_stack([(made & upper).sum(axis=1), (made & ~upper).sum(axis=1), upper.sum(axis=1)])
-        line = np.column_stack([np.ones(_TRIED), told, told[:, 0] * told[:, 1], told[:, :2] ** 2.0])
-        slope = np.linalg.lstsq(line, answers, rcond=None)[0]
-        ends = told[:, :2].mean(axis=0) @ [[2 * slope[5], -slope[4]], [slope[4], -2 * slope[6]]]
-        worth[p] = abs(slope[1] - slope[2] + ends.sum()) / (np.median(np.abs(answers - line @ slope)) + 1e-12)
-    return pairs[max(worth, key=lambda p: worth[p])]
+        counts, answers = _simulated(game, pair, *_made(game.n_records, _TRIED, rng))
+        line = np.column_stack([np.ones(_TRIED), counts, counts[:, 0] * counts[:, 1], counts[:, :2] ** 2])
+        slopes = np.linalg.lstsq(line, answers, rcond=None)[0]
+        noise = np.median(np.abs(answers - line @ slopes), axis=0) + 1e-12
+        middle = counts[:, :2].mean(axis=0)
+        for number, slope in enumerate(slopes.T):
+            own = slope[1] - slope[2] + middle @ [2 * slope[5] - slope[4], slope[4] - 2 * slope[6]]
+            worth[p, number] = abs(own) / noise[number]
+    best = max(worth, key=lambda key: worth[key])
+    return pairs[best[0]], best[1]
 
 
-def _made(n: int, many: int, rng: np.random.Generator) -> Bits:
-    return rng.random((many, n)) < rng.uniform(0.1, 0.9, (many, 1))
+def _made(n: int, many: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
+    """Return labels, and who has the upper row."""
+    return rng.random((many, n)) < rng.uniform(0.1, 0.9, (many, 1)), rng.random((many, n)) < 0.5
 
 
 def _rows(pair: tuple[Any, Any], upper: Bits) -> Submission:
@@ -134,63 +130,92 @@ def _rows(pair: tuple[Any, Any], upper: Bits) -> Submission:
     return np.where(upper.reshape(-1, *[1] * above.ndim), above, lower)
 
 
+def _simulated(game: Simulator, pair: tuple[Any, Any], labels: Bits, upper: Bits) -> tuple[Floats, Floats]:
+    """Return counts, a row of three for each, and one draw of each answer; where there is no score, of none."""
+    made = zip(labels.astype(np.intp), upper, strict=True)
+    answers = np.array([game(y, _rows(pair, u)) for y, u in made])
+    counts = np.column_stack([(labels & upper).sum(axis=1), (labels & ~upper).sum(axis=1), upper.sum(axis=1)])
+    scored = (np.abs(answers) < NOT_FINITE / 10).all(axis=1, keepdims=True)
+    return counts.astype(np.float64), np.where(scored, answers, 0.0)
+
+
 @attrs.define(kw_only=True, eq=False)
 class _Reader:
     """What is believed, and the law it rests on."""
 
     game: Simulator
-    form: Format
+    ask: Callable[[Submission], Any]
     rng: np.random.Generator
     pair: tuple[Any, Any]
+    number: int
     draws: int
     upper: list[Bits] = attrs.field(factory=list)
     answers: list[float] = attrs.field(factory=list)
     chains: Bits = attrs.field(init=False)
     ones: Floats = attrs.field(init=False)
-    weights: Floats = attrs.field(init=False)
     law: Law | None = None
+    misfit: float = np.inf
 
     def __attrs_post_init__(self) -> None:
         n = self.game.n_records
-        self.chains, self.ones, self.weights = _made(n, _CHAINS, self.rng), np.full(n, 0.5), np.ones(n)
+        self.chains, self.ones = _made(n, _CHAINS, self.rng)[0], np.full(n, 0.5)
 
-    def submission(self, upper: Bits) -> Submission:
-        """Return rows of the pair."""
-        return _rows(self.pair, upper)
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is open, and the answers are what the labels would get."""
+        return bool(np.minimum(self.ones, 1 - self.ones).max() < _SURE) and self.misfit < _MISFIT
 
-    def simulated(self, labels: Bits, upper: Bits) -> tuple[Floats, Floats]:
-        """Return counts, a row of three each, and one draw of each answer."""
-        made = zip(labels.astype(np.intp), upper, strict=True)
-        answers = np.array([self.game(y, self.submission(u))[0] for y, u in made])
-        return np.column_stack(
-            [(labels & upper) @ self.weights, (labels & ~upper) @ self.weights, upper @ self.weights]
-        ), answers
+    def asked(self, many: int) -> bool:
+        """Ask; return whether the host answered all."""
+        for upper in self.designs(many):
+            rows = _rows(self.pair, upper)
+            try:
+                answer: Vector = self.game.shown(lambda: self.ask(rows))  # noqa: B023 - called at once
+            except QueriesExhaustedError:
+                return False
+            if np.abs(answer).max() < NOT_FINITE / 10:
+                self.answers.append(float(answer[self.number]))
+                self.upper.append(upper)
+        return True
 
-    def weigh(self) -> None:
-        """Find whether records count differently, by their own effects on simulated answers."""
-        n = self.game.n_records
-        labels, upper = _made(n, self.draws, self.rng), self.rng.random((self.draws, n)) < 0.5
-        counts, answers = self.simulated(labels, upper)
-        mean, spread = Law.of(counts, answers).at(tuple(counts.T))
-        own = np.where(labels == upper, 1.0, -1.0) * np.exp(-spread)[:, None]
-        apart = own - own.mean(axis=1, keepdims=True)
-        effect, error = np.linalg.lstsq(apart, (answers - mean) * np.exp(-spread), rcond=None)[0], 0.0
-        error = np.sqrt(np.diag(np.linalg.pinv(apart.T @ apart)))
-        if np.square(effect / error).sum() > n + 5 * np.sqrt(2 * n):
-            common = np.linalg.lstsq(own.sum(axis=1)[:, None], answers * np.exp(-spread), rcond=None)[0][0]
-            plain = np.linalg.lstsq(
-                np.column_stack([np.ones(len(answers)), labels, upper, labels == upper]), answers, rcond=None
-            )[0][-n:]
-            self.weights = np.maximum(plain / plain.mean(), 0.0) if plain.mean() * common != 0 else self.weights
+    def learn(self, sweeps: int) -> None:
+        """Fit the law near what is believed, at submissions like those asked; draw labels by it."""
+        asked, rng, n = np.array(self.upper), self.rng, self.game.n_records
+        labels, upper = _made(n, self.draws, rng)
+        if self.law is not None:
+            labels = self._around()
+        half = self.draws // 2
+        upper[:half] = asked[rng.integers(len(asked), size=half)]
+        if _BOLD < 100:
+            upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
+        counts, answers = _simulated(self.game, self.pair, labels, upper)
+        self.law = Law.of(counts, answers[:, self.number])
+        size = asked.sum(axis=1).astype(np.float64)
+        given, seen = self.law.given(size), np.array(self.answers)
+
+        def off() -> float:
+            mean, spread = given(self.chains @ asked.T.astype(float), self.chains @ (~asked).T.astype(float))
+            return float(np.median(np.abs(seen - mean) * np.exp(-spread)))
+
+        told = self.law.likelihood(size, seen)
+        self.chains, self.ones = sampled(told, asked, self.chains, rng, sweeps=sweeps, heat=1.5 * off())
+        self.misfit = off() / self.law.usual
+
+    def _around(self) -> Bits:
+        """Return labels as far around what is believed as chains may go: some drawn anew, at a share near theirs."""
+        rng, shape = self.rng, (self.draws, self.game.n_records)
+        labels = self.chains[rng.integers(_CHAINS, size=self.draws)]
+        near = labels.mean(axis=1, keepdims=True)
+        share = np.clip(near + rng.normal(0, 0.02 + 2 * near.std(), (self.draws, 1)), 0.02, 0.98)
+        anew = rng.random(shape) < rng.uniform(0, 0.6, (self.draws, 1))
+        return np.where(anew, rng.random(shape) < share, labels)
 
     def designs(self, many: int) -> list[Bits]:
         """Return who gets the upper row in the next submissions: at random, or by the belief with some rows turned."""
         n = self.game.n_records
-        return (
-            [self._options(1)[self._best][0] for _ in range(many)]
-            if self.law
-            else list(self.rng.random((many, n)) < 0.5)
-        )
+        if self.law is None or _BOLD > 100:
+            return list(self.rng.random((many, n)) < 0.5)
+        return [self._options(1)[self._best][0] for _ in range(many)]
 
     def _options(self, many: int) -> list[Bits]:
         n = self.game.n_records
@@ -209,14 +234,12 @@ class _Reader:
 
     def _worth(self, upper: Bits) -> float:
         """Return how much an answer is expected to tell of labels that are not known: squared effects over noise."""
-        if self.law is None:
-            return 0.0
-        weigh = np.where(upper, self.weights, 0.0)
         y = self.chains[self.rng.integers(len(self.chains))]
         turn = np.where(y, -1.0, 1.0)
-        here = [np.array([(y @ weigh)]), np.array([y @ (self.weights - weigh)]), np.array([weigh.sum()])]
-        mean, spread = self.law.at((here[0], here[1], here[2]))
-        there = self.law.at((here[0] + turn * weigh, here[1] + turn * (self.weights - weigh), here[2]))
+        one, other = np.array([float(y @ upper)]), np.array([float(y @ ~upper)])
+        at = self.law.given(np.array([float(upper.sum())]))
+        mean, spread = at(one, other)
+        there = at(one + turn * upper, other + turn * ~upper)
         open_ = self.ones * (1 - self.ones) + 1e-6
         total = 0.0
         for moved, of in zip(there, (mean, spread), strict=True):
@@ -224,24 +247,3 @@ class _Reader:
             effect = effect - np.average(effect, weights=open_)
             total += float(open_ @ effect**2) * (np.exp(-2 * spread[0]) if of is mean else 2.0)
         return total
-
-    def learn(self, sweeps: int) -> None:
-        """Fit the law near what is believed, at what was asked and may be; draw labels by it."""
-        rng, n = self.rng, self.game.n_records
-        asked = np.array(self.upper)
-        half = self.draws // 2
-        options = np.vstack(self._options(self.draws - half))
-        upper = np.vstack([asked[rng.integers(len(asked), size=half)], rng.permutation(options)[: self.draws - half]])
-        labels = _made(n, self.draws, rng)
-        if self.law is not None:
-            labels = self.chains[rng.integers(_CHAINS, size=self.draws)]
-            # As far around as chains may go: some labels drawn anew, at a share near theirs.
-            anew = rng.random((self.draws, n)) < rng.uniform(0, 0.6, (self.draws, 1))
-            near = labels.mean(axis=1, keepdims=True)
-            share = np.clip(near + rng.normal(0, 0.02 + 2 * near.std(), (self.draws, 1)), 0.02, 0.98)
-            labels = np.where(anew, rng.random((self.draws, n)) < share, labels)
-        self.law = Law.of(*self.simulated(labels, upper))
-        answers = np.array(self.answers)
-        self.chains, self.ones = sampled(
-            self.law, asked, answers, self.weights, self.chains, rng, sweeps=sweeps, burn=sweeps // 3
-        )
