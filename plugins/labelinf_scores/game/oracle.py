@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
     from labelinf_scores.mutnet import MutNet
 
-__all__ = ["Beside", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+__all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -88,7 +88,7 @@ class ScoreOracle:
         """
         if self._rerun is None:
             raise QueryRefusedError("what stands behind this board is not public.")
-        return self._rerun(labels, Query(predictions=np.array(predictions, subok=False)), rng)
+        return self._rerun(labels, _copied(predictions), rng)
 
     def query(self, predictions: NDArray[Any], *, precision: int | None = None) -> Answer:
         """Ask for the score of ``predictions``.
@@ -104,8 +104,7 @@ class ScoreOracle:
         self._spend()
         if self._models is not None:
             raise QueryRefusedError("this board scores models, and was sent predictions.")
-        # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
-        return self._asked(Query(predictions=np.array(predictions, subok=False), precision=precision))
+        return self._asked(_copied(predictions, precision))
 
     def submit(self, model: MutNet) -> Answer:
         """Ask for the score of a model, which the board runs on its records.
@@ -224,3 +223,8 @@ def answered(plan: Iterable[T], ask: Callable[[T], A]) -> Iterator[tuple[T, A]]:
 def blocks(n_records: int, labels_per_query: int) -> Sequence[slice]:
     """Slices of consecutive records, ``labels_per_query`` in each but the last."""
     return [slice(start, min(start + labels_per_query, n_records)) for start in range(0, n_records, labels_per_query)]
+
+
+def _copied(predictions: NDArray[Any], precision: int | None = None) -> Query:
+    # A copy, and of NumPy's own type: an array of the attack's making could watch which of its rows are read.
+    return Query(predictions=np.array(predictions, subok=False), precision=precision)

@@ -43,10 +43,9 @@ def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int
     n, rows = game.n_records, form.spread(game.n_records, rng)
     labels = rng.integers(game.n_classes, size=n)
     labels[other] = (labels[one] + rng.integers(1, game.n_classes)) % game.n_classes
-    flat = rows.reshape(n, -1)[:, 0]
-    numbers = flat.dtype.kind in "biuf"
-    least, most = (int(flat.argmin()), int(flat.argmax())) if numbers else (0, 1)
-    ends = rows[[least, most]].copy()
+    ranked = np.argsort(rows.reshape(n, -1)[:, 0], kind="stable")
+    quarter = max(1, n // 4)  # not the ends themselves: what is lost at one may be what is lost at the other
+    ends = rows[[rng.choice(ranked[:quarter]), rng.choice(ranked[-quarter:])]]
     rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
     order = np.arange(n)
     order[[one, other]] = other, one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,5 +47,7 @@ def read(
         totals: The class totals, where they are public.
     """
     knowledge = Knowledge.none(game, ask, rng)
-    reader = Reader.begun(knowledge, form, totals)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a scorer may warn of every labelling that is made up
+        reader = Reader.begun(knowledge, form, totals)
     return Read(labels=knowledge.labels, confirmed=reader is not None and reader.confirmed)

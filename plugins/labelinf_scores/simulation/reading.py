@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
-from labelinf_scores.simulation.statistics import Hypotheses
-from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned
+from labelinf_scores.simulation.statistics import Hypotheses, Statistic
+from labelinf_scores.simulation.support import support
+from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned, weighed
 
 __all__ = ["Reader"]
 
@@ -34,6 +36,11 @@ _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
 _LOOKED = 16  # answers that show how they are rounded
+_MOVED = 6  # ways to move one record's row that are tried
+_SUPPORTED = 1024  # hypotheses of the records that an answer moves with
+_LITTLE = 0.2  # bits of a query that is worth asking of them
+_VAIN = 4  # times in a row that too many records were found, after which that is seldom tried
+_WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
 
@@ -48,7 +55,8 @@ class Reader:
         room: Hypotheses that a window may hold.
         worth: What each family's last queries told, in bits.
         failed: How often in a row nothing was found in a family.
-        way: What the last query rested on: a class count, a ratio, a moving statistic.
+        way: What the last query rested on.
+        vain: How often in a row an answer moved with too many records.
         settled: Records in the order in which they were settled, with the window that settled them.
         given_up: Records that nothing was found to read by.
         silent: Records whose label no answer was seen to depend on.
@@ -63,7 +71,8 @@ class Reader:
     room: int = 8
     worth: dict[Family, float] = attrs.field(factory=dict)
     failed: dict[tuple[Family, bool], int] = attrs.field(factory=dict)
-    way: tuple[bool, bool, bool] | None = None
+    way: str = ""
+    vain: int = 0
     settled: list[NDArray[np.intp]] = attrs.field(factory=list)
     given_up: set[int] = attrs.field(factory=set)
     silent: set[int] = attrs.field(factory=set)
@@ -106,6 +115,7 @@ class Reader:
         """Read until all that is read gives all answers, and nothing more can be read."""
         try:
             for _ in range(_ROUNDS):
+                self._at_once()
                 self._anchor()
                 before = -1
                 while len(self.open) and self.knowledge.known.size > before:
@@ -146,11 +156,21 @@ class Reader:
             for x, a in zip(knowledge.asked, knowledge.answers, strict=True)
         )
 
+    # All in one answer, where it has a number for every record.
+
+    def _at_once(self) -> None:
+        if self.knowledge.game.width < 2:
+            return
+        found = [cases(self.knowledge, submission) for submission in self.bases.submissions]
+        best = max((one for one in found if one), key=lambda one: one.places.size, default=None)
+        if best is not None:
+            self.settled.append(best.read(self.knowledge))
+
     # The class counts first: with them known, most answers depend on few labels.
 
     def _anchor(self) -> None:
         nothing = np.zeros(0, dtype=np.intp)
-        if self.knowledge.orbit.max():
+        if self.knowledge.orbit.max() or not self.open:
             return
         n = self.knowledge.game.n_records
         for counted in self.knowledge.uncounted(0):
@@ -251,21 +271,49 @@ class Reader:
         if self._fresh(window):
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
-        ways = [(counts, ratio, False) for ratio in (False, True) for counts in (False, True)]
-        ways.insert(2, (False, False, True))
-        ways.sort(key=lambda way: way != self.way)
-        for way in ways:
-            counts, ratio, wide = way
+        for way in sorted(_WAYS, key=lambda way: way != self.way):
             for small in tried:
-                families = self._some_families(small, wide)
-                found = (
-                    self._with_count(small, families, ratio=ratio, wide=wide)
-                    if counts
-                    else self._among(small, families, ratio=ratio, wide=wide)
-                )
+                found = self._attempt(way, small)
                 if found is not None:
                     self.way = way
                     yield found
+                if way == "support":
+                    self.vain = 0 if found else self.vain + 1
+                    break  # it starts from one record, whatever the window
+
+    def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
+        if way == "support":
+            return self._supported(window) if self.vain < _VAIN or self.knowledge.rng.random() < 1 / _VAIN else None
+        wide, ratio = way == "range", "ratio" in way
+        families = self._some_families(window, wide)
+        if "count" in way:
+            return self._with_count(window, families, ratio=ratio, wide=wide)
+        return self._among(window, families, ratio=ratio, wide=wide)
+
+    def _supported(self, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
+        """Move one record's row, and take all records into the window that the answer then moves with."""
+        knowledge, k = self.knowledge, self.knowledge.game.n_classes
+        if window.counted is not None:
+            return None
+        fresh, orbit = self._fresh(window), knowledge.orbit == knowledge.orbit[window.places[0]]
+        near = window.places[:1] if fresh else np.setdiff1d(knowledge.open[orbit[knowledge.open]], window.places)
+        if not near.size:
+            return None
+        best: tuple[Hypotheses, Plan] | None = None
+        known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
+        room = int(math.log(max(1, (_SUPPORTED if fresh else _SUPPORTED // 4) / len(known)), k) + 1e-9)
+        for family in self._some_families(window.first, wide=False)[:_MOVED]:
+            moved = knowledge.rng.choice(near, 1)
+            submission = self.bases.written(family, moved, knowledge)
+            statistic = Statistic(submission=submission, beside=(self.bases.submissions[family.base],))
+            places = support(knowledge, statistic, room + known.places.size)
+            if places is None or not places.size or np.setdiff1d(places, known.places).size > room:
+                continue
+            wider = self._possible(known.joined(np.setdiff1d(places, known.places), k))
+            plan = weighed(knowledge, statistic, wider, family, care=self.care)
+            if plan is not None and plan.bits > _LITTLE and (best is None or plan.worth > best[1].worth):
+                best = wider, plan
+        return best
 
     def _fresh(self, window: Hypotheses) -> bool:
         """Whether nothing was asked about the window yet."""

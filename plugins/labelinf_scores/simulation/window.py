@@ -15,9 +15,9 @@ from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
-__all__ = ["Bases", "Family", "Plan", "asked", "planned"]
+__all__ = ["Bases", "Family", "Plan", "asked", "planned", "weighed"]
 
-_LISTED = 192  # hypotheses that are simulated one by one for a plan
+_LISTED = 1024  # hypotheses that are simulated one by one for a plan
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
 _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
@@ -131,18 +131,22 @@ def planned(
     submission = bases.written(family, hypotheses.places, knowledge)
     for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
         statistic = Statistic(submission=submission, beside=beside)
-        found = (
-            _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
-        )
-        if found is None:
-            continue
-        clean, values, added = found
-        bits = values.bits
-        if bits < _BITS:
-            return None
-        cost = statistic.cost(knowledge)
-        return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=bits)
+        plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)
+        if plan is not None:
+            return plan if plan.bits >= _BITS else None
     return None
+
+
+def weighed(
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, family: Family, *, care: int, wide: bool = False
+) -> Plan | None:
+    """Return what one statistic tells of the hypotheses; None where it is not theirs alone."""
+    found = _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+    if found is None:
+        return None
+    clean, values, added = found
+    cost = statistic.cost(knowledge)
+    return Plan(told=clean, values=values, added=added, wide=wide, family=family, cost=cost, bits=values.bits)
 
 
 def _clean(

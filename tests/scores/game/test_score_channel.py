@@ -220,7 +220,7 @@ def test_without_a_budget_the_queries_do_not_end() -> None:
 def test_the_oracle_shows_the_threat_model_and_nothing_else() -> None:
     public = {name for name in dir(ScoreOracle) if not name.startswith("_")}
 
-    assert public == {"beside", "query", "remaining", "spent", "submit", "threat"}
+    assert public == {"beside", "query", "remaining", "simulated", "simulates", "spent", "submit", "threat"}
     assert "labels" not in {field.name for field in attrs.fields(ScoreThreat)}
 
 
