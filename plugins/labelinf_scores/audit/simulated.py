@@ -3,73 +3,141 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.components import Guess, LabelSet, Within
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.simulation.formats import Format, usual
+from labelinf_scores.simulation.formats import Format, Numbers, usual
+from labelinf_scores.simulation.noisy import is_noisy
+from labelinf_scores.simulation.reals import read_reals
 from labelinf_scores.simulation.simulator import Simulator
 
-__all__ = ["simulated"]
+__all__ = ["simulated", "tolerated"]
 
 _TRIES = 6  # made submissions of a format, one of which has to be scored
-_ANSWER = Callable[[NDArray[np.intp], Query], Any]
+_TOLERANCE = 0.01  # of the interquartile range
+_PRIOR = 10  # made targets a record
+
+
+@attrs.define(kw_only=True, eq=False)
+class _Host:
+    """Answers about the private labels, so often and no more."""
+
+    scorer: Scorer
+    labels: NDArray[Any]
+    queries: int
+    spent: int = 0
+
+    def __call__(self, rows: NDArray[Any]) -> Any:
+        if self.queries and self.spent >= self.queries:
+            raise QueriesExhaustedError(f"all {self.queries} queries are spent.")
+        self.spent += 1
+        return self.scorer.score(self.labels, Query(predictions=rows))
 
 
 def simulated(
-    scorer: Scorer, data: LabelSet, *, queries: int, rng: np.random.Generator, simulations: int = 60_000
+    scorer: Scorer,
+    data: LabelSet,
+    *,
+    queries: int,
+    rng: np.random.Generator,
+    simulations: int = 60_000,
+    tolerance: float | None = None,
 ) -> Extraction:
     """Play the attack that runs the scorer on made labels, in the first format that it takes.
 
     Args:
         scorer: What is audited.
-        data: The private labels; the attack knows their class totals.
+        data: The private labels; the attack knows their class totals, or of real numbers their quartiles.
         queries: The budget; 0 is unlimited.
         rng: For the order of the records, and for the attack.
         simulations: Most labellings that are scored.
+        tolerance: How near a guess of a real number must be; a hundredth of their interquartile range if None.
     """
-    began, labels = time.perf_counter(), rng.permutation(data.labels)
+    labels = rng.permutation(data.labels if data.reals is None else data.reals)
     game = Simulator(
         score=lambda made, rows: scorer.score(made, Query(predictions=rows)),
         n_records=data.n_records,
         n_classes=data.n_classes,
         limit=simulations,
     )
-    spent = 0
+    host = _Host(scorer=scorer, labels=labels, queries=queries)
+    if data.reals is None:
+        return _classes(game, host, data, rng)
+    return _reals(game, host, tolerated(data.reals, tolerance), rng)
 
-    def ask(rows: NDArray[Any]) -> Any:
-        nonlocal spent
-        if queries and spent >= queries:
-            raise QueriesExhaustedError(f"all {queries} queries are spent.")
-        spent += 1
-        return scorer.score(labels, Query(predictions=rows))
 
+def tolerated(reals: NDArray[np.float64], tolerance: float | None) -> float:
+    """Return the tolerance that was given, else a hundredth of the interquartile range, or of the range."""
+    low, quarter, rest, high = np.quantile(reals, [0, 0.25, 0.75, 1])
+    return float(_TOLERANCE * (rest - quarter or high - low)) if tolerance is None else tolerance
+
+
+def _classes(game: Simulator, host: _Host, data: LabelSet, rng: np.random.Generator) -> Extraction:
+    began = time.perf_counter()
     form = _taken(game, rng)
     if form is None:
         return Extraction(attack="simulate", refusal="the scorer takes none of the usual submissions")
     totals = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
-    guess = played(game, ask, form, totals, rng)
-    right = int((guess.labels == labels).sum())
-    baseline = max(data.prior)
-    accuracy = clopper_pearson(right, labels.size)
-    gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * labels.size if baseline < 1 else 0.0
+    guess = played(game, host, form, totals, rng)
+    return _extraction(host, began, guess.labels == host.labels, max(data.prior), guess.evidence)
+
+
+def _reals(game: Simulator, host: _Host, tolerance: float, rng: np.random.Generator) -> Extraction:
+    """Play for real numbers; where the scorer sees no more than their order, for their ranks."""
+    began, truth = time.perf_counter(), host.labels
+    quartiles = np.quantile(truth, [0, 0.25, 0.5, 0.75, 1])
+    prior = np.interp(np.linspace(0, 4, _PRIOR * truth.size), np.arange(5), quartiles)
+    form = Numbers(low=float(quartiles[0]), high=float(quartiles[-1]))
+    made, rows = rng.choice(prior, truth.size), form.spread(truth.size, rng)
+    if not game.accepts(made, rows):
+        return Extraction(attack="simulate", refusal="the scorer takes no submission of one number a record")
+    if is_noisy(game, made, rows):
+        return Extraction(attack="simulate", refusal="the scorer draws, and real labels are not read through noise")
+    found = read_reals(game, host, [form], prior, rng=rng, limit=host.queries or None, tolerance=tolerance)
+    measure, guess, said = Within(tolerance=tolerance), found.values, f"within {tolerance:.3g}"
+    if found.ranks_only:
+        measure, guess, truth, said = Within(tolerance=0.5), _ranks(guess), _ranks(truth), "by rank"
+    right = measure.placed(guess, truth) == truth
+    evidence = {"labels read": int(found.read.sum()), "replayed": found.replayed, "simulations": game.calls}
+    return _extraction(host, began, right, measure.chance(truth, 0), evidence, said)
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return ranks; equals have the mean of theirs."""
+    _, place, many = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(many) - (many + 1) / 2)[place])
+
+
+def _extraction(
+    host: _Host,
+    began: float,
+    right: NDArray[np.bool_],
+    baseline: float,
+    evidence: Mapping[str, Any],
+    measure: str = "",
+) -> Extraction:
+    accuracy = clopper_pearson(int(right.sum()), right.size)
+    gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * right.size if baseline < 1 else 0.0
     return Extraction(
         attack="simulate",
         accuracy=accuracy,
         baseline=baseline,
-        exact=right == labels.size,
-        queries=spent,
-        labels_per_query=gained / spent if spent else 0.0,
+        measure=measure,
+        exact=bool(right.all()),
+        queries=host.spent,
+        labels_per_query=gained / host.spent if host.spent else 0.0,
         seconds=time.perf_counter() - began,
-        evidence=guess.evidence,
+        evidence=evidence,
     )
 
 

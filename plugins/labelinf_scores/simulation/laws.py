@@ -15,7 +15,8 @@ Bits = NDArray[np.bool_]
 #: Log-likelihoods of the answers: of how many ones are in upper rows, in lower rows, and noise so many times as large.
 Likelihood = Callable[[Floats, Floats, float], Floats]
 
-_POWERS = [(i, j, k) for i in range(7) for j in range(7 - i) for k in range(3) if i + j + k <= 6]
+_DEGREE = 6  # of a mean, at most
+_POWERS = [(i, j, k) for i in range(7) for j in range(7 - i) for k in range(3) if i + j + k <= _DEGREE]
 _SQUARES = [(i, j, k) for i in range(3) for j in range(3 - i) for k in range(3 - i - j)]
 _END = 12.0  # spreads from the mean, where the shape ends
 _GRID = np.linspace(-_END, _END, 481)
@@ -51,17 +52,17 @@ class Law:
             answers: One of each draw.
         """
         middle = np.array([counts.mean(axis=0), counts.std(axis=0) + 1e-9])
-        terms, squares = (_terms(_scaled(counts.T, middle), powers) for powers in (_POWERS, _SQUARES))
-        sigma, scatter, mean = np.ones(len(answers)), np.zeros(len(_SQUARES)), np.zeros(len(_POWERS))
-        for _ in range(4):
-            mean = np.linalg.lstsq(terms / sigma[:, None], answers / sigma, rcond=1e-8)[0]
-            off = np.abs(answers - terms @ mean)
-            scatter = np.linalg.lstsq(squares, np.log(off + 1e-3 * off.mean() + 1e-12), rcond=1e-8)[0]
-            sigma = np.exp(squares @ scatter)
-        z = (answers - terms @ mean) / sigma
-        scale = np.sqrt(np.minimum(np.square(z), 50).mean()) + 1e-12
-        scatter[0] += np.log(scale)
-        z = np.clip(z / scale, -_END, _END)
+        scaled, found = _scaled(counts.T, middle), []
+        squares = _terms(scaled, _SQUARES)
+        for degree in range(1, _DEGREE + 1):
+            powers = [power for power in _POWERS if sum(power) <= degree]
+            mean, scatter, worth = _fitted(_terms(scaled, powers), squares, answers)
+            found.append((worth, degree, powers, mean, scatter))
+        _, _, powers, few, scatter = min(found, key=lambda fit: fit[:2])
+        mean = np.zeros(len(_POWERS))
+        mean[[_POWERS.index(power) for power in powers]] = few
+        z = (answers - _terms(scaled, _POWERS) @ mean) * np.exp(-squares @ scatter)
+        z = np.clip(z, -_END, _END)
         return cls(middle=middle, mean=mean, spread=scatter, shape=_smoothed(z), usual=float(np.median(np.abs(z))))
 
     def given(self, upper: Floats) -> Callable[[Floats, Floats], tuple[Floats, Floats]]:
@@ -88,6 +89,19 @@ class Law:
             return np.asarray(self.shape[np.rint((z + _END) * 20).astype(np.intp)] - spread)
 
         return told
+
+
+def _fitted(terms: Floats, squares: Floats, answers: Floats) -> tuple[Floats, Floats, float]:
+    """Return coefficients of the mean and of the logarithm of the spread, and Bayes' information criterion."""
+    sigma, scatter, mean = np.ones(len(answers)), np.zeros(squares.shape[1]), np.zeros(terms.shape[1])
+    for _ in range(4):
+        mean = np.linalg.lstsq(terms / sigma[:, None], answers / sigma, rcond=1e-8)[0]
+        off = np.abs(answers - terms @ mean)
+        scatter = np.linalg.lstsq(squares, np.log(off + 1e-3 * off.mean() + 1e-12), rcond=1e-8)[0]
+        sigma = np.exp(squares @ scatter)
+    scale = np.sqrt(np.minimum(np.square((answers - terms @ mean) / sigma), 50).mean()) + 1e-12
+    scatter[0] += np.log(scale)
+    return mean, scatter, float(2 * (squares @ scatter).sum() + terms.shape[1] * np.log(len(answers)))
 
 
 def _smoothed(z: Floats) -> Floats:

@@ -27,8 +27,7 @@ _TRIED = 250  # draws for every pair of rows that may be asked with
 _FEWEST = 300  # draws that a law can be fitted to
 _SURE = 0.005  # of a label
 _MISFIT = 1.3  # times as far off as the law's own draws are
-import os
-_BOLD = float(os.environ.get("BOLD", "1.5"))
+_BOLD = 3.0  # times that a submission by the belief must tell more than one at random
 _SHARES = (0.1, 0.25)  # of rows turned against the belief
 
 
@@ -186,8 +185,7 @@ class _Reader:
             labels = self._around()
         half = self.draws // 2
         upper[:half] = asked[rng.integers(len(asked), size=half)]
-        if _BOLD < 100:
-            upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
+        upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
         counts, answers = _simulated(self.game, self.pair, labels, upper)
         self.law = Law.of(counts, answers[:, self.number])
         size = asked.sum(axis=1).astype(np.float64)
@@ -213,7 +211,7 @@ class _Reader:
     def designs(self, many: int) -> list[Bits]:
         """Return who gets the upper row in the next submissions: at random, or by the belief with some rows turned."""
         n = self.game.n_records
-        if self.law is None or _BOLD > 100:
+        if self.law is None:
             return list(self.rng.random((many, n)) < 0.5)
         return [self._options(1)[self._best][0] for _ in range(many)]
 

@@ -28,6 +28,7 @@ _NUDGE = 1e-4  # of the prior's spread, for differences
 _STEPS = 60  # of a descent
 _STARTS = 3
 _STUCK = 1e6  # damping that moves nothing
+_DRAWN = 8  # targets, of which one at least gets another answer where anything is told of them
 _GRID = 24  # values of a target that are tried, all others left alone
 
 
@@ -79,12 +80,12 @@ def read_reals(
         tolerance: How near a value must be; a hundredth of the prior's interquartile range if None.
     """
     before = game.calls
-    ranks = ranks_only(game, forms, prior, rng)
+    among, ranks = _designs(game, forms, prior, rng)
     quarter, rest = np.quantile(prior, [0.25, 0.75])
     near = 0.5 if ranks else (rest - quarter) / 100 if tolerance is None else tolerance
     solver = _Solver(game=game, ask=ask, prior=np.sort(prior), rng=rng, ranks=ranks, near=near)
     with contextlib.suppress(QueriesExhaustedError, BudgetSpentError):
-        solver.run(designs(game, forms, prior, rng, ranks=ranks), 2 * game.n_records if limit is None else limit)
+        solver.run(among, 2 * game.n_records if limit is None else limit)
     return RealReading(
         values=solver.targets(solver.unknown),
         half_widths=solver.half_widths(),
@@ -95,6 +96,18 @@ def read_reals(
         calls=game.calls - before,
         designs=tuple(dict.fromkeys(query.design for query in solver.queries)),
     )
+
+
+def _designs(
+    game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator
+) -> tuple[list[Design], bool]:
+    """Return what may be asked, nothing where answers are the same for other targets; and whether only order counts."""
+    x = shaped(np.column_stack([form.spread(game.n_records, rng) for form in forms]))
+    answers = np.array([game(rng.choice(prior, game.n_records), x) for _ in range(_DRAWN)])
+    if np.array_equal(answers, np.repeat(answers[:1], _DRAWN, axis=0)):
+        return [], False
+    ranks = ranks_only(game, forms, prior, rng)
+    return designs(game, forms, prior, rng, ranks=ranks), ranks
 
 
 def ranks_only(game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator) -> bool:
