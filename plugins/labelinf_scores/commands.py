@@ -171,10 +171,9 @@ def _line(leak: Extraction) -> str:
     if leak.accuracy is None:
         return f"  {leak.attack:24} failed after {leak.queries} queries: {leak.failure}"
     sure = "all labels expected" if leak.expected and leak.contradicts else "expected" if leak.expected else "observed"
-    return (
-        f"  {leak.attack:24} {said(leak.accuracy)} of {leak.counted} ({leak.blind} {leak.baseline:.1%}), {leak.queries} "
-        f"queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
-    )
+    blind = f"{leak.blind} {leak.baseline:.1%}"
+    rate = f"{leak.queries} queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
+    return f"  {leak.attack:24} {said(leak.accuracy)} of {leak.counted} ({blind}), {rate}"
 
 
 def _suggestions(report: ScorerReport) -> str:

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import Guess, LabelSet, Within
+from labelinf_core.contracts.components import LabelSet, Within
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_scores.attacks.simulate import played

@@ -193,7 +193,7 @@ def sampled(
     return y, seen / (sweeps - burn)
 
 
-def _odds(total: Floats, turn: Floats, n: int) -> Floats:
+def _odds(total: NDArray[np.intp], turn: Floats, n: int) -> Floats:
     """Return how much likelier, as a logarithm, a labelling is beforehand that has one more or one less."""
     up = np.log((total + 1) / np.maximum(n - total, 1))
     down = np.log((n - total + 1) / np.maximum(total, 1))

@@ -28,6 +28,8 @@ _FEWEST = 300  # draws that a law can be fitted to
 _SURE = 0.005  # of a label
 _MISFIT = 1.3  # times as far off as the law's own draws are
 _BOLD = 3.0  # times that a submission by the belief must tell more than one at random
+import os
+_KEPT = int(os.environ.get("KEPT", 1))
 _SHARES = (0.1, 0.25)  # of rows turned against the belief
 
 
@@ -50,15 +52,20 @@ class NoisyReading:
     answers: Floats
 
     @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which labels are as good as certain, if the law is right."""
+        return np.asarray(np.minimum(self.ones, 1 - self.ones) < _SURE)
+
+    @property
     def expected(self) -> float:
         """The share of labels that is right, by these probabilities."""
         return float(np.maximum(self.ones, 1 - self.ones).mean())
 
 
 def is_noisy(game: Simulator, labels: Labels, submission: Submission, draws: int = 4) -> bool:
-    """Whether the same labels and submission get different answers."""
-    first = game(labels, submission)
-    return any(not np.array_equal(game(labels, submission), first) for _ in range(draws))
+    """Whether the same labels and submission get different answers, again and again: a first one may be its own."""
+    answers = [game(labels, submission) for _ in range(draws + 2)][1:]
+    return any(not np.array_equal(answer, answers[0]) for answer in answers)
 
 
 def read_noisy(
@@ -152,6 +159,7 @@ class _Reader:
     answers: list[float] = attrs.field(factory=list)
     chains: Bits = attrs.field(init=False)
     ones: Floats = attrs.field(init=False)
+    drawn: list[tuple[Floats, Floats]] = attrs.field(factory=list)
     law: Law | None = None
     misfit: float = np.inf
 
@@ -179,25 +187,30 @@ class _Reader:
 
     def learn(self, sweeps: int) -> None:
         """Fit the law near what is believed, at submissions like those asked; draw labels by it."""
-        asked, rng, n = np.array(self.upper), self.rng, self.game.n_records
-        labels, upper = _made(n, self.draws, rng)
+        asked, seen = np.array(self.upper), np.array(self.answers)
+        size = asked.sum(axis=1).astype(np.float64)
+        self.law = law = self._fitted(asked)
+        told, heat = law.likelihood(size, seen), 1.5 * self._off(law, asked, seen)
+        self.chains, self.ones = sampled(told, asked, self.chains, self.rng, sweeps=sweeps, heat=heat)
+        self.misfit = self._off(law, asked, seen) / law.usual
+
+    def _fitted(self, asked: Bits) -> Law:
+        rng, half = self.rng, self.draws // 2
+        labels, upper = _made(self.game.n_records, self.draws, rng)
         if self.law is not None:
             labels = self._around()
-        half = self.draws // 2
         upper[:half] = asked[rng.integers(len(asked), size=half)]
         upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
         counts, answers = _simulated(self.game, self.pair, labels, upper)
-        self.law = Law.of(counts, answers[:, self.number])
-        size = asked.sum(axis=1).astype(np.float64)
-        given, seen = self.law.given(size), np.array(self.answers)
+        self.drawn.append((counts, answers[:, self.number]))
+        counts, answers = zip(*self.drawn[-_KEPT:], strict=True)
+        return Law.of(np.vstack(counts), np.concatenate(answers))
 
-        def off() -> float:
-            mean, spread = given(self.chains @ asked.T.astype(float), self.chains @ (~asked).T.astype(float))
-            return float(np.median(np.abs(seen - mean) * np.exp(-spread)))
-
-        told = self.law.likelihood(size, seen)
-        self.chains, self.ones = sampled(told, asked, self.chains, rng, sweeps=sweeps, heat=1.5 * off())
-        self.misfit = off() / self.law.usual
+    def _off(self, law: Law, asked: Bits, seen: Floats) -> float:
+        """Return how many spreads answers are off from what the chains have."""
+        ones = self.chains @ asked.T.astype(np.float64)
+        mean, spread = law.given(asked.sum(axis=1).astype(np.float64))(ones, self.chains.sum(axis=1)[:, None] - ones)
+        return float(np.median(np.abs(seen - mean) * np.exp(-spread)))
 
     def _around(self) -> Bits:
         """Return labels as far around what is believed as chains may go: some drawn anew, at a share near theirs."""
@@ -213,7 +226,7 @@ class _Reader:
         n = self.game.n_records
         if self.law is None:
             return list(self.rng.random((many, n)) < 0.5)
-        return [self._options(1)[self._best][0] for _ in range(many)]
+        return [self._options(1)[self._best(self.law)][0] for _ in range(many)]
 
     def _options(self, many: int) -> list[Bits]:
         n = self.game.n_records
@@ -224,24 +237,17 @@ class _Reader:
             found += [drawn ^ turned, ~drawn ^ turned]
         return found
 
-    @property
-    def _best(self) -> int:
-        worth = np.array([np.mean([self._worth(u) for u in upper]) for upper in self._options(4)])
+    def _best(self, law: Law) -> int:
+        worth = np.array([np.mean([self._worth(law, u) for u in upper]) for upper in self._options(4)])
         worth[1:] /= _BOLD
         return int(np.argmax(worth))
 
-    def _worth(self, upper: Bits) -> float:
+    def _worth(self, law: Law, upper: Bits) -> float:
         """Return how much an answer is expected to tell of labels that are not known: squared effects over noise."""
         y = self.chains[self.rng.integers(len(self.chains))]
-        turn = np.where(y, -1.0, 1.0)
+        turn, free = np.where(y, -1.0, 1.0), self.ones * (1 - self.ones) + 1e-6
         one, other = np.array([float(y @ upper)]), np.array([float(y @ ~upper)])
-        at = self.law.given(np.array([float(upper.sum())]))
-        mean, spread = at(one, other)
-        there = at(one + turn * upper, other + turn * ~upper)
-        open_ = self.ones * (1 - self.ones) + 1e-6
-        total = 0.0
-        for moved, of in zip(there, (mean, spread), strict=True):
-            effect = (moved - of) * turn
-            effect = effect - np.average(effect, weights=open_)
-            total += float(open_ @ effect**2) * (np.exp(-2 * spread[0]) if of is mean else 2.0)
-        return total
+        at = law.given(np.array([float(upper.sum())]))
+        (mean, spread), there = at(one, other), at(one + turn * upper, other + turn * ~upper)
+        moved = [(there[0] - mean) * turn * np.exp(-spread), (there[1] - spread) * turn * np.sqrt(2)]
+        return float(sum(free @ np.square(effect - np.average(effect, weights=free)) for effect in moved))

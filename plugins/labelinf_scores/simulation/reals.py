@@ -226,7 +226,7 @@ class _Solver:
         moves = np.array(list(self._nearby(unknown)))
         turns = np.array([self._simulated(unknown + move, queries) - here for move in moves])
         found = np.linalg.pinv(moves) @ turns.reshape(len(moves), -1)
-        return found.T.reshape(*here.shape, len(unknown))
+        return np.asarray(found.T.reshape(*here.shape, len(unknown)))
 
     def _sketched(self, unknown: Floats, queries: Sequence[Query]) -> Floats:
         """Return a tangent that is right in the record whose row is moved, and has the base's slopes elsewhere."""
