@@ -24,7 +24,7 @@ import numpy as np
 from scorers import FAMILIES, SCORERS, Scored, drawn
 
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_scores.simulation.formats import alike
+from labelinf_scores.simulation.formats import Numbers, alike, telling
 from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Simulator
 
@@ -73,7 +73,6 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
     classes = np.searchsorted(np.sort(values), truth.ravel())
     classes = np.argsort(values)[classes]
     host, code = one.opaque(rng.spawn(1)[0]), one.opaque(rng.spawn(1)[0])
-    form = alike(sample, values, truth.size)
     began = time.process_time()
     clock, told, spent = Clock(until=began + seconds), one.truth(n, rng) if placebo else truth, 0
 
@@ -90,7 +89,8 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
         return host(told, rows.reshape(sample.shape))
 
     game = Simulator(score=score, n_records=truth.size, n_classes=len(values), limit=simulations)
-    found = read(game, ask, form, rng)
+    form = telling(game, alike(sample, values, truth.size), lambda: rng.integers(len(values), size=truth.size), rng)
+    found = read(game, ask, form or Numbers(), rng)
     known = found.labels >= 0
     wrong = bool((found.labels[known] != classes[known]).any())
     return Game(

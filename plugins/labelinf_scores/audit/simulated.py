@@ -16,14 +16,13 @@ from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.simulation.formats import Format, Numbers, usual
+from labelinf_scores.simulation.formats import Numbers, telling, usual
 from labelinf_scores.simulation.noisy import is_noisy
 from labelinf_scores.simulation.reals import read_reals
 from labelinf_scores.simulation.simulator import Simulator
 
 __all__ = ["simulated", "tolerated"]
 
-_TRIES = 6  # made submissions of a format, one of which has to be scored
 _TOLERANCE = 0.01  # of the interquartile range
 _PRIOR = 10  # made targets a record
 
@@ -84,7 +83,7 @@ def tolerated(reals: NDArray[np.float64], tolerance: float | None) -> float:
 
 def _classes(game: Simulator, host: _Host, data: LabelSet, rng: np.random.Generator) -> Extraction:
     began = time.perf_counter()
-    form = _taken(game, rng)
+    form = telling(game, usual(game.n_classes), lambda: rng.integers(game.n_classes, size=game.n_records), rng)
     if form is None:
         return Extraction(attack="simulate", refusal="the scorer takes none of the usual submissions")
     totals = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
@@ -139,12 +138,3 @@ def _extraction(
         seconds=time.perf_counter() - began,
         evidence=evidence,
     )
-
-
-def _taken(game: Simulator, rng: np.random.Generator) -> Format | None:
-    """Return the first of the usual formats in which some submission is scored."""
-    for form in usual(game.n_classes):
-        for _ in range(_TRIES):
-            if game.accepts(rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)):
-                return form
-    return None

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Classes", "Columns", "Format", "Numbers", "alike", "usual"]
+from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Simulator
 
+__all__ = ["Classes", "Columns", "Format", "Lists", "Numbers", "alike", "telling", "usual"]
+
+_MANY = 30  # values, more of which are numbers rather than classes
+_TRIES = 12  # made submissions of a format
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
 
@@ -150,26 +154,80 @@ class Classes(Format):
         return rng.choice(among, n)
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class Lists(Format):
+    """A few of the values a record, in an order, each once."""
+
+    values: NDArray[Any]
+    length: int
+
+    @property
+    def constants(self) -> Sequence[NDArray[Any]]:
+        """Every value first once, those after it behind it."""
+        return tuple(np.roll(self.values, -i)[: self.length] for i in range(len(self.values)))
+
+    @property
+    def kinds(self) -> Sequence[str]:
+        """Any lists; one of two."""
+        return ("any", "pair")
+
+    def spread(self, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Random lists."""
+        return rng.permuted(np.tile(self.values, (n, 1)), axis=1)[:, : self.length]
+
+    def rows(self, kind: str, n: int, rng: np.random.Generator) -> NDArray[Any]:
+        """Return ``n`` lists of a kind."""
+        return self.spread(2, rng)[rng.integers(2, size=n)] if kind == "pair" else self.spread(n, rng)
+
+
 def usual(n_classes: int) -> tuple[Format, ...]:
     """Return the formats that hosts usually take, the likeliest first."""
     one = Numbers(), Columns(n_classes=n_classes), Classes(values=np.arange(n_classes, dtype=np.float64))
     return one if n_classes == 2 else (one[1], one[2], Numbers(high=n_classes - 1.0))
 
 
-def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> Format:
-    """Return what a submission looks like, from one that the host takes.
+def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> tuple[Format, ...]:
+    """Return what a submission may look like, judged by one that the host takes; the likeliest first.
 
     Args:
         sample: A row for every record, and columns, if any.
-        labels: The values that a label can have.
-        n_records: N, places that have a label; a sample of one number each is read place by place.
+        labels: Values that a label can have.
+        n_records: N, places that have a label; a sample of one entry each is read place by place.
     """
-    if sample.dtype.kind != "f":
-        values = np.unique(sample)
-        return Classes(
-            values=np.union1d(values, labels.astype(sample.dtype)) if sample.dtype.kind == labels.dtype.kind else values
-        )
+    numbers = sample.dtype.kind in "biuf"
     if sample.size != n_records:
-        return Columns(n_classes=sample.shape[1])
-    shares = sample.min() >= 0 and sample.max() <= 1
-    return Numbers() if shares else Numbers(low=float(sample.min()), high=float(sample.max()))
+        columns = Columns(n_classes=sample.shape[1])
+        if sample.dtype.kind == "f":
+            return (columns,)
+        lists = Lists(values=np.unique(sample), length=sample.shape[1])
+        return (lists, columns) if numbers else (lists,)
+    both = labels.dtype.kind in "biuf" if numbers else labels.dtype.kind not in "biuf"
+    values = np.union1d(sample.ravel(), labels) if both else np.unique(sample.ravel())
+    few = Classes(values=values)
+    if not numbers:
+        return (few,)
+    low, high = float(values[0]), float(values[-1])
+    every = Numbers() if low >= 0 and high <= 1 else Numbers(low=low, high=high)
+    if len(values) > _MANY:
+        return (every,)
+    return (every, few) if sample.dtype.kind == "f" else (few, every)
+
+
+def telling(
+    game: Simulator, forms: Sequence[Format], made: Callable[[], Labels], rng: np.random.Generator
+) -> Format | None:
+    """Return the format in which answers differ most; None where nothing is scored in any.
+
+    Args:
+        game: The scorer.
+        forms: What submissions may look like, the likeliest first.
+        made: Draws labels.
+        rng: For the rows.
+    """
+
+    def differing(form: Format) -> int:
+        answers = [game(made(), form.spread(game.n_records, rng)) for _ in range(_TRIES)]
+        return len({answer.tobytes() for answer in answers if (np.abs(answer) < NOT_FINITE).all()})
+
+    told = [differing(form) for form in forms]
+    return forms[int(np.argmax(told))] if any(told) else None

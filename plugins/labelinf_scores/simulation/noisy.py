@@ -29,6 +29,7 @@ _SURE = 0.005  # of a label
 _MISFIT = 1.3  # times as far off as the law's own draws are
 _BOLD = 3.0  # times that a submission by the belief must tell more than one at random
 import os
+
 _KEPT = int(os.environ.get("KEPT", 1))
 _SHARES = (0.1, 0.25)  # of rows turned against the belief
 

@@ -38,6 +38,7 @@ _USUAL = 0.85  # of what the best family told lately, which is enough
 _LOOKED = 16  # answers that show how they are rounded
 _MOVED = 6  # ways to move one record's row that are tried
 _SUPPORTED = 1024  # hypotheses of the records that an answer moves with
+_AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _VAIN = 4  # times in a row that too many records were found, after which that is seldom tried
 _WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
@@ -310,7 +311,7 @@ class Reader:
             if places is None or not places.size or np.setdiff1d(places, known.places).size > room:
                 continue
             wider = self._possible(known.joined(np.setdiff1d(places, known.places), k))
-            plan = weighed(knowledge, statistic, wider, family, care=self.care)
+            plan = weighed(knowledge, statistic, wider, family, care=self.care, among=_AMONG)
             if plan is not None and plan.bits > _LITTLE and (best is None or plan.worth > best[1].worth):
                 best = wider, plan
         return best
@@ -377,7 +378,9 @@ class Reader:
             numbers = np.tile(np.arange(n + 1), len(window))
             counting = self._possible(attrs.evolve(window, values=values, counted=counted, numbers=numbers))
             if found := self._among(counting, families, ratio=ratio, wide=wide):
-                return found
+                plan = found[1]  # it may not have needed the count
+                plain = weighed(self.knowledge, plan.told.statistic, window, plan.family, care=self.care, wide=wide)
+                return found if plain is None else (window, plain)
         return None
 
     def _stuck(self, window: Hypotheses) -> Hypotheses | None:

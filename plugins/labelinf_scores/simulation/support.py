@@ -10,7 +10,7 @@ from labelinf_scores.simulation.statistics import Statistic
 
 __all__ = ["support"]
 
-_DRAWS = 4  # labellings in which labels are exchanged
+_DRAWS = 12  # labellings in which labels are exchanged
 
 
 def support(knowledge: Knowledge, statistic: Statistic, most: int) -> NDArray[np.intp] | None:

@@ -22,6 +22,7 @@ _NEAREST = 64  # hypotheses of an additive table that are simulated once more, e
 _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
 _CHECKED = 8  # hypotheses that show whether a statistic is a sum
+_SEEN = 4  # hypotheses of which two show that a statistic is not theirs alone
 _BITS = 0.05  # of a query that is worth asking
 
 
@@ -138,10 +139,20 @@ def planned(
 
 
 def weighed(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, family: Family, *, care: int, wide: bool = False
+    knowledge: Knowledge,
+    statistic: Statistic,
+    hypotheses: Hypotheses,
+    family: Family,
+    *,
+    care: int,
+    wide: bool = False,
+    among: int = 4,
 ) -> Plan | None:
-    """Return what one statistic tells of the hypotheses; None where it is not theirs alone."""
-    found = _spread(knowledge, statistic, hypotheses, care) if wide else _clean(knowledge, statistic, hypotheses, care)
+    """Return what one statistic tells of hypotheses, of which so many are tried; None where it is not theirs alone."""
+    if wide:
+        found = _spread(knowledge, statistic, hypotheses, care)
+    else:
+        found = _clean(knowledge, statistic, hypotheses, care, among)
     if found is None:
         return None
     clean, values, added = found
@@ -150,11 +161,11 @@ def weighed(
 
 
 def _clean(
-    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int
+    knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, care: int, among: int
 ) -> tuple[Told, Values, bool] | None:
-    if told(knowledge, statistic, hypotheses, among=2, each=2) is None:
+    if among <= _SEEN and told(knowledge, statistic, hypotheses, among=2, each=2) is None:
         return None
-    clean = told(knowledge, statistic, hypotheses, among=4, each=care)
+    clean = told(knowledge, statistic, hypotheses, among=among, each=care)
     found = None if clean is None else table(knowledge, clean, hypotheses)
     return None if clean is None or found is None else (clean, *found)
 

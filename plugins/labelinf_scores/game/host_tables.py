@@ -1,0 +1,210 @@
+"""A host's own tables: her solution and a sample submission, and the function that scores one against the other.
+
+Columns that both tables have are what is predicted, but for the one that names the rows. All other columns of the
+solution are public, and are handed to the function as they are. Where the solution says which rows count (``Usage``),
+the function is given those that are public.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.aside import Aside
+from labelinf_scores.simulation.simulator import as_vector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["HostTable"]
+
+_FEW = 30  # numbers that may be classes, however few rows there are
+_MOST = 500  # classes
+_SUBMITTED = ("submission", "predictions", "prediction", "pred", "preds", "y_pred", "guess")
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class HostTable:
+    """Labels in a host's tables.
+
+    Attributes:
+        function: The host's.
+        solution: Its rows that count, in the order of the sample's.
+        sample: A submission.
+        key: The column that names the rows.
+        targets: The solution's columns that are private.
+        columns: The submission's columns that are predicted.
+        values: What a label can be; empty: any number.
+        one_hot: Whether every row has one of the targets: a class a row.
+        left_out: Rows that do not count.
+    """
+
+    function: Callable[..., Any] = attrs.field(repr=False)
+    solution: pd.DataFrame = attrs.field(repr=False)
+    sample: pd.DataFrame = attrs.field(repr=False)
+    key: str
+    targets: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: NDArray[Any] = attrs.field(repr=False)
+    one_hot: bool
+    left_out: int
+    _aside: Aside = attrs.field(init=False, repr=False)
+
+    @_aside.default
+    def _asked_aside(self) -> Aside:
+        return Aside(name="the grader", function=self._called)
+
+    @classmethod
+    def read(cls, function: Callable[..., Any], solution: Path, sample: Path, targets: Sequence[str] = ()) -> HostTable:
+        """Read both tables.
+
+        Args:
+            function: Called as ``function(submission, answers)``, ``score(solution, submission, row_id_column_name)``,
+                or with an array of each.
+            solution: A CSV file.
+            sample: A CSV file.
+            targets: The private columns, where they are not those that both tables have.
+
+        Raises:
+            InputError: They do not belong together, or no label is found in them.
+        """
+        true, shown = _table(solution), _table(sample)
+        key = _key(true, shown)
+        usage = next((name for name in true if str(name).lower() == "usage"), None)
+        counts = np.ones(len(true), dtype=bool)
+        if usage is not None:
+            counts = true[usage].astype(str).str.lower().eq("public").to_numpy()
+            true = true.drop(columns=usage)
+        true = true[counts] if counts.any() else true
+        true = true.reset_index(drop=True)
+        shown = shown.set_index(key).loc[true[key]].reset_index()
+        private, predicted = _columns(true, shown, key, targets)
+        block = true[list(private)].to_numpy()
+        one_hot = len(private) > 1 and bool(np.isin(block, (0, 1)).all() and (block.sum(axis=1) == 1).all())
+        return cls(
+            function=function,
+            solution=true,
+            sample=shown,
+            key=key,
+            targets=private,
+            columns=predicted,
+            values=np.arange(len(private)) if one_hot else _values(block),
+            one_hot=one_hot,
+            left_out=int((~counts).sum()) if counts.any() else 0,
+        )
+
+    @property
+    def places(self) -> int:
+        """How many labels there are."""
+        return len(self.solution) * (1 if self.one_hot else len(self.targets))
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """The labels: a class for every place, or a number where any is possible."""
+        block = self.solution[list(self.targets)].to_numpy()
+        if self.one_hot:
+            return np.asarray(block.argmax(axis=1))
+        flat = block.ravel()
+        return np.asarray(np.searchsorted(self.values, flat) if self.values.size else flat.astype(np.float64))
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """The sample's predictions, a row for every row of the solution."""
+        return np.asarray(self.sample[list(self.columns)].to_numpy())
+
+    def answer(self, labels: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what the host's function says of labels and predictions, as numbers; not a number where it raises."""
+        return np.array(self._aside(labels, rows), dtype=np.float64)
+
+    def _called(self, labels: NDArray[Any], rows: NDArray[Any]) -> list[float]:
+        n = len(self.solution)
+        true, shown = self.solution.copy(), self.sample.copy()
+        if self.one_hot:
+            block: NDArray[Any] = np.eye(len(self.targets), dtype=self.solution[self.targets[0]].dtype)[labels]
+        else:
+            block = (self.values[labels] if self.values.size else labels).reshape(n, -1)
+        for at, name in enumerate(self.targets):
+            true[name] = block[:, at]
+        predictions = rows.reshape(n, -1)
+        for at, name in enumerate(self.columns):
+            shown[name] = predictions[:, at]
+        try:
+            return [float(number) for number in as_vector(self._scored(true, shown))]
+        except Exception:  # what it says may hold labels; that it refuses is an answer
+            return [float("nan")]
+
+    def _scored(self, true: pd.DataFrame, shown: pd.DataFrame) -> Any:
+        names = [name.lower() for name in inspect.signature(self.function).parameters]
+        if "row_id_column_name" in names:
+            return self.function(true, shown, self.key)
+        if any(name in ("answers", "solution", "submission") for name in names[:2]):
+            return self.function(shown, true) if names[0] in _SUBMITTED else self.function(true, shown)
+        pair = true[list(self.targets)].to_numpy().squeeze(), shown[list(self.columns)].to_numpy().squeeze()
+        return self.function(*(pair[::-1] if names and names[0] in _SUBMITTED else pair))
+
+
+def _table(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path)
+    except OSError:
+        raise InputError(f"{path}: cannot be read; give a CSV file.") from None
+    except (ValueError, pd.errors.ParserError):  # its text may quote a row
+        raise InputError(f"{path}: is no CSV table with a line of column names.") from None
+
+
+def _key(true: pd.DataFrame, shown: pd.DataFrame) -> str:
+    """Return the column whose values name the rows of both."""
+    for name in shown.columns:
+        if name in true and true[name].is_unique and shown[name].is_unique and true[name].isin(shown[name]).all():
+            return str(name)
+    raise InputError(
+        "no column names the rows of both tables: the solution and the sample submission must share one whose values "
+        "are all different, and the sample must have every row of the solution."
+    )
+
+
+def _columns(
+    true: pd.DataFrame, shown: pd.DataFrame, key: str, targets: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the private columns, and those that predict them."""
+    absent = [name for name in targets if name not in true]
+    if absent:
+        raise InputError(f"the solution has no column {absent[0]!r}; it has {', '.join(map(repr, true.columns))}.")
+    shared = [str(name) for name in true if name in shown and name != key]
+    private = tuple(targets) or tuple(shared)
+    others = [str(name) for name in shown if name != key and name not in true]
+    if not private and len(others) == 1 and len(true.columns) == 2:
+        private = tuple(str(name) for name in true if name != key)
+    if not private:
+        raise InputError(
+            "the solution and the sample submission share no column but that of the rows; say which of the solution's "
+            "are private: --target NAME."
+        )
+    predicted = tuple(name for name in private if name in shown) or tuple(others)
+    if not predicted:
+        raise InputError("the sample submission predicts nothing: it has no column but those of the solution.")
+    return private, predicted
+
+
+def _values(block: NDArray[Any]) -> NDArray[Any]:
+    """Return what a label can be; nothing where it can be any number."""
+    try:
+        values = np.unique(block.ravel())
+    except TypeError:
+        raise InputError("a private column has empty cells, or numbers beside texts.") from None
+    if values.dtype.kind in "fiu" and values.size > _FEW and values.size > block.size / 4:
+        if not np.isfinite(values.astype(np.float64)).all():
+            raise InputError("a private column has empty cells.")
+        return values[:0]
+    if values.size > _MOST:
+        raise InputError(f"the private columns have {values.size} different values; at most {_MOST} can be classes.")
+    return values
