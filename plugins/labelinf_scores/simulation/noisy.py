@@ -6,6 +6,7 @@ simulated draws near what is believed, anew whenever more is; labels are drawn b
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -17,20 +18,18 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Format, Numbers
 from labelinf_scores.simulation.laws import Bits, Floats, Law, sampled
-from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Labels, Simulator, Submission, Vector
 
 __all__ = ["NoisyReading", "is_noisy", "read_noisy"]
 
 _ROUNDS = 6
 _CHAINS = 6
 _TRIED = 250  # draws for every pair of rows that may be asked with
+_SEEN = 4  # standard errors, less of which is nothing
 _FEWEST = 300  # draws that a law can be fitted to
 _SURE = 0.005  # of a label
 _MISFIT = 1.3  # times as far off as the law's own draws are
 _BOLD = 3.0  # times that a submission by the belief must tell more than one at random
-import os
-
-_KEPT = int(os.environ.get("KEPT", 1))
 _SHARES = (0.1, 0.25)  # of rows turned against the belief
 
 
@@ -90,16 +89,9 @@ def read_noisy(
         draws: Simulated answers that a law is fitted to, six times; fewer where not so many are granted.
         sweeps: Of the chains after each round; twice as many after the last.
     """
-    pair, number = _pair(game, form, rng)
-    draws = min(draws, (game.limit - game.calls) // _ROUNDS)
-    reader = _Reader(game=game, ask=ask, rng=rng, pair=pair, number=number, draws=draws)
-    rounds = np.array_split(np.arange(5 * game.n_records // 2 if limit is None else limit), _ROUNDS)
-    for asked in rounds if draws >= _FEWEST else ():
-        more = reader.asked(len(asked))
-        if reader.upper:
-            reader.learn(sweeps if more and asked is not rounds[-1] else 2 * sweeps)
-        if not more or reader.sure:
-            break
+    reader = _Reader(game=game, ask=ask, rng=rng, limit=5 * game.n_records // 2 if limit is None else limit)
+    with contextlib.suppress(BudgetSpentError):
+        reader.run(form, min(draws, (game.limit - game.calls) // (_ROUNDS + 1)), sweeps)
     return NoisyReading(
         labels=(reader.ones > 0.5).astype(np.intp),
         ones=reader.ones,
@@ -109,22 +101,24 @@ def read_noisy(
     )
 
 
-def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[tuple[Any, Any], int]:
-    """Return the two rows, and the number of an answer, with which one label stands out most from the noise."""
+def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[tuple[Any, Any], int] | None:
+    """Return the two rows, and the number of an answer, with which labels stand out most from the noise; if any do."""
     rows = [*form.constants, form.low, form.high] if isinstance(form, Numbers) else list(form.constants)
-    worth: dict[tuple[int, int], float] = {}
     pairs = [pair for pair in itertools.combinations(rows, 2) if not np.array_equal(*pair)]
-    for p, pair in enumerate(pairs):
-        counts, answers = _simulated(game, pair, *_made(game.n_records, _TRIED, rng))
-        line = np.column_stack([np.ones(_TRIED), counts, counts[:, 0] * counts[:, 1], counts[:, :2] ** 2])
-        slopes = np.linalg.lstsq(line, answers, rcond=None)[0]
-        noise = np.median(np.abs(answers - line @ slopes), axis=0) + 1e-12
-        middle = counts[:, :2].mean(axis=0)
-        for number, slope in enumerate(slopes.T):
-            own = slope[1] - slope[2] + middle @ [2 * slope[5] - slope[4], slope[4] - 2 * slope[6]]
-            worth[p, number] = abs(own) / noise[number]
-    best = max(worth, key=lambda key: worth[key])
-    return pairs[best[0]], best[1]
+    best = max(pairs, key=lambda pair: _standing_out(game, pair, _TRIED, rng).max())
+    worth = _standing_out(game, best, 4 * _TRIED, rng)
+    return (best, int(worth.argmax())) if worth.max() > _SEEN else None
+
+
+def _standing_out(game: Simulator, pair: tuple[Any, Any], many: int, rng: np.random.Generator) -> Floats:
+    """Return how many standard errors each number of an answer moves with a label whose row is turned."""
+    counts, answers = _simulated(game, pair, *_made(game.n_records, many, rng))
+    line = np.column_stack([np.ones(many), counts, counts[:, 0] * counts[:, 1], counts[:, :2] ** 2])
+    one, other = counts[:, :2].mean(axis=0)
+    turned = np.array([0.0, 1, -1, 0, other - one, 2 * one, -2 * other])
+    slopes = np.linalg.lstsq(line, answers, rcond=None)[0]
+    noise = 1.5 * np.median(np.abs(answers - line @ slopes), axis=0) + 1e-12
+    return np.asarray(np.abs(turned @ slopes) / noise / np.sqrt(turned @ np.linalg.pinv(line.T @ line) @ turned))
 
 
 def _made(n: int, many: int, rng: np.random.Generator) -> tuple[Bits, Bits]:
@@ -153,9 +147,10 @@ class _Reader:
     game: Simulator
     ask: Callable[[Submission], Any]
     rng: np.random.Generator
-    pair: tuple[Any, Any]
-    number: int
-    draws: int
+    limit: int
+    pair: tuple[Any, Any] = (0, 1)
+    number: int = 0
+    draws: int = 0
     upper: list[Bits] = attrs.field(factory=list)
     answers: list[float] = attrs.field(factory=list)
     chains: Bits = attrs.field(init=False)
@@ -167,6 +162,21 @@ class _Reader:
     def __attrs_post_init__(self) -> None:
         n = self.game.n_records
         self.chains, self.ones = _made(n, _CHAINS, self.rng)[0], np.full(n, 0.5)
+
+    def run(self, form: Format, draws: int, sweeps: int) -> None:
+        """Ask, learn, and ask by what is believed, until all is sure or nothing more is granted."""
+        if draws < _FEWEST:
+            return
+        self.draws, found = draws, _pair(self.game, form, self.rng)
+        if found is None:
+            return
+        self.pair, self.number = found
+        left = [len(part) for part in np.array_split(np.arange(self.limit), _ROUNDS)]
+        while left and not self.sure:
+            more = self.asked(left.pop(0))
+            left = left if more else []
+            if self.upper:
+                self.learn(sweeps if left else 2 * sweeps)
 
     @property
     def sure(self) -> bool:
@@ -204,7 +214,7 @@ class _Reader:
         upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
         counts, answers = _simulated(self.game, self.pair, labels, upper)
         self.drawn.append((counts, answers[:, self.number]))
-        counts, answers = zip(*self.drawn[-_KEPT:], strict=True)
+        counts, answers = zip(*self.drawn, strict=True)
         return Law.of(np.vstack(counts), np.concatenate(answers))
 
     def _off(self, law: Law, asked: Bits, seen: Floats) -> float:
