@@ -1,0 +1,119 @@
+"""``labelinf audit grader``: a host's solution behind her own function, attacked."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from labelinf_core.cli.output import output_options, tell
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.specs.own_code import own_function
+
+if TYPE_CHECKING:
+    from labelinf_scores.audit.grader import GraderReport
+
+__all__ = ["grader"]
+
+
+@click.command()
+@click.argument("grader", metavar="MODULE:FUNCTION|FILE.py")
+@click.option(
+    "--solution", type=click.Path(path_type=Path), required=True, help="Your table with the private labels, CSV."
+)
+@click.option("--sample", type=click.Path(path_type=Path), required=True, help="A submission that is scored, CSV.")
+@click.option(
+    "--target", "targets", multiple=True, metavar="COLUMN", help="A private column; all that both tables have."
+)
+@click.option("--queries", type=click.IntRange(min=0), default=0, help="The adversary's budget; 0 is unlimited.")
+@click.option(
+    "--simulations", type=click.IntRange(min=1), default=60_000, show_default=True, help="Labellings scored at most."
+)
+@click.option("--tolerance", type=click.FloatRange(min=0), default=0.0, help="How near a number counts as read.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@output_options
+@click.pass_context
+def grader(
+    context: click.Context,
+    grader: str,
+    solution: Path,
+    sample: Path,
+    targets: tuple[str, ...],
+    queries: int,
+    simulations: int,
+    tolerance: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Attack a grader over your own tables: how many private labels do its answers give away?
+
+    GRADER is a function grade(submission, answers), score(solution, submission, row_id_column_name), or one of two
+    arrays, labels and predictions; of a file it is the function grade, score or evaluate. It is called with your
+    tables as they are, columns and all; where the solution says which rows are public (Usage), with those.
+
+    Exits with status 1 where labels leak, and 3 where no leak was shown, which proves nothing.
+    """
+    from labelinf_scores.audit.grader import audited_grader
+    from labelinf_scores.game.host_tables import HostTable
+
+    table = HostTable.read(_function(grader), solution, sample, targets)
+    report = audited_grader(grader, table, queries=queries, seed=seed, simulations=simulations, tolerance=tolerance)
+    tell(_document(report), _lines(report), as_json=as_json)
+    context.exit(report.decision.status)
+
+
+def _function(named: str) -> Callable[..., Any]:
+    """Import a function of a module, or of a file."""
+    path, _, name = named.partition(":") if not named.endswith(".py") else (named, "", "")
+    if not path.endswith(".py"):
+        return own_function(named, "grader")
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None or not Path(path).is_file():
+        raise InputError(f"{path}: is no file of Python.")
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # a module may raise anything
+        raise InputError(f"{path}: cannot be imported: it raised {type(error).__name__}.") from error
+    for each in (name,) if name else ("grade", "score", "evaluate"):
+        if callable(getattr(module, each, None)):
+            return getattr(module, each)  # type: ignore[no-any-return]  # whatever is callable
+    raise InputError(f"{path}: has no function {name or 'grade, score or evaluate'}; name one, as in {path}:FUNCTION.")
+
+
+def _lines(report: GraderReport) -> Iterator[str]:
+    from labelinf_core.report.console import make_console
+
+    table = report.table
+    yield from report.answer.lines(make_console().width)
+    kind = f"{table.values.size} classes" if table.values.size else f"numbers, within {report.tolerance:.3g}"
+    yield (
+        f"\n{report.grader}: {table.places} labels of {', '.join(table.targets)} ({kind}), rows named by {table.key}"
+        + (f"; {table.left_out} rows that are not public left out" if table.left_out else "")
+    )
+    (leak,) = report.decision.leaks
+    yield (
+        f"simulate: {report.read} labels read, {leak.queries} queries, {report.simulations} simulations, "
+        f"{leak.seconds:.1f} s"
+    )
+
+
+def _document(report: GraderReport) -> dict[str, Any]:
+    table = report.table
+    return {
+        "grader": report.grader,
+        "labels": {"places": table.places, "classes": int(table.values.size), "columns": table.targets},
+        "left out": table.left_out,
+        "tolerance": report.tolerance,
+        "word": report.decision.word.value,
+        "status": report.decision.status,
+        "read": report.read,
+        "confirmed": report.confirmed,
+        "simulations": report.simulations,
+        "attacks": report.decision.leaks,
+    }

@@ -1,0 +1,178 @@
+"""A host's own tables, columns and all: which labels her function gives away, whatever it is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+from labelinf_core.cli import main as labelinf
+
+N = 40
+GRADERS = '''
+import numpy as np
+import pandas as pd
+from sklearn.metrics import accuracy_score, roc_auc_score
+
+
+def grade(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    """MLE-bench's layout; it writes into what it is given."""
+    answers["copy"] = answers["insult"]
+    both = answers.merge(submission, on="id", suffixes=("_true", "_shown"))
+    return roc_auc_score(both["insult_true"], both["insult_shown"])
+
+
+def score(solution: pd.DataFrame, submission: pd.DataFrame, row_id_column_name: str) -> float:
+    """Kaggle's; weights are a column of the solution."""
+    assert "Usage" not in solution
+    return float(np.average((solution["insult"] - submission["insult"]) ** 2, weights=solution["weight"]))
+
+
+def of_strings(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    return round(accuracy_score(answers["kind"], submission["kind"]), 4)
+
+
+def of_columns(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    columns = ["toxic", "obscene"]
+    return float(np.mean([roc_auc_score(answers[name], submission[name]) for name in columns]))
+
+
+def of_numbers(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    return round(float(np.sqrt(np.mean((answers["price"] - submission["price"]) ** 2))), 5)
+
+
+def of_arrays(y_true, y_pred):
+    return float(np.mean(np.abs(y_true - y_pred)))
+
+
+def constant(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    return 0.5
+
+
+def broken(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    raise ValueError(f"label {answers['insult'].iloc[0]}")
+'''
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "graders.py").write_text(GRADERS)
+    return tmp_path
+
+
+def tables(folder: Path, **columns: Any) -> None:
+    """Write a solution with these columns, and a sample of what is predicted, in another order."""
+    ids = [f"r{i}" for i in range(N)]
+    public = {name: columns.pop(name) for name in ("weight", "Usage") if name in columns}
+    pd.DataFrame({"id": ids, **columns, **public}).to_csv(folder / "solution.csv", index=False)
+    shown = {
+        name: np.full(N, values[0]) if values.dtype == object else np.full(N, 0.5) for name, values in columns.items()
+    }
+    pd.DataFrame({"id": ids, **shown}).iloc[::-1].to_csv(folder / "sample.csv", index=False)
+
+
+def audit(folder: Path, function: str, *options: str) -> Result:
+    files = ["--solution", str(folder / "solution.csv"), "--sample", str(folder / "sample.csv")]
+    return CliRunner().invoke(labelinf, ["audit", "grader", f"{folder}/graders.py:{function}", *files, *options])
+
+
+RNG = np.random.default_rng(3)
+BITS = (RNG.random(N) < 0.4).astype(int)
+TABLES = {
+    "grade": {"insult": BITS},
+    "score": {"insult": BITS, "weight": np.round(RNG.gamma(2, 0.5, N) + 0.1, 2)},
+    "of_strings": {"kind": RNG.choice(np.array(["blast", "normal", "tungro"], dtype=object), N)},
+    "of_columns": {"toxic": BITS, "obscene": 1 - BITS[::-1]},
+    "of_numbers": {"price": np.round(RNG.lognormal(3, 0.4, N), 3)},
+    "of_arrays": {"insult": BITS},
+}
+
+
+@pytest.mark.parametrize("function", TABLES)
+def test_all_labels_come_out(folder: Path, function: str) -> None:
+    tables(folder, **TABLES[function])
+
+    result = audit(folder, function, "--json")
+    found = json.loads(result.output)
+
+    assert result.exit_code == found["status"] == 1
+    assert found["attacks"][0]["accuracy"]["value"] == 1.0
+    assert found["confirmed"]
+
+
+def test_rows_that_are_not_public_are_left_out_and_counted(folder: Path) -> None:
+    usage = np.where(np.arange(N) % 4 == 0, "Private", "Public")
+    tables(folder, insult=BITS, weight=np.ones(N), Usage=usage)
+
+    found = json.loads(audit(folder, "score", "--json").output)
+
+    assert found["labels"]["places"] == 30
+    assert found["left out"] == 10
+    assert found["read"] == 30
+
+
+def test_the_answer_says_what_was_read_and_quotes_no_label(folder: Path) -> None:
+    tables(folder, **TABLES["of_strings"])
+
+    said = audit(folder, "of_strings").output
+
+    assert "gives up 100.0% of 40 labels" in said
+    assert "a replay gives every answer" in " ".join(said.split())
+    assert not any(name in said for name in ("blast", "normal", "tungro"))
+
+
+def test_a_grader_that_tells_nothing_is_inconclusive_and_never_safe(folder: Path) -> None:
+    tables(folder, insult=BITS)
+
+    result = audit(folder, "constant", "--simulations", "3000")
+
+    assert result.exit_code == 3
+    assert "No proof of safety" in result.output
+
+
+def test_a_budget_ends_it(folder: Path) -> None:
+    tables(folder, insult=BITS)
+
+    found = json.loads(audit(folder, "grade", "--queries", "4", "--simulations", "3000", "--json").output)
+
+    assert found["attacks"][0]["queries"] == 4
+    assert found["read"] < N
+
+
+def test_a_grader_that_raises_is_told_what_it_was_given_and_not_what_it_said(folder: Path) -> None:
+    tables(folder, insult=BITS)
+
+    result = audit(folder, "broken")
+
+    assert result.exit_code == 2
+    assert "it was given 40 rows and 1 columns of numbers, and made labels" in result.output
+    assert "label 0" not in result.output
+    assert "label 1" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("missing",), "has no function missing"),
+        (("grade", "--target", "insults"), "has no column 'insults'; it has 'id', 'insult'"),
+    ],
+)
+def test_what_cannot_be_meant_is_one_sentence(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    tables(folder, insult=BITS)
+
+    result = audit(folder, *arguments)
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_tables_that_do_not_belong_together_are_one_sentence(folder: Path) -> None:
+    tables(folder, insult=BITS)
+    pd.DataFrame({"row": range(N), "insult": 0.5}).to_csv(folder / "sample.csv", index=False)
+
+    assert "no column names the rows of both tables" in audit(folder, "grade").output
