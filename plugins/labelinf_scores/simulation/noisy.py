@@ -7,6 +7,7 @@ simulated draws near what is believed, anew whenever more is; labels are drawn b
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Format, Numbers
 from labelinf_scores.simulation.laws import Bits, Floats, Law, sampled
-from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Labels, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Labels, Simulator, Submission
 
 __all__ = ["NoisyReading", "is_noisy", "read_noisy"]
 
@@ -113,7 +114,9 @@ def _pair(game: Simulator, form: Format, rng: np.random.Generator) -> tuple[tupl
 def _standing_out(game: Simulator, pair: tuple[Any, Any], many: int, rng: np.random.Generator) -> Floats:
     """Return how many standard errors each number of an answer moves with a label whose row is turned."""
     counts, answers = _simulated(game, pair, *_made(game.n_records, many, rng))
-    line = np.column_stack([np.ones(many), counts, counts[:, 0] * counts[:, 1], counts[:, :2] ** 2])
+    if len(answers) < many / 2:
+        return np.zeros(1)
+    line = np.column_stack([np.ones(len(answers)), counts, counts[:, 0] * counts[:, 1], counts[:, :2] ** 2])
     one, other = counts[:, :2].mean(axis=0)
     turned = np.array([0.0, 1, -1, 0, other - one, 2 * one, -2 * other])
     slopes = np.linalg.lstsq(line, answers, rcond=None)[0]
@@ -132,12 +135,12 @@ def _rows(pair: tuple[Any, Any], upper: Bits) -> Submission:
 
 
 def _simulated(game: Simulator, pair: tuple[Any, Any], labels: Bits, upper: Bits) -> tuple[Floats, Floats]:
-    """Return counts, a row of three for each, and one draw of each answer; where there is no score, of none."""
+    """Return counts, a row of three for each, and one draw of each answer; nothing where there is no score."""
     made = zip(labels.astype(np.intp), upper, strict=True)
     answers = np.array([game(y, _rows(pair, u)) for y, u in made])
     counts = np.column_stack([(labels & upper).sum(axis=1), (labels & ~upper).sum(axis=1), upper.sum(axis=1)])
-    scored = (np.abs(answers) < NOT_FINITE / 10).all(axis=1, keepdims=True)
-    return counts.astype(np.float64), np.where(scored, answers, 0.0)
+    scored = (np.abs(answers) < NOT_FINITE / 10).all(axis=1)
+    return counts[scored].astype(np.float64), answers[scored]
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -188,7 +191,7 @@ class _Reader:
         for upper in self.designs(many):
             rows = _rows(self.pair, upper)
             try:
-                answer: Vector = self.game.shown(lambda: self.ask(rows))  # noqa: B023 - called at once
+                answer = self.game.shown(functools.partial(self.ask, rows))
             except QueriesExhaustedError:
                 return False
             if np.abs(answer).max() < NOT_FINITE / 10:
@@ -214,13 +217,12 @@ class _Reader:
         upper[half:] = rng.permutation(np.vstack(self._options(self.draws - half)))[: self.draws - half]
         counts, answers = _simulated(self.game, self.pair, labels, upper)
         self.drawn.append((counts, answers[:, self.number]))
-        counts, answers = zip(*self.drawn, strict=True)
-        return Law.of(np.vstack(counts), np.concatenate(answers))
+        return Law.of(np.vstack([c for c, _ in self.drawn]), np.concatenate([a for _, a in self.drawn]))
 
     def _off(self, law: Law, asked: Bits, seen: Floats) -> float:
         """Return how many spreads answers are off from what the chains have."""
-        ones = self.chains @ asked.T.astype(np.float64)
-        mean, spread = law.given(asked.sum(axis=1).astype(np.float64))(ones, self.chains.sum(axis=1)[:, None] - ones)
+        above = asked.T.astype(np.float64)
+        mean, spread = law.given(above.sum(axis=0))(self.chains @ above, self.chains @ (1 - above))
         return float(np.median(np.abs(seen - mean) * np.exp(-spread)))
 
     def _around(self) -> Bits:
