@@ -17,11 +17,10 @@ from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.simulation.formats import Numbers, telling, usual
-from labelinf_scores.simulation.noisy import is_noisy
-from labelinf_scores.simulation.reals import read_reals
+from labelinf_scores.simulation.reals import RealReading, read_reals
 from labelinf_scores.simulation.simulator import Simulator
 
-__all__ = ["simulated", "tolerated"]
+__all__ = ["extraction", "judged", "made_reals", "simulated", "tolerated"]
 
 _TOLERANCE = 0.01  # of the interquartile range
 _PRIOR = 10  # made targets a record
@@ -88,27 +87,36 @@ def _classes(game: Simulator, host: _Host, data: LabelSet, rng: np.random.Genera
         return Extraction(attack="simulate", refusal="the scorer takes none of the usual submissions")
     totals = tuple(np.bincount(data.labels, minlength=data.n_classes).tolist())
     guess = played(game, host, form, totals, rng)
-    return _extraction(host, began, guess.labels == host.labels, max(data.prior), guess.evidence)
+    return extraction(guess.labels == host.labels, max(data.prior), host.spent, began, guess.evidence)
 
 
 def _reals(game: Simulator, host: _Host, tolerance: float, rng: np.random.Generator) -> Extraction:
-    """Play for real numbers; where the scorer sees no more than their order, for their ranks."""
-    began, truth = time.perf_counter(), host.labels
-    quartiles = np.quantile(truth, [0, 0.25, 0.5, 0.75, 1])
-    prior = np.interp(np.linspace(0, 4, _PRIOR * truth.size), np.arange(5), quartiles)
-    form = Numbers(low=float(quartiles[0]), high=float(quartiles[-1]))
-    made, rows = rng.choice(prior, truth.size), form.spread(truth.size, rng)
-    if not game.accepts(made, rows):
+    began, prior = time.perf_counter(), made_reals(host.labels)
+    form = Numbers(low=float(prior[0]), high=float(prior[-1]))
+    if not game.accepts(rng.choice(prior, game.n_records), form.spread(game.n_records, rng)):
         return Extraction(attack="simulate", refusal="the scorer takes no submission of one number a record")
-    if is_noisy(game, made, rows):
-        return Extraction(attack="simulate", refusal="the scorer draws, and real labels are not read through noise")
     found = read_reals(game, host, [form], prior, rng=rng, limit=host.queries or None, tolerance=tolerance)
-    measure, guess, said = Within(tolerance=tolerance), found.values, f"within {tolerance:.3g}"
-    if found.ranks_only:
-        measure, guess, truth, said = Within(tolerance=0.5), _ranks(guess), _ranks(truth), "by rank"
-    right = measure.placed(guess, truth) == truth
+    if found.drawn:
+        return Extraction(attack="simulate", refusal="the scorer draws, and real labels are not read through noise")
+    right, baseline, measure = judged(found, host.labels, tolerance)
     evidence = {"labels read": int(found.read.sum()), "replayed": found.replayed, "simulations": game.calls}
-    return _extraction(host, began, right, measure.chance(truth, 0), evidence, said)
+    return extraction(right, baseline, host.spent, began, evidence, measure)
+
+
+def made_reals(truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return numbers of the same range and quartiles, in order: training labels tell a participant as much."""
+    return np.interp(np.linspace(0, 4, _PRIOR * truth.size), np.arange(5), np.quantile(truth, [0, 0.25, 0.5, 0.75, 1]))
+
+
+def judged(found: RealReading, truth: NDArray[np.float64], tolerance: float) -> tuple[NDArray[np.bool_], float, str]:
+    """Return which values are right, what the best constant has, and by which measure.
+
+    Where the scorer sees no more of the labels than their order, it is ranks that are right within half of one.
+    """
+    guess, measure, said = found.values, Within(tolerance=tolerance), f"within {tolerance:.3g}"
+    if found.ranks_only:
+        guess, truth, measure, said = _ranks(guess), _ranks(truth), Within(tolerance=0.5), "by rank"
+    return measure.placed(guess, truth) == truth, measure.chance(truth, 0), said
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -117,14 +125,15 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray((np.cumsum(many) - (many + 1) / 2)[place])
 
 
-def _extraction(
-    host: _Host,
-    began: float,
+def extraction(
     right: NDArray[np.bool_],
     baseline: float,
+    queries: int,
+    began: float,
     evidence: Mapping[str, Any],
     measure: str = "",
 ) -> Extraction:
+    """Return what an attack got that knew this many labels; ``began`` is when its game did."""
     accuracy = clopper_pearson(int(right.sum()), right.size)
     gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * right.size if baseline < 1 else 0.0
     return Extraction(
@@ -133,8 +142,8 @@ def _extraction(
         baseline=baseline,
         measure=measure,
         exact=bool(right.all()),
-        queries=host.spent,
-        labels_per_query=gained / host.spent if host.spent else 0.0,
+        queries=queries,
+        labels_per_query=gained / queries if queries else 0.0,
         seconds=time.perf_counter() - began,
         evidence=evidence,
     )

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.designs import BASE, Design, Query, designs, digits, shaped
 from labelinf_scores.simulation.formats import Numbers
+from labelinf_scores.simulation.noisy import is_noisy
 from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Simulator, Submission, Vector
 
 __all__ = ["RealReading", "ranks_only", "read_reals"]
@@ -42,6 +43,7 @@ class RealReading:
         read: Records that replayed answers fix within the tolerance; of ranks, within half a rank.
         replayed: Whether the values give every answer.
         ranks_only: Whether the scorer sees no more of the targets than their order.
+        drawn: Whether it draws; then nothing was asked or read.
         queries: Submissions that were asked.
         calls: Simulations that were run.
         designs: The designs that were asked, by name.
@@ -52,6 +54,7 @@ class RealReading:
     read: NDArray[np.bool_]
     replayed: bool
     ranks_only: bool
+    drawn: bool
     queries: int
     calls: int
     designs: tuple[str, ...]
@@ -80,7 +83,8 @@ def read_reals(
         tolerance: How near a value must be; a hundredth of the prior's interquartile range if None.
     """
     before = game.calls
-    among, ranks = _designs(game, forms, prior, rng)
+    drawn = _drawn(game, forms, prior, rng)
+    among, ranks = ([], False) if drawn else _designs(game, forms, prior, rng)
     quarter, rest = np.quantile(prior, [0.25, 0.75])
     near = 0.5 if ranks else (rest - quarter) / 100 if tolerance is None else tolerance
     solver = _Solver(game=game, ask=ask, prior=np.sort(prior), rng=rng, ranks=ranks, near=near)
@@ -92,17 +96,27 @@ def read_reals(
         read=solver.sure,
         replayed=solver.misfit < 1,
         ranks_only=ranks,
+        drawn=drawn,
         queries=len(solver.queries),
         calls=game.calls - before,
         designs=tuple(dict.fromkeys(query.design for query in solver.queries)),
     )
 
 
+def _drawn(game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator) -> bool:
+    y, x = rng.choice(prior, game.n_records), _spread(game, forms, rng)
+    return is_noisy(game, y, x)
+
+
+def _spread(game: Simulator, forms: Sequence[Numbers], rng: np.random.Generator) -> Submission:
+    return shaped(np.column_stack([form.spread(game.n_records, rng) for form in forms]))
+
+
 def _designs(
     game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator
 ) -> tuple[list[Design], bool]:
     """Return what may be asked, nothing where answers are the same for other targets; and whether only order counts."""
-    x = shaped(np.column_stack([form.spread(game.n_records, rng) for form in forms]))
+    x = _spread(game, forms, rng)
     answers = np.array([game(rng.choice(prior, game.n_records), x) for _ in range(_DRAWN)])
     if np.array_equal(answers, np.repeat(answers[:1], _DRAWN, axis=0)):
         return [], False
@@ -114,8 +128,7 @@ def ranks_only(game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np
     """Whether answers stay what they are when the targets are bent and their order is kept."""
     low, span = prior.min(), np.ptp(prior)
     for _ in range(4):
-        y = rng.choice(prior, game.n_records)
-        x = shaped(np.column_stack([form.spread(game.n_records, rng) for form in forms]))
+        y, x = rng.choice(prior, game.n_records), _spread(game, forms, rng)
         if not np.allclose(game(y, x), game(low + (y - low) ** 2 / span, x), rtol=1e-9, atol=1e-12):
             return False
     return True
