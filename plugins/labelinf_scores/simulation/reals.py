@@ -10,6 +10,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -62,7 +63,7 @@ class RealReading:
 
 def read_reals(
     game: Simulator,
-    ask: Callable[[Submission], Vector],
+    ask: Callable[[Submission], Any],
     forms: Sequence[Numbers],
     prior: Floats,
     *,
@@ -139,7 +140,7 @@ class _Solver:
     """Targets, or ranks, that give the answers."""
 
     game: Simulator
-    ask: Callable[[Submission], Vector]
+    ask: Callable[[Submission], Any]
     prior: Floats
     rng: np.random.Generator
     ranks: bool

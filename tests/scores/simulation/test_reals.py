@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn import metrics
 
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.reals import RealReading, read_reals
@@ -32,6 +33,11 @@ def play(score: Callable[[Floats, Floats], float], seed: int = 1) -> tuple[RealR
 
 
 SCORES: dict[str, Callable[[Floats, Floats], float]] = {
+    "squared": metrics.mean_squared_error,
+    "pinball": lambda y, x: float(metrics.mean_pinball_loss(y, x, alpha=0.9)),
+    "explained": metrics.r2_score,
+    "squared logarithms": metrics.mean_squared_log_error,
+    "shares": metrics.mean_absolute_percentage_error,
     "absolute": lambda y, x: float(np.abs(y - x).mean()),
     "logarithms, three digits": lambda y, x: round(float(np.sqrt(np.mean(((y - x) / y) ** 2))), 3),
     "explained, weighted": lambda y, x: float(1 - WEIGHTS @ (y - x) ** 2 / (WEIGHTS @ (y - y.mean()) ** 2)),
@@ -63,3 +69,31 @@ def test_what_no_answer_tells_is_not_read() -> None:
     assert (reading.read == half).all()
     assert np.allclose(reading.values[half], truth[half], rtol=1e-4)
     assert not play(lambda y, x: float(x.mean()))[0].read.any()
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda y, x: 0.5,
+        lambda y, x: float(x.mean()),
+        lambda y, x: float(np.mean((np.random.default_rng().permutation(amounts(N, 7)) - x) ** 2)),
+        lambda y, x: float(np.mean((y - x) ** 2) + np.random.default_rng().normal()),
+    ],
+    ids=["constant", "submission", "labels redrawn", "noise"],
+)
+def test_nothing_is_asked_of_what_shows_nothing_or_draws(score: Callable[[Floats, Floats], float]) -> None:
+    reading, _ = play(score)
+    assert not reading.read.any()
+    assert reading.queries == 0
+
+
+def test_a_board_that_is_not_what_was_handed_out_is_never_called_replayed() -> None:
+    for seed in range(3):
+        truth, prior = amounts(N, seed), amounts(400, seed + 50)
+        game = Simulator(score=metrics.mean_squared_error, n_records=N, n_classes=0, limit=20_000)
+        form, rng = Numbers(low=prior.min(), high=prior.max()), np.random.default_rng(seed)
+
+        reading = read_reals(game, lambda x, y=truth: metrics.mean_absolute_error(y, x), [form], prior, rng=rng)
+
+        assert not reading.replayed
+        assert not reading.read.any()
