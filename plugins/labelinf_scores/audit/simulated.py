@@ -98,6 +98,8 @@ def _reals(game: Simulator, host: _Host, tolerance: float, rng: np.random.Genera
     found = read_reals(game, host, [form], prior, rng=rng, limit=host.queries or None, tolerance=tolerance)
     if found.drawn:
         return Extraction(attack="simulate", refusal="the scorer draws, and real labels are not read through noise")
+    if not host.spent:
+        return Extraction(attack="simulate", refusal="no submission that was tried shows anything of a label")
     right, baseline, measure = judged(found, host.labels, tolerance)
     evidence = {"labels read": int(found.read.sum()), "replayed": found.replayed, "simulations": game.calls}
     return extraction(right, baseline, host.spent, began, evidence, measure)

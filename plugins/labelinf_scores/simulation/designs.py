@@ -19,6 +19,7 @@ BASE = -1  #: the place of the moved row in a submission that has none
 _FAR = (30.0, 1000.0)  # ranges beyond the ends, where errors have known signs
 _PAIRS = 120  # pairs of rows that are looked at
 _BEST = 6  # of them that are designs
+_COUNTED = 1e13  # beyond which every double is near a whole number
 _WORTH = 0.5  # steadiness of a design: less is none
 
 
@@ -149,5 +150,6 @@ def digits(answers: Floats) -> Floats:
     step = np.zeros(answers.shape[1])
     for decimals in range(7):
         scaled = answers * 10.0**decimals
-        step[(step == 0) & (np.abs(scaled - np.round(scaled)) < 1e-7).all(axis=0)] = 10.0**-decimals
+        near = np.abs(scaled - np.round(scaled)) < 1e-7 + 1e-15 * np.abs(scaled)
+        step[(step == 0) & near.all(axis=0) & (np.abs(scaled) < _COUNTED).all(axis=0)] = 10.0**-decimals
     return step

@@ -20,7 +20,7 @@ from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.designs import BASE, Design, Query, designs, digits, shaped
 from labelinf_scores.simulation.formats import Numbers
 from labelinf_scores.simulation.noisy import is_noisy
-from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import NOT_FINITE, BudgetSpentError, Simulator, Submission
 
 __all__ = ["RealReading", "ranks_only", "read_reals"]
 
@@ -205,8 +205,8 @@ class _Solver:
 
     @property
     def _slack(self) -> Floats:
-        """How far off an answer may be: half its last digit."""
-        return np.maximum(self.step / 2 * (1 + 1e-6), _EXACT * np.maximum(np.abs(self.answers), 1e-3))
+        """How far off an answer may be: a unit of its last digit, as a simulated one is rounded too."""
+        return np.maximum(self.step * (1 + 1e-6), _EXACT * np.maximum(np.abs(self.answers), 1e-3))
 
     def _start(self) -> Floats:
         n = self.game.n_records

@@ -78,7 +78,7 @@ def test_a_scorer_of_ranks_gives_up_the_order(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        ("constant", "1 attack that needs no name was played"),
+        ("constant", "no submission that was tried shows anything of a label"),
         ("noisy", "real labels are not read through noise"),
         ("columns", "takes no submission of one number a record"),
     ],
