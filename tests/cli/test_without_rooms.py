@@ -37,6 +37,7 @@ COMMANDS = {
     "audit": ["audit", "--help"],
     "audit client": ["audit", "client", "--help"],
     "audit scorer": ["audit", "scorer", "--help"],
+    "audit grader": ["audit", "grader", "--help"],
     "audit log": ["audit", "log", "--help"],
     "audit outputs": ["audit", "outputs", "--help"],
     "plant": ["plant", "y.csv", "--column", "label", "--into", "planted"],

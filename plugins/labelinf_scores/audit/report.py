@@ -158,7 +158,7 @@ def audited(
         progress("what stops it", steps)
     elif not standing and not attacks:
         progress("simulate", 2)
-        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed))
+        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed), simulations=20_000)
         decided = attrs.evolve(decided, leaks=(tried,))
     changed = found is not None and found.changed
     if not changed and decided.proof is None:
@@ -214,9 +214,11 @@ def _leaks(
     """Return what every attack gets behind the stages that stand, and how many steps the audit has."""
     listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
     general = [] if attacks or picture.mean else shipped()["general"]
-    steps = len(listed) + len(general) + 2
+    unnamed = [] if attacks else shipped()["unnamed"]
+    steps = len(listed) + len(general) + len(unnamed) + 2
     shown = functools.partial(play, rng=rng, defences=standing, progress=lambda attack: progress(attack, steps))
     leaks = tuple(shown(attacks=listed))
-    if not any(leak.exact for leak in leaks):
-        leaks += tuple(shown(attacks=general))
+    for further in (general, unnamed):
+        if not any(leak.exact for leak in leaks):
+            leaks += tuple(shown(attacks=further))
     return leaks, steps

@@ -31,7 +31,7 @@ from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import Picture
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.scoring import Scorer
+from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Extraction", "audit_scorer"]
@@ -122,9 +122,13 @@ def audit_scorer(
     threat = _planned(picture, data, queries, defences)
     labels = rng.permutation(data.labels[picture.scored])
     curator = Curator.start(labels, threat, picture.scorer(scorer), rng)
+
+    def rerun(made: NDArray[np.intp], query: Query, draws: np.random.Generator) -> Any:
+        return Curator.start(made, threat, picture.scorer(scorer), draws).answer(query)
+
     for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
         progress(spec)
-        oracle = ScoreOracle(threat, curator.answer)
+        oracle = ScoreOracle(threat, curator.answer, rerun=rerun)
         if spec in built:
             yield _play(spec, built[spec], oracle, labels, attack_rng)
         else:

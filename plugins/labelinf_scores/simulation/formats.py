@@ -14,7 +14,6 @@ from labelinf_scores.simulation.simulator import NOT_FINITE, Labels, Simulator
 
 __all__ = ["Classes", "Columns", "Format", "Lists", "Numbers", "alike", "telling", "usual"]
 
-_MANY = 30  # values, more of which are numbers rather than classes
 _TRIES = 12  # made submissions of a format
 _NEAR = 0.03  # how near to certain a row gets that must not be certain
 
@@ -208,8 +207,6 @@ def alike(sample: NDArray[Any], labels: NDArray[Any], n_records: int) -> tuple[F
         return (few,)
     low, high = float(values[0]), float(values[-1])
     every = Numbers() if low >= 0 and high <= 1 else Numbers(low=low, high=high)
-    if len(values) > _MANY:
-        return (every,)
     return (every, few) if sample.dtype.kind == "f" else (few, every)
 
 

@@ -40,7 +40,8 @@ _MOVED = 6  # ways to move one record's row that are tried
 _SUPPORTED = 1024  # hypotheses of the records that an answer moves with
 _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
-_VAIN = 4  # times in a row that too many records were found, after which that is seldom tried
+_MANY = 1  # of these ways may move with too many records
+_VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
 _WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
@@ -272,7 +273,7 @@ class Reader:
         if self._fresh(window):
             self.room = max(4, self.room // 2)
             tried = [self._cut(window, b) for b in (2, 1) if b < window.places.size] or tried
-        for way in sorted(_WAYS, key=lambda way: way != self.way):
+        for way in sorted(_WAYS, key=self._later):
             for small in tried:
                 found = self._attempt(way, small)
                 if found is not None:
@@ -281,6 +282,10 @@ class Reader:
                 if way == "support":
                     self.vain = 0 if found else self.vain + 1
                     break  # it starts from one record, whatever the window
+
+    def _later(self, way: str) -> int:
+        """What worked last goes first; where all records are alike, an answer that moves with few of them is rare."""
+        return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
 
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
         if way == "support":
@@ -301,6 +306,7 @@ class Reader:
         if not near.size:
             return None
         best: tuple[Hypotheses, Plan] | None = None
+        many = 0
         known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
         room = int(math.log(max(1, (_SUPPORTED if fresh else _SUPPORTED // 4) / len(known)), k) + 1e-9)
         for family in self._some_families(window.first, wide=False)[:_MOVED]:
@@ -308,6 +314,9 @@ class Reader:
             submission = self.bases.written(family, moved, knowledge)
             statistic = Statistic(submission=submission, beside=(self.bases.submissions[family.base],))
             places = support(knowledge, statistic, room + known.places.size)
+            many += places is None
+            if many > _MANY:
+                break
             if places is None or not places.size or np.setdiff1d(places, known.places).size > room:
                 continue
             wider = self._possible(known.joined(np.setdiff1d(places, known.places), k))
@@ -378,9 +387,7 @@ class Reader:
             numbers = np.tile(np.arange(n + 1), len(window))
             counting = self._possible(attrs.evolve(window, values=values, counted=counted, numbers=numbers))
             if found := self._among(counting, families, ratio=ratio, wide=wide):
-                plan = found[1]  # it may not have needed the count
-                plain = weighed(self.knowledge, plan.told.statistic, window, plan.family, care=self.care, wide=wide)
-                return found if plain is None else (window, plain)
+                return found
         return None
 
     def _stuck(self, window: Hypotheses) -> Hypotheses | None:

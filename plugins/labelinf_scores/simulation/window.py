@@ -17,7 +17,8 @@ from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, V
 
 __all__ = ["Bases", "Family", "Plan", "asked", "planned", "weighed"]
 
-_LISTED = 1024  # hypotheses that are simulated one by one for a plan
+_LISTED = 192  # hypotheses that are simulated one by one for a plan
+_SUPPORTED = 1024  # where they are all that a statistic moves with
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
 _APART = 8  # hypotheses that ranges are looked at of
 _FEW = 24  # hypotheses that are simulated one by one rather than added up
@@ -166,7 +167,7 @@ def _clean(
     if among <= _SEEN and told(knowledge, statistic, hypotheses, among=2, each=2) is None:
         return None
     clean = told(knowledge, statistic, hypotheses, among=among, each=care)
-    found = None if clean is None else table(knowledge, clean, hypotheses)
+    found = None if clean is None else table(knowledge, clean, hypotheses, _LISTED if among <= _SEEN else _SUPPORTED)
     return None if clean is None or found is None else (clean, *found)
 
 
@@ -199,12 +200,12 @@ def _changed(one: Submission, other: Submission) -> int:
     return int((differs if differs.ndim == 1 else differs.any(axis=1)).sum())
 
 
-def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> tuple[Values, bool] | None:
-    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many."""
+def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:
+    """Return the statistic in every hypothesis, and whether it was added up; None where there are too many to list."""
     found = _summed(knowledge, clean, hypotheses) if len(hypotheses) > _FEW and hypotheses.counted is None else None
     if found is not None:
         return found, True
-    most = max(_LISTED, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else _LISTED
+    most = max(most, 4 * (knowledge.game.n_records + 1)) if hypotheses.counted else most
     return None if len(hypotheses) > most else (_listed(knowledge, clean, hypotheses), False)
 
 
