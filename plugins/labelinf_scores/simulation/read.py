@@ -50,11 +50,11 @@ def read(
         rng: For all that is drawn.
         totals: The class totals, where they are public; what is drawn is read without them.
     """
-    if _draws(game, form, rng):
-        return _through_noise(game, ask, form, rng)
     knowledge = Knowledge.none(game, ask, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a scorer may warn of every labelling that is made up
+        if _draws(game, form, rng):
+            return _through_noise(game, ask, form, rng)
         reader = Reader.begun(knowledge, form, totals)
     return Read(labels=knowledge.labels, confirmed=reader is not None and reader.confirmed)
 
