@@ -129,6 +129,8 @@ def audited(
     for stage in standing:
         of_channel(stage, ScoreDefence, "defence", "score")
     if data.reals is not None:
+        if {*attacks, *also} - {"simulate"}:
+            raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
         progress("simulate", 1)
         rng = np.random.default_rng(seed)
         tried = simulated(made, data, queries=queries, rng=rng, tolerance=tolerance) if not standing else None

@@ -129,6 +129,13 @@ def test_a_privacy_budget_is_refused_as_a_target(folder: Path) -> None:
     assert "what a privacy budget leaves of real labels is not known here" in " ".join(result.output.split())
 
 
+def test_attacks_on_classes_are_refused_by_name(folder: Path) -> None:
+    result = audit("regressions:explained", "--labels", "y.csv", "--attack", "binary-weights")
+
+    assert result.exit_code == 2
+    assert "simulate alone attacks" in " ".join(result.output.split())
+
+
 def test_nobody_is_handed_real_labels_who_did_not_ask(folder: Path) -> None:
     builder, spec = Builder(Host.load()), Spec("csv", {"path": str(folder / "y.csv")})
 
