@@ -160,7 +160,7 @@ def audited(
         progress("what stops it", steps)
     elif not standing and not attacks:
         progress("simulate", 2)
-        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed), simulations=20_000)
+        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed))
         decided = attrs.evolve(decided, leaks=(tried,))
     changed = found is not None and found.changed
     if not changed and decided.proof is None:
