@@ -84,8 +84,10 @@ def read_reals(
         tolerance: How near a value must be; a hundredth of the prior's interquartile range if None.
     """
     before = game.calls
-    drawn = _drawn(game, forms, prior, rng)
-    among, ranks = ([], False) if drawn else _designs(game, forms, prior, rng)
+    drawn, among, ranks = False, list[Design](), False
+    with contextlib.suppress(BudgetSpentError):  # too few simulations to plan with: nothing is asked
+        drawn = _drawn(game, forms, prior, rng)
+        among, ranks = ([], False) if drawn else _designs(game, forms, prior, rng)
     quarter, rest = np.quantile(prior, [0.25, 0.75])
     near = 0.5 if ranks else (rest - quarter) / 100 if tolerance is None else tolerance
     solver = _Solver(game=game, ask=ask, prior=np.sort(prior), rng=rng, ranks=ranks, near=near)
