@@ -98,7 +98,7 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
         queries=spent,
         calls=game.calls,
         seconds=time.process_time() - began,
-        right=float((found.labels == classes).mean()),
+        right=float(((found.labels if found.likely is None else found.likely) == classes).mean()),
         read=float(known.mean()),
         false=found.confirmed and wrong,
     )

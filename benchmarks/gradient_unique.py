@@ -4,11 +4,15 @@ Usage::
 
     python benchmarks/gradient_unique.py                       # until 20 000 answers were unique; about four minutes
     python benchmarks/gradient_unique.py --unique 2000 --seed 3
+    python benchmarks/gradient_unique.py --batches 1000        # until 1 000 batches were complete; about six minutes
 
 Every world has a head of its own (rows that repeat each other, steep or flat logits, one feature or many), a kind of
 labels, and something that may have been forgotten. A label is *wrong* when it is further from the truth (L1) than twice
 what its format counts as one label: .002, of halves .016 (float16) and .125 (bfloat16). Labels of the families that the
 solver has are drawn too, with the family told or not: of these as many as possible should stay unique.
+
+A batch that is called *complete* is wrong if its classes are, or if any of its labels was not hard; one called *exact*
+also if a feature is off by .005 of its length.
 """
 
 from __future__ import annotations
@@ -21,7 +25,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import InputError, UnfitError
+from labelinf_gradients.batches.instances import recover_batch
+from labelinf_gradients.batches.joint import recover_jointly
+from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
@@ -180,12 +187,109 @@ def wrong_of(one: World, found: Recovery) -> NDArray[np.bool_]:
     return np.asarray(~(distance <= 2 * one.told["precision"].same))
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class BatchWorld:
+    """One batch's gradient, and what is behind it.
+
+    Attributes:
+        kind: Of the labels.
+        forgotten: What the solver is not told of.
+        labels: The truth, shape ``(B, C)``.
+        features: The samples, shape ``(B, I)``.
+        estimate: Of the counts, for the joint search; None for a search sample by sample.
+        told: What both are given.
+    """
+
+    kind: str
+    forgotten: str
+    labels: Array
+    features: Array
+    estimate: Array | None
+    told: dict[str, Any]
+
+
+def batch_world(rng: np.random.Generator, *, plain: bool = False) -> BatchWorld:
+    """Draw a batch.
+
+    Args:
+        rng: For all that is drawn.
+        plain: Its labels are hard, and nothing is forgotten.
+    """
+    forgotten = "nothing" if plain else str(rng.choice(FORGOTTEN))
+    hard = plain or (forgotten != "nothing" and rng.random() < 0.7)
+    kind = "one-hot" if hard else str(rng.choice((*OWN[1:], *STRANGE)))
+    c, width, joint = int(rng.integers(3, 11)), int(rng.integers(1, 65)), bool(rng.random() < 0.3)
+    batch = int(rng.integers(1, (c - 2 if joint else max(1, c // 2)) + 1))
+    name = str(rng.choice(sorted(FORMATS), p=[0.1, 0.1, 0.4, 0.4]))
+    drawn = "float32" if name.endswith("16") else name
+    labels = labels_of(kind, batch, c, rng)
+    weights = head_of(str(rng.choice(HEADS, p=[0.44, *[0.08] * 7])), c, width, rng).astype(drawn)
+    features = (np.abs(rng.normal(size=(batch, width))) * np.exp(rng.uniform(-1, 1))).astype(drawn).astype(np.float64)
+    bias = (rng.normal(size=c) * np.exp(rng.uniform(-3, 1.5))).astype(drawn) if forgotten == "a bias" else None
+    known = rng.normal(size=c).astype(drawn) if bias is None and rng.random() < 0.25 else None
+    logits = features @ weights.T.astype(np.float64) + sum(part for part in (bias, known) if part is not None)
+    factor = np.exp(rng.uniform(-3, 3)) if forgotten == "a factor" else 1.0
+    gradient = factor * (softmax(logits) - labels).T @ features / batch
+    return BatchWorld(
+        kind=kind,
+        forgotten=forgotten,
+        labels=labels,
+        features=features,
+        estimate=labels.sum(axis=0) + rng.normal(0, 0.3, c) if joint else None,
+        told={"gradient": rounded_to(gradient, name), "weights": weights, "batch": batch, "bias": known},
+    )
+
+
+def solved_batch(one: BatchWorld, rng: np.random.Generator) -> Batch | None:
+    """Return what is recovered of a batch; None where it is refused."""
+    try:
+        if one.estimate is None:
+            return recover_batch(**one.told, rng=rng)
+        return recover_jointly(**one.told, rng=rng, estimate=one.estimate, typical=None, tries=6)
+    except (InputError, UnfitError):
+        return None
+
+
+def wrong_batch(one: BatchWorld, found: Batch) -> bool:
+    """Return whether what is claimed of a batch is false; nothing is of one that is not complete."""
+    if not found.complete:
+        return False
+    own = one.labels.argmax(axis=1)
+    soft = 1 - one.labels.max(axis=1).min() > 1e-3
+    far = [np.linalg.norm(found.features - x, axis=1).min() > 0.005 * np.linalg.norm(x) for x in one.features]
+    return bool(soft or sorted(found.classes) != sorted(own) or (found.exact and any(far)))
+
+
+def batches(limit: int, seed: int) -> None:
+    """Draw batches until ``limit`` were complete; print them by what is behind them."""
+    rng, counts = np.random.default_rng(seed), Counter[tuple[str, str]]()
+    while counts["all", "complete"] < limit:
+        one = batch_world(rng, plain=bool(rng.random() < 0.3))
+        found = solved_batch(one, rng)
+        if found is None:
+            continue
+        what = f"{one.kind} labels" if one.forgotten == "nothing" else f"{one.forgotten} forgotten"
+        for name in ("all", what if what.startswith(("one-hot", "a ")) else "other labels"):
+            counts[name, "drawn"] += 1
+            counts[name, "complete"] += found.complete
+            counts[name, "exact"] += found.exact
+            counts[name, "wrong"] += wrong_batch(one, found)
+    cells = ("drawn", "complete", "exact", "wrong")
+    print(f"{'':20}" + "".join(f"{cell:>10}" for cell in cells))
+    for name in sorted({key[0] for key in counts}):
+        print(f"{name:20}" + "".join(f"{counts[name, cell]:10}" for cell in cells))
+
+
 def main() -> None:
     """Draw worlds until enough answers were unique; print them by what is behind them."""
     parser = argparse.ArgumentParser(description="Looks for labels that are called the only ones and are wrong.")
     parser.add_argument("--unique", type=int, default=20_000, help="answers called unique until it ends")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--batches", type=int, help="draw batches instead, until so many were complete")
     options = parser.parse_args()
+    if options.batches:
+        batches(options.batches, options.seed)
+        return
     rng, counts = np.random.default_rng(options.seed), Counter[tuple[str, str, str]]()
     while counts["all", "", "unique"] < options.unique:
         one = world(rng, plain=bool(rng.random() < 0.3))

@@ -174,6 +174,7 @@ def audit_scorer(
     timeout: float = 600.0,
     target: str = "",
     gain: str = "",
+    tolerance: float | None = None,
 ) -> ScorerAudited:
     """Attack a scoring function on labels of your own, as ``labelinf audit scorer`` does.
 
@@ -184,7 +185,7 @@ def audit_scorer(
 
     Args:
         scorer: A function called as ``scorer(labels, predictions)``, or its name as on the command line.
-        y: Private labels of any names, shape ``(n_records,)``.
+        y: Private labels of any names, shape ``(n_records,)``; or real numbers.
         queries: The adversary's budget; 0 is unlimited.
         attacks: Specs, or objects of your own, instead of the shipped list of the strongest.
         defences: What stands in front of it where it is deployed: specs, or objects of your own, from the scorer out.
@@ -193,6 +194,7 @@ def audit_scorer(
             take to answer, though never more than two minutes. The scorer runs in a copy of this process.
         target: What is to be proved: ``60%`` of labels, ``no-exact-recovery``; empty: the latter.
         gain: Points over the best blind guess, instead.
+        tolerance: How near a guess of a real label must be; a hundredth of their interquartile range if None.
 
     Raises:
         InputError: The scorer cannot be asked.
@@ -226,6 +228,7 @@ def audit_scorer(
             seed=seed,
             timeout=timeout,
             goal=Goal(target=target, gain=gain),
+            tolerance=tolerance,
         )
     return ScorerAudited(report=report)
 

@@ -32,6 +32,8 @@ class LabelSet:
             may depend on each other. None: not known, so that records are taken for independent, and that is said.
         perfect: Share of the labels that a perfect model is right on, the mean of the records' largest posteriors,
             where that is assumed.
+        reals: The labels themselves where they are real numbers, too many for classes, shape ``(n_records,)``; then
+            ``labels`` numbers the different ones. Only what asks for them is handed any.
     """
 
     labels: NDArray[np.intp]
@@ -42,6 +44,7 @@ class LabelSet:
     public: bool = False
     groups: NDArray[np.intp] | None = None
     perfect: float | None = None
+    reals: NDArray[np.float64] | None = None
 
     @property
     def n_records(self) -> int:

@@ -22,13 +22,14 @@ from labelinf_core.specs import Builder, Spec, parse
 __all__ = ["grouped_only_where_known", "label_sets", "load_labels"]
 
 
-def load_labels(builder: Builder, written: object, where: str) -> LabelSet:
+def load_labels(builder: Builder, written: object, where: str, *, reals: bool = False) -> LabelSet:
     """Return the labels of a source.
 
     Args:
         builder: Builds the source.
         written: Its spec.
         where: Its place, for messages.
+        reals: Whether labels may be real numbers.
 
     Raises:
         InputError: The source says what the user must mend, or gives labels that nothing can be played on.
@@ -36,8 +37,15 @@ def load_labels(builder: Builder, written: object, where: str) -> LabelSet:
     """
     spec = parse(written, where)
     if not strange(builder.host, spec):
-        return gate.seal(_loaded(builder, spec, where))
-    return gate.seal(apart(f"labels {spec}", lambda: _loaded(builder, spec, where)))
+        data = _loaded(builder, spec, where)
+    else:
+        data = apart(f"labels {spec}", lambda: _loaded(builder, spec, where))
+    if data.reals is not None and not reals:
+        raise InputError(
+            f"labels {data.title!r} have {data.n_classes} different values in {data.n_records} rows, too many for "
+            f"classes. Is it the column with the labels? Real numbers are for labelinf audit scorer only."
+        )
+    return gate.seal(data)
 
 
 def _loaded(builder: Builder, spec: Spec, where: str) -> LabelSet:
@@ -93,8 +101,11 @@ def _check(data: object, source: Spec) -> None:
     grouped = data.groups is None or (
         isinstance(data.groups, np.ndarray) and data.groups.dtype.kind in "iu" and data.groups.ndim == 1
     )
+    reals = data.reals is None or (
+        isinstance(data.reals, np.ndarray) and data.reals.dtype == np.float64 and data.reals.shape == np.shape(labels)
+    )
     texts = isinstance(names, tuple) and all(isinstance(text, str) for text in (*names, data.title, data.provenance))
-    if not (isinstance(labels, np.ndarray) and features and grouped and texts):
+    if not (isinstance(labels, np.ndarray) and features and grouped and reals and texts):
         raise PluginError(f"labels {source}: the source gave a LabelSet whose fields are not of their types.")
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or labels.size == 0:
         raise InputError(f"labels {source} must be a list of at least one integer, got {labels.dtype}{labels.shape}.")

@@ -30,6 +30,8 @@ def label_set(
 ) -> LabelSet:
     """Number the classes in sorted order: by value when every name is a number, otherwise alphabetically.
 
+    Numbers that are too many for classes are real labels.
+
     Args:
         values: One class name per record, none empty.
         title: What a report calls the set.
@@ -38,21 +40,24 @@ def label_set(
         groups: Number of every record's group, where they are known.
 
     Raises:
-        InputError: There are fewer than two classes, or about as many as records, or one number has two names.
+        InputError: There are fewer than two classes, or about as many as records, or a class has two names.
     """
     names = sorted(set(values))
-    if all(map(is_number, names)):
+    numbers = all(map(is_number, names))
+    if numbers:
         names.sort(key=lambda name: (float(name), name))
     if len(names) < 2:
         raise InputError(
             f"{place} has one class only in all {len(values)} rows. Labels of at least two classes are needed."
         )
-    if len(values) >= _MANY and len(names) > len(values) / 2:
+    many = len(values) >= _MANY and len(names) > len(values) / 2
+    if many and not numbers:
         raise InputError(
             f"{place} has {len(names)} different values in {len(values)} rows, too many for classes. Is it the column "
             f"with the labels?"
         )
-    _one_name_each(names, place)
+    if not many:
+        _one_name_each(names, place)
     index = {name: k for k, name in enumerate(names)}
     return LabelSet(
         labels=np.array([index[value] for value in values], dtype=np.intp),
@@ -61,6 +66,7 @@ def label_set(
         provenance="user's file",
         features=features,
         groups=groups,
+        reals=np.array(values, dtype=np.float64) if many else None,
     )
 
 

@@ -52,6 +52,11 @@ __all__ = ["scorer"]
     type=Finite(min=0),
     help="Exit with status 1 when an attack gets more than this  [default: more than luck explains]",
 )
+@click.option(
+    "--tolerance",
+    type=Finite(min=0),
+    help="How near a guess of a real label must be  [default: a hundredth of the interquartile range]",
+)
 @output_options
 @block_option
 @click.pass_context
@@ -73,6 +78,7 @@ def scorer(
     target: str,
     gain: str,
     max_labels_per_query: float | None,
+    tolerance: float | None,
     as_json: bool,
     blocks: tuple[str, ...],
 ) -> None:
@@ -105,7 +111,7 @@ def scorer(
         )
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
-    data = load_labels(builder, named, "--labels")
+    data = load_labels(builder, named, "--labels", reals=True)
     with steps("auditing") as progress:
         report = audited(
             scorer,
@@ -118,6 +124,7 @@ def scorer(
             timeout=timeout,
             stages=defences,
             goal=Goal(target=target, gain=gain, most=max_labels_per_query),
+            tolerance=tolerance,
             progress=progress,
         )
     tell(_document(report), _lines(report), as_json=as_json)
@@ -141,7 +148,8 @@ def _lines(report: ScorerReport) -> Iterator[str]:
             "The scorer changed while it was attacked: the first question is answered otherwise now. What was learnt "
             "of it is void, no change is suggested, and more than this may leak."
         )
-    yield f"\n{report.scorer} on {data.title} ({data.n_records} labels, {data.n_classes} classes)"
+    kinds = f"{data.n_classes} classes" if data.reals is None else "real numbers"
+    yield f"\n{report.scorer} on {data.title} ({data.n_records} labels, {kinds})"
     yield f"found by probing ({findings.queries} queries): {findings.sentence()}\n"
     for leak in report.leaks:
         if not leak.refusal or getattr(findings, "mean", False):
@@ -163,10 +171,9 @@ def _line(leak: Extraction) -> str:
     if leak.accuracy is None:
         return f"  {leak.attack:24} failed after {leak.queries} queries: {leak.failure}"
     sure = "all labels expected" if leak.expected and leak.contradicts else "expected" if leak.expected else "observed"
-    return (
-        f"  {leak.attack:24} {said(leak.accuracy)} of labels (majority guess {leak.baseline:.1%}), {leak.queries} "
-        f"queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
-    )
+    blind = f"{leak.blind} {leak.baseline:.1%}"
+    rate = f"{leak.queries} queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
+    return f"  {leak.attack:24} {said(leak.accuracy)} of {leak.counted} ({blind}), {rate}"
 
 
 def _suggestions(report: ScorerReport) -> str:
@@ -188,7 +195,11 @@ def _suggestions(report: ScorerReport) -> str:
 def _document(report: ScorerReport) -> dict[str, Any]:
     data = report.data
     return {
-        "labels": {"title": data.title, "n_records": data.n_records, "n_classes": data.n_classes},
+        "labels": {
+            "title": data.title,
+            "n_records": data.n_records,
+            "n_classes": None if data.reals is not None else data.n_classes,
+        },
         "findings": report.findings.document,
         "explained": bool(getattr(report.findings, "found", None)),
         "word": report.decision.word.value,

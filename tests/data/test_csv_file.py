@@ -181,12 +181,22 @@ def test_a_file_of_labels_only_has_no_features(tmp_path: Path) -> None:
 
 
 def test_a_column_of_names_is_not_a_column_of_labels(tmp_path: Path) -> None:
-    rows = "".join(f"{i},{i % 2}\n" for i in range(30))
+    rows = "".join(f"r{i},{i % 2}\n" for i in range(30))
 
     message = complaint(tmp_path, "id,outcome\n" + rows, "id")
 
     assert "has 30 different values in 30 rows, too many for classes" in message
     assert load(tmp_path, "id,outcome\n" + rows, "outcome").n_classes == 2
+
+
+def test_numbers_that_are_too_many_for_classes_are_real_labels(tmp_path: Path) -> None:
+    rows = "".join(f"{i / 8},{i % 2}\n" for i in range(30))
+
+    found = load(tmp_path, "amount,outcome\n" + rows, "amount")
+
+    assert found.reals is not None
+    assert found.reals.tolist() == [i / 8 for i in range(30)]
+    assert load(tmp_path, "amount,outcome\n" + rows, "outcome").reals is None
 
 
 VISITS = "label,patient\n1,a\n0,b\n1,a\n0,c\n1,c\n"

@@ -26,7 +26,9 @@ def test_nothing_is_silently_wrong(make: Callable[..., Any], family: str, asked:
     found = recover(made.gradients, made.weights, family=family if asked == "known" else "auto")
 
     certain = np.array([status is RecoveryStatus.UNIQUE for status in found.status])
-    assert np.abs(found.labels - made.labels).sum(axis=1)[certain].max() < 1e-3
+    assert np.abs(found.labels - made.labels).sum(axis=1)[certain].max(initial=0) < 1e-3
+    if spread <= SPREADS[0]:  # with the softmax saturated, that nothing is certain is an answer; here it is not
+        assert certain.mean() > 0.85
 
 
 def test_saturated_smoothing_keeps_the_hard_label_and_an_interval(make: Callable[..., Any]) -> None:

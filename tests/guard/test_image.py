@@ -97,12 +97,14 @@ def _served(folder: Path, environment: dict[str, str], entry: list[str]) -> None
     if nobody:
         for path in (board, *board.iterdir()):
             shutil.chown(path, "nobody", "nogroup")
-    subprocess.run(["labelinf", "guard", "init", entry[3]], cwd=board, env=environment, check=True, **nobody)
+    begin = ["labelinf", "guard", "init", entry[3]]
+    begun = subprocess.run(begin, cwd=board, env=environment, check=True, stdout=subprocess.PIPE, text=True, **nobody)
     command = [*entry, "--port", str(ports[0]), "--host-port", str(ports[1])]
     server = subprocess.Popen(command, cwd=board, env=environment, stdout=subprocess.DEVNULL, **nobody)
     try:
-        page = _page(f"http://127.0.0.1:{ports[0]}/board.json", server)
-        assert "points more labels than a perfect model would be" in page
+        said = json.loads(_page(f"http://127.0.0.1:{ports[0]}/board.json", server))["certificate"]
+        assert [line.partition(".")[0] for line in said][:2] == ["Model", "Gain"]
+        assert set(said) <= set(begun.stdout.splitlines())  # what the host was told is what everybody is
     finally:
         server.terminate()
         server.wait(timeout=60)

@@ -18,13 +18,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["ITERATIONS", "BatchEquations"]
+__all__ = ["ITERATIONS", "SOLVED", "BatchEquations"]
 
 ITERATIONS = 60  #: of Levenberg and Marquardt
 
 _DAMPING = 1e-2
 _TINY = 1e-300
-_SOLVED = 1e-12  # relative misfit at which there is nothing left to gain
+SOLVED = 1e-12  #: relative misfit at which there is nothing left to gain
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -119,7 +119,7 @@ class BatchEquations:
             better = now < cost
             points[better], errors[better], cost[better] = trial[better], left[better], now[better]
             damping = np.clip(np.where(better, damping / 4, damping * 4), 1e-12, 1e12)
-            if cost.min() < _SOLVED**2 * whole or not (damping < 1e10).any():
+            if cost.min() < SOLVED**2 * whole or not (damping < 1e10).any():
                 break
         return points, np.sqrt(cost / whole)
 

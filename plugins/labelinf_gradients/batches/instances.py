@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError, UnfitError
-from labelinf_gradients.batches.polish import polished
+from labelinf_gradients.batches.polish import explained_by, polished
 from labelinf_gradients.batches.result import Batch
 from labelinf_gradients.batches.subspace import Subspace, descend
 
@@ -86,7 +86,7 @@ def recover_batch(
     best = hunt.run(rng)
     # A false find spoils all that follow, and does not explain the gradient: begin again with other starts and limits.
     for loosest in _LOOSEST[1:] if rank else ():
-        if best.complete:
+        if best.unexplained <= explained_by(gradient):
             break
         again = attrs.evolve(hunt, loosest=loosest).run(rng)
         best = min(best, again, key=lambda found: found.unexplained)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from labelinf_gradients.recovery.evidence import LEVEL
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,6 +26,8 @@ class Batch:
         rank: Numerical rank of the gradient: how many samples it can tell apart.
         unexplained: Norm of what the found samples leave of the gradient, relative to it.
         uncertainty: Standard error of the least certain feature, relative to its norm, from the release's rounding.
+        chance: Bound on how likely a gradient of another origin (other labels, a bias or a factor that was not told)
+            has samples that explain it as well; 1 where rounding does not leave so much.
     """
 
     classes: NDArray[np.intp]
@@ -31,6 +35,7 @@ class Batch:
     rank: int
     unexplained: float
     uncertainty: float
+    chance: float = 1.0
 
     @classmethod
     def nothing(cls, *, rank: int, n_features: int) -> Batch:
@@ -42,8 +47,8 @@ class Batch:
 
     @property
     def complete(self) -> bool:
-        """Whether the samples found explain the whole gradient; known without the truth."""
-        return len(self.classes) == self.rank > 0 and self.unexplained < 1e-3
+        """Whether the samples found explain the whole gradient, and that is no accident; known without the truth."""
+        return len(self.classes) == self.rank > 0 and self.chance <= LEVEL
 
     @property
     def exact(self) -> bool:

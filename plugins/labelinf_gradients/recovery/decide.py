@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from labelinf_gradients.recovery.answers import Answers, listing, turned
-from labelinf_gradients.recovery.evidence import LEVEL, chance, drift, widths_of
+from labelinf_gradients.recovery.evidence import LEVEL, LUCK, blur, chance, drift, widths_of
 from labelinf_gradients.recovery.results import Precision, RecoveryStatus
 from labelinf_gradients.recovery.saturation import saturated, settle
 
@@ -24,7 +25,6 @@ _UNIDENTIFIABLE = {
     False: RecoveryStatus.SMOOTHING_FACTOR_UNIDENTIFIABLE,
     True: RecoveryStatus.MIXING_WEIGHT_UNIDENTIFIABLE,
 }
-_LUCK = 1 / 16  # of a rounding: that less is unexplained is luck
 _NEAR = 1 / 8  # of all orders of magnitude by which a label may miss its family, that at which it begins to matter
 _BLUR = 1 / 4  # of a rounding: what averaging over features leaves of it
 
@@ -123,14 +123,19 @@ def _weigh(
     if not scaled and (pattern.zero or pattern.excluded == 1):  # there a class shows by all others being alike
         alike = by_class & saturated(part.column, pattern, precision)
         widths[alike] = np.where(widths[alike] >= 0, 1.0, 0.0)
-    share = np.maximum(answers.residual[rows], _LUCK * precision.rounding)
-    near = np.where(by_class[:, None], widths, np.minimum(widths, 2 * precision.same))
-    answers.chance[rows] = np.maximum(
-        chance(widths, share, families * tried[rows], 1 + scaled),
-        _NEAR * chance(near, share, np.ones_like(rows), 1 + scaled),
+    grain = precision.rounding + blur(part, scales, misfit, precision)
+    share = answers.residual[rows]
+    loudest = np.where(np.isinf(misfit.yardstick), 0, misfit.yardstick).max(axis=1)
+    miss = 2 * precision.same * np.abs(scales) / loudest  # of a label, L1, as the equations see it
+    near = np.where(by_class[:, None], widths, np.minimum(widths, miss[:, None]))
+    bound = functools.partial(
+        chance, share=share, unknowns=1 + scaled, entries=problem.n_classes - pattern.excluded, grain=LUCK * grain
     )
-    share = np.maximum(answers.residual[rows], _BLUR * precision.rounding)
-    moved = drift(part, scales, misfit, pattern, scaled=scaled) * share
+    answers.chance[rows] = np.maximum(
+        bound(widths, hypotheses=families * tried[rows]), _NEAR * bound(near, hypotheses=np.ones_like(rows))
+    )
+    share = np.maximum(answers.residual[rows], _BLUR * grain)
+    moved = drift(part, scales, misfit, pattern, scaled=scaled, declared=families == 1) * share
     answers.chance[rows[~by_class & ~(moved <= precision.same)]] = 1.0
 
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from labelinf_gradients.recovery.patterns import Pattern
 
-__all__ = ["Misfit", "Problem", "outside"]
+__all__ = ["FAINT", "Misfit", "Problem", "outside"]
 
 _FLOOR = 1e-30  # entries below this share of the gradient are taken for zero
-_SUM = 16  # how many smallest numbers may be lost in one sum
+FAINT = 16  #: how many smallest numbers may be lost in one sum
 _WIDEST_SPREAD = 1e3  # logits further apart are not known well enough to excuse a misfit
 
 
@@ -91,7 +91,7 @@ class Problem:
     @property
     def informative(self) -> NDArray[np.bool_]:
         """Whether a gradient is more than zeros and what underflow has left of small numbers, shape ``(n,)``."""
-        return np.asarray(np.abs(self.column).max(axis=1) > _SUM * self.least)
+        return np.asarray(np.abs(self.column).max(axis=1) > FAINT * self.least)
 
     def take(self, rows: NDArray[np.intp] | slice) -> Problem:
         """Return the gradients of ``rows``."""
@@ -147,7 +147,7 @@ class Problem:
         if alike:
             explained[at, inside] = 0
             explained[:] = explained.sum(axis=1, keepdims=True) / (explained.shape[1] - inside.shape[1])
-        floor = _FLOOR * np.abs(self.column).max(axis=1) + _SUM * self.least * (1 + np.abs(scales))
+        floor = _FLOOR * np.abs(self.column).max(axis=1) + FAINT * self.least * (1 + np.abs(scales))
         size = np.maximum(np.sqrt(explained, out=explained), floor[:, None])
         size[at, inside] = np.inf
         return np.asarray(size)

@@ -87,7 +87,7 @@ def recover(
     broken |= parts.misfit > max(_RANK_ONE, _ENTRIES * precision.rounding)
     problem = Problem(
         column=np.where(broken[:, None], 0, parts.column),
-        slopes=(parts.direction.astype(weights.dtype) @ weights.T).astype(np.float64),
+        slopes=parts.direction @ weights.T.astype(np.float64),
         offsets=None if bias is None else np.asarray(bias, dtype=np.float64),
         least=least,
     )

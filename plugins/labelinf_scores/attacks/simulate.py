@@ -66,7 +66,7 @@ def played(
     known = found.labels >= 0
     left = np.array(totals) - np.bincount(found.labels[known], minlength=len(totals))
     return Guess(
-        labels=np.where(known, found.labels, left.argmax()),
+        labels=np.where(known, found.labels, left.argmax()) if found.likely is None else found.likely,
         evidence={"labels read": int(known.sum()), "replayed": found.confirmed, "simulations": game.calls},
     )
 

@@ -79,6 +79,7 @@ def changes_for(
     )
     general = [] if board.picture is None or board.picture.mean else shipped()["general"]
     strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
+    strongest = [spec for spec in strongest if spec not in shipped()["unnamed"]]  # minutes behind every change
     strongest += [spec for spec in shipped()["metrics" if general else "attacks"] if spec not in strongest]
     for knob in advisor.knobs():
         advice = advisor.advise(knob)

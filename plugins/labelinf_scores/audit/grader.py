@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError
-from labelinf_core.contracts.measures import Within
-from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.report import words
 from labelinf_scores.audit.decision import Goal, ScorerDecision, Word
-from labelinf_scores.audit.scorer import Extraction
+from labelinf_scores.audit.simulated import extraction, judged, made_reals, tolerated
 from labelinf_scores.game.host_tables import HostTable
 from labelinf_scores.simulation.formats import Columns, Format, Numbers, alike, telling
 from labelinf_scores.simulation.read import read
@@ -56,7 +54,7 @@ class GraderReport:
         share = leak.accuracy
         assert share is not None  # it is played to its end
         labels = words.count(self.table.places, "label")
-        kind = f"within {self.tolerance:.3g} " if self.tolerance else ""
+        kind = f"{leak.measure} " if leak.measure else ""
         found = (
             f"{share.value:.1%} of {labels} {kind}in {words.count(leak.queries, 'query')} (blind: {leak.baseline:.1%})"
         )
@@ -101,18 +99,16 @@ def audited_grader(
         found = read(game, ask, form, rng)
         likeliest = np.bincount(truth).argmax()  # what a blind guess says of the rest
         known, confirmed = found.labels >= 0, found.confirmed
-        right = np.where(known, found.labels, likeliest) == truth
-        baseline = float((truth == likeliest).mean())
+        right = (np.where(known, found.labels, likeliest) if found.likely is None else found.likely) == truth
+        baseline, measure = float((truth == likeliest).mean()), ""
     else:
-        low, high = np.quantile(truth, [0.25, 0.75])
-        tolerance = tolerance or float(high - low) / 100
-        measure = Within(tolerance=tolerance)
+        tolerance = tolerated(truth, tolerance or None)
         forms = [form] if isinstance(form, Numbers) else [Numbers()]
-        reals = read_reals(game, ask, forms, _prior(truth, rng), rng=rng, limit=queries or None, tolerance=tolerance)
+        prior = made_reals(truth)
+        reals = read_reals(game, ask, forms, prior, rng=rng, limit=queries or None, tolerance=tolerance)
         known, confirmed = reals.read, reals.replayed
-        right = measure.placed(reals.values, truth) == truth
-        baseline = measure.chance(truth, 0)
-    leak = _extraction(right, baseline, spent, time.perf_counter() - began)
+        right, baseline, measure = judged(reals, truth, tolerance)
+    leak = extraction(right, baseline, spent, began, {}, measure)
     goal = Goal()
     decision = ScorerDecision(
         goal=goal,
@@ -133,20 +129,6 @@ def audited_grader(
     )
 
 
-def _extraction(right: NDArray[np.bool_], baseline: float, queries: int, seconds: float) -> Extraction:
-    share = clopper_pearson(int(right.sum()), right.size)
-    gained = max(0.0, (share.value - baseline) / (1 - baseline)) * right.size if baseline < 1 else 0.0
-    return Extraction(
-        attack="simulate",
-        accuracy=share,
-        baseline=baseline,
-        exact=bool(right.all()),
-        queries=queries,
-        labels_per_query=gained / queries if queries else 0.0,
-        seconds=seconds,
-    )
-
-
 def _form(table: HostTable, game: Simulator, rng: np.random.Generator) -> Format:
     """Return what submissions look like; of real targets their range, as far as the sample and the targets tell."""
     sample = table.predicted
@@ -157,7 +139,11 @@ def _form(table: HostTable, game: Simulator, rng: np.random.Generator) -> Format
         forms = alike(sample if sample.shape[1] > 1 else sample.ravel(), values, table.places)
 
     def made() -> NDArray[Any]:
-        return rng.integers(table.values.size, size=table.places) if table.values.size else _prior(table.truth, rng)
+        return (
+            rng.integers(table.values.size, size=table.places)
+            if table.values.size
+            else rng.choice(made_reals(table.truth), table.places)
+        )
 
     found = telling(game, forms, made, rng)
     if found is None:
@@ -166,9 +152,3 @@ def _form(table: HostTable, game: Simulator, rng: np.random.Generator) -> Format
             f"{sample.shape[1]} columns of {'numbers' if sample.dtype.kind in 'biuf' else 'texts'}, and made labels."
         )
     return found
-
-
-def _prior(truth: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return numbers of the same quartiles: training labels tell a participant as much."""
-    low, middle, high = np.quantile(truth, [0.25, 0.5, 0.75])
-    return np.asarray(middle + (high - low) / 1.349 * rng.normal(size=truth.size))

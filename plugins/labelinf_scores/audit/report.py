@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Defence, LabelSet, of_channel
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Builder
 from labelinf_scores.audit.advice import Change, changes_for
 from labelinf_scores.audit.certificate import Board, certificate
@@ -100,6 +101,7 @@ def audited(
     seed: int = 0,
     timeout: float = 600.0,
     goal: Goal = NOTHING,
+    tolerance: float | None = None,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
     """Probe, play, certify and advise.
@@ -115,6 +117,7 @@ def audited(
         seed: Of all that is drawn.
         timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the probe may.
         goal: What is to be true of it.
+        tolerance: How near a guess of a real label must be; see :func:`~labelinf_scores.audit.simulated.simulated`.
         progress: Called before every step with its name and how many there are.
 
     Raises:
@@ -125,6 +128,13 @@ def audited(
     standing = builder.pipeline(tuple(stages), "--defence")
     for stage in standing:
         of_channel(stage, ScoreDefence, "defence", "score")
+    if data.reals is not None:
+        if {*attacks, *also} - {"simulate"}:
+            raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
+        progress("simulate", 1)
+        rng = np.random.default_rng(seed)
+        tried = simulated(made, data, queries=queries, rng=rng, tolerance=tolerance) if not standing else None
+        return _of_reals(scorer, data, tried, goal, queries=queries, stages=tuple(stages))
     target = goal.read(max(data.prior))
     board = Board(scorer=scorer, queries=queries)
     threat = board.deployed(data, standing)
@@ -172,6 +182,28 @@ def audited(
     )
 
 
+def _of_reals(
+    scorer: str, data: LabelSet, tried: Extraction | None, goal: Goal, *, queries: int, stages: tuple[str, ...]
+) -> ScorerReport:
+    """Return what an audit of real labels comes to: what is proved of classes says nothing of what is near."""
+    if tried is None:
+        tried = Extraction(attack="simulate", refusal="real labels are not attacked through stages yet")
+    target = goal.read(tried.baseline)
+    if target.epsilon is not None:
+        raise InputError("--target epsilon: what a privacy budget leaves of real labels is not known here; give 60%.")
+    why = f"; {tried.refusal}" if tried.refusal else ""
+    return ScorerReport(
+        scorer=scorer,
+        data=data,
+        queries=queries,
+        stages=stages,
+        findings=Unexplained(reason=f"the labels are real numbers, and no metric of them was looked for{why}"),
+        decision=ScorerDecision(
+            goal=goal, target=target, worth=float(data.n_records), prior=data.prior, leaks=(tried,)
+        ),
+    )
+
+
 def _leaks(
     play: Callable[..., Iterator[Extraction]],
     picture: Picture,
@@ -184,9 +216,11 @@ def _leaks(
     """Return what every attack gets behind the stages that stand, and how many steps the audit has."""
     listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
     general = [] if attacks or picture.mean else shipped()["general"]
-    steps = len(listed) + len(general) + 2
+    unnamed = [] if attacks else shipped()["unnamed"]
+    steps = len(listed) + len(general) + len(unnamed) + 2
     shown = functools.partial(play, rng=rng, defences=standing, progress=lambda attack: progress(attack, steps))
     leaks = tuple(shown(attacks=listed))
-    if not any(leak.exact for leak in leaks):
-        leaks += tuple(shown(attacks=general))
+    for further in (general, unnamed):
+        if not any(leak.exact for leak in leaks):
+            leaks += tuple(shown(attacks=further))
     return leaks, steps

@@ -31,7 +31,7 @@ from labelinf_core.specs import Builder
 from labelinf_scores.audit.probe import Picture
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.scoring import Scorer
+from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["Extraction", "audit_scorer"]
@@ -47,7 +47,8 @@ class Extraction:
         failure: What went wrong while it played; empty when nothing did.
         accuracy: Share of labels guessed correctly, with its interval; None unless it was played to its end. There is
             one game, so the labels are taken for independent.
-        baseline: Share that the majority guess has.
+        baseline: Share that the majority guess has, or the best constant.
+        measure: When a guess of a real number counts, in a clause; empty of classes.
         exact: Whether every label was guessed.
         queries: Queries spent.
         labels_per_query: Chance-corrected: the share of what a majority guess leaves open, times N, a query.
@@ -61,12 +62,23 @@ class Extraction:
     failure: str = ""
     accuracy: Interval | None = None
     baseline: float = 0.0
+    measure: str = ""
     exact: bool = False
     queries: int = 0
     labels_per_query: float = 0.0
     expected: bool = False
     seconds: float = 0.0
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def blind(self) -> str:
+        """What has the baseline."""
+        return "best constant" if self.measure else "majority guess"
+
+    @property
+    def counted(self) -> str:
+        """What is counted."""
+        return f"labels, {self.measure}," if self.measure else "labels"
 
     @property
     def contradicts(self) -> bool:
@@ -110,9 +122,13 @@ def audit_scorer(
     threat = _planned(picture, data, queries, defences)
     labels = rng.permutation(data.labels[picture.scored])
     curator = Curator.start(labels, threat, picture.scorer(scorer), rng)
+
+    def rerun(made: NDArray[np.intp], query: Query, draws: np.random.Generator) -> Any:
+        return Curator.start(made, threat, picture.scorer(scorer), draws).answer(query)
+
     for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
         progress(spec)
-        oracle = ScoreOracle(threat, curator.answer)
+        oracle = ScoreOracle(threat, curator.answer, rerun=rerun)
         if spec in built:
             yield _play(spec, built[spec], oracle, labels, attack_rng)
         else:

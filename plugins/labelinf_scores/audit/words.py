@@ -61,9 +61,9 @@ def _most(report: ScorerReport, *, each: bool = False) -> str:
     best, share = max(
         ((leak, leak.accuracy) for leak in report.played if leak.accuracy), key=lambda item: item[0].labels_per_query
     )
-    told = f"all {_scored(report)} labels in {words.count(best.queries, 'query')}, by {best.attack}."
+    told = f"all {_scored(report)} {best.counted} in {words.count(best.queries, 'query')}, by {best.attack}."
     if not best.exact:
-        told = f"{said(share)} of {_scored(report)} labels in {best.queries} queries (the majority guess has "
+        told = f"{said(share)} of {_scored(report)} {best.counted} in {best.queries} queries (the {best.blind} has "
         told += f"{best.baseline:.1%}), by {best.attack}."
     rate = best.labels_per_query
     return f"{rate:{'.1f' if rate >= 0.1 else '.1g'}} labels a query: {told}" if each else told
@@ -82,6 +82,8 @@ def _stopped(report: ScorerReport) -> str:
         return f"what stands already ({report.line})"
     if decision.proof:
         return f"proved of what stands: {decision.proof.sentence()}"
+    if report.data.reals is not None:
+        return "not known: nothing is proved of real labels here"
     if not report.changes:
         return (
             f"nothing here is proved to reach the target ({report.decision.target}) within that budget; try --queries"

@@ -10,15 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import Numbers
-from labelinf_scores.simulation.simulator import Simulator, Submission
+from labelinf_scores.simulation.simulator import NOT_FINITE, Simulator, Submission
 
-__all__ = ["BASE", "Design", "Query", "designs", "shaped"]
+__all__ = ["BASE", "Design", "Query", "designs", "digits", "shaped"]
 
 Floats = NDArray[np.float64]
 BASE = -1  #: the place of the moved row in a submission that has none
 _FAR = (30.0, 1000.0)  # ranges beyond the ends, where errors have known signs
 _PAIRS = 120  # pairs of rows that are looked at
 _BEST = 6  # of them that are designs
+_COUNTED = 1e13  # beyond which every double is near a whole number
+_WORTH = 0.5  # steadiness of a design: less is none
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -65,7 +67,7 @@ def shaped(rows: Floats) -> Submission:
 def designs(
     game: Simulator, forms: Sequence[Numbers], prior: Floats, rng: np.random.Generator, *, ranks: bool
 ) -> list[Design]:
-    """Return designs that the scorer accepts: rows spread evenly, near and far out, and the best of one moved row.
+    """Return designs that the scorer accepts, the steadiest first: one moved row, and rows spread far out or near.
 
     Args:
         game: The scorer's simulation.
@@ -83,12 +85,10 @@ def designs(
     def column(values: Floats) -> Floats:
         return np.column_stack([values, np.tile(middle[1:], (n, 1))])
 
-    found = [
-        Design(name="spread", rows=column(forms[0].low + (forms[0].high - forms[0].low) * even), moved=False),
-        Design(name="ladder", rows=column(high + span * (1 + 1.5 * n * even)), moved=False),
-    ]
-    if not ranks:
-        found += _moved(game, _levels(forms, low, high), prior, rng)
+    found = [] if ranks else _moved(game, _levels(forms, low, high), prior, rng)
+    ladder = Design(name="ladder", rows=column(high + span * (1 + 4 * n * even)), moved=False)
+    spread = Design(name="spread", rows=column(forms[0].low + (forms[0].high - forms[0].low) * even), moved=False)
+    found += [spread, ladder] if ranks else [ladder, spread]
     y = rng.choice(prior, n, replace=len(prior) < n)
     return [design for design in found if game.accepts(y, next(itertools.islice(design.queries(rng), 1, None)).rows)]
 
@@ -106,33 +106,50 @@ def _levels(forms: Sequence[Numbers], low: float, high: float) -> list[Floats]:
 
 def _moved(game: Simulator, levels: list[Floats], prior: Floats, rng: np.random.Generator) -> list[Design]:
     """Return the pairs of rows where moving a record's row shows its target best, whatever the others are."""
-    n = game.n_records
+    n, span = game.n_records, np.ptp(prior)
     pairs = list(itertools.permutations(range(len(levels)), 2))
     ranked: list[tuple[float, Design]] = []
-    made = [rng.choice(prior, n) for _ in range(3)]
+    own = np.quantile(prior, np.linspace(0, 1, 10))
+    own = np.append(own, own[-1] + span / 4)  # a target may lie beyond all that were made
+    made = [rng.choice(prior, n) for _ in range(2)]
     for p in rng.permutation(len(pairs))[:_PAIRS]:
         base, moved = (levels[end] for end in pairs[p])
         rows = np.vstack([moved, *[base] * (n - 1)])
-        worth = _steadiness(game, rows, made, np.quantile(prior, [0.2, 0.4, 0.6, 0.8]))
+        worth = _steadiness(game, rows, made, own)
         name = f"{np.round(moved, 3)} among {np.round(base, 3)}"
         ranked.append((worth, Design(name=name, rows=rows, moved=True)))
     ranked.sort(key=lambda pair: -pair[0])
-    return [design for worth, design in ranked[:_BEST] if worth > 0]
+    return [design for worth, design in ranked[:_BEST] if worth > _WORTH]
 
 
 def _steadiness(game: Simulator, rows: Floats, made: list[Floats], own: Floats) -> float:
-    """Return how far an answer moves with the first record's target, over how much that depends on the others."""
+    """Return how alike the moves of an answer with the first record's target are, whatever the others are.
+
+    Less where the answer turns back or stands still, and twice as much where no target can lie beside a row.
+    """
     base = np.repeat(rows[1:2], len(rows), axis=0)
-    curves = []
+    moved, still = [], []
     for rest in made:
-        y = rest.copy()
-        curve = []
         for value in own:
-            y[0] = value
-            curve.append(game(y, shaped(rows)) - game(y, shaped(base)))
-        curves.append(np.diff(curve, axis=0))
-    turns = np.array(curves)  # (draws, steps, numbers of an answer)
-    if not np.isfinite(turns).all() or np.abs(turns).max() > 1e11:
+            y = np.append(value, rest[1:])
+            moved.append(game(y, shaped(rows)))
+            still.append(game(y, shaped(base)))
+    if np.abs([moved, still]).max() > NOT_FINITE / 10:
         return 0.0
-    apart = np.abs(turns).min(axis=(0, 1))
-    return float((apart / (1e-9 + turns.std(axis=0).max(axis=0) + 0.1 * np.abs(turns).mean(axis=(0, 1)))).max())
+    turns = np.diff((np.array(moved) - np.array(still)).reshape(len(made), len(own), -1), axis=1)
+    size, last = np.abs(turns), digits(np.array(still)) + 1e-11 * np.abs(moved).max()
+    seen = (size / (size + 10 * last)).mean(axis=(0, 1))
+    onward = np.abs(turns.sum(axis=1)).mean(axis=0) / (size.sum(axis=1).mean(axis=0) + 1e-300)
+    unsteady = turns.std(axis=0).sum(axis=0) / (size.mean(axis=0).sum(axis=0) + last)
+    outside = bool(((rows[:2, 0] < own[0]) | (rows[:2, 0] > own[-1])).all())
+    return float((seen**3 * onward**4 / (0.05 + unsteady)).max()) * (1 + outside)
+
+
+def digits(answers: Floats) -> Floats:
+    """Return what every number of an answer is a multiple of, a power of ten; 0: of none."""
+    step = np.zeros(answers.shape[1])
+    for decimals in range(7):
+        scaled = answers * 10.0**decimals
+        near = np.abs(scaled - np.round(scaled)) < 1e-7 + 1e-15 * np.abs(scaled)
+        step[(step == 0) & near.all(axis=0) & (np.abs(scaled) < _COUNTED).all(axis=0)] = 10.0**-decimals
+    return step

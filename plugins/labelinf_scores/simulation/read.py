@@ -11,8 +11,9 @@ import numpy as np
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
+from labelinf_scores.simulation.noisy import is_noisy, read_noisy
 from labelinf_scores.simulation.reading import Reader
-from labelinf_scores.simulation.simulator import Labels, Simulator, Submission
+from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simulator, Submission
 
 __all__ = ["Read", "read"]
 
@@ -23,11 +24,14 @@ class Read:
 
     Attributes:
         labels: A class for every record; -1 where none was read.
-        confirmed: Whether the labels give every answer, those of verifying queries, too.
+        confirmed: Whether the labels give every answer, those of verifying queries, too; never where answers are drawn.
+        likely: The likelier class of every record, where answers are drawn; None where they are not, or there are more
+            than two classes, which are not read through noise.
     """
 
     labels: Labels
     confirmed: bool
+    likely: Labels | None = None
 
 
 def read(
@@ -44,10 +48,28 @@ def read(
         ask: Asks the host; raises QueriesExhaustedError when it answers no more.
         form: What a submission looks like.
         rng: For all that is drawn.
-        totals: The class totals, where they are public.
+        totals: The class totals, where they are public; what is drawn is read without them.
     """
     knowledge = Knowledge.none(game, ask, rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a scorer may warn of every labelling that is made up
+        if _draws(game, form, rng):
+            return _through_noise(game, ask, form, rng)
         reader = Reader.begun(knowledge, form, totals)
     return Read(labels=knowledge.labels, confirmed=reader is not None and reader.confirmed)
+
+
+def _draws(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
+    labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+    try:
+        return is_noisy(game, labels, rows)
+    except BudgetSpentError:
+        return False
+
+
+def _through_noise(game: Simulator, ask: Callable[[Submission], Any], form: Format, rng: np.random.Generator) -> Read:
+    if game.n_classes > 2:
+        return Read(labels=np.full(game.n_records, -1), confirmed=False)
+    found = read_noisy(game, ask, form, rng=rng)
+    sure = found.sure & found.replayed
+    return Read(labels=np.where(sure, found.labels, -1), confirmed=False, likely=found.labels)

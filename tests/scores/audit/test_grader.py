@@ -176,3 +176,20 @@ def test_tables_that_do_not_belong_together_are_one_sentence(folder: Path) -> No
     pd.DataFrame({"row": range(N), "insult": 0.5}).to_csv(folder / "sample.csv", index=False)
 
     assert "no column names the rows of both tables" in audit(folder, "grade").output
+
+
+@pytest.mark.parametrize(
+    ("column", "classes"),
+    [
+        (np.arange(N) % 32, 32),  # class numbers that are shared
+        (np.arange(N) * 17, 0),  # counts: every row has its own
+        (np.round(RNG.normal(size=N), 3), 0),
+        (np.arange(N) % 4 / 4, 4),
+    ],
+)
+def test_what_many_rows_share_are_classes_and_other_numbers_are_not(folder: Path, column: Any, classes: int) -> None:
+    tables(folder, price=column)
+
+    found = json.loads(audit(folder, "of_numbers", "--queries", "1", "--simulations", "60", "--json").output)
+
+    assert found["labels"]["classes"] == classes

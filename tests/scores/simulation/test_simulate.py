@@ -37,6 +37,19 @@ def test_it_reads_a_board_behind_its_defences(metric: str, defence: str) -> None
     assert next(iter(found.rows()))["accuracy"] == 1.0
 
 
+def test_it_reads_a_board_that_draws() -> None:
+    found = li.matrix(
+        LABELS,
+        metric="accuracy",
+        attacks=["simulate"],
+        defences=["score-noise(model=gaussian(scale=0.01))"],
+        queries=100,
+        trials=1,
+    )
+
+    assert next(iter(found.rows()))["accuracy"] > 0.95
+
+
 def played(attack: Any, *defences: str) -> Guess:
     names = ("a", "b")
     data = LabelSet(labels=LABELS, class_names=names, title="made", provenance="made")

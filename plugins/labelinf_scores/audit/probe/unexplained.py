@@ -50,6 +50,8 @@ class Unexplained:
     def sentence(self) -> str:
         """Say it in one line."""
         why = f"{self.reason}; asked for: {self.among}" if self.among else self.reason
+        if not self.metrics:
+            return why
         return f"{why}; tried: {self.metrics} metrics, {len(LINKS)} links, weights, public and permuted rows"
 
 
