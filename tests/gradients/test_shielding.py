@@ -14,11 +14,12 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
+from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.client import Audit, audit_client
-from labelinf_gradients.audit.command import _costs, _lines, _status, _stopped
+from labelinf_gradients.audit.command import _answer, _costs, _lines, _status, _stopped
 from labelinf_gradients.audit.conduct import Conduct
 from labelinf_gradients.audit.updates import Client
 from labelinf_gradients.defences.clipping import ClippedGaussian
@@ -131,7 +132,7 @@ def test_a_mistake_is_one_sentence_in_an_audit_too_and_holds_nothing_that_was_gi
     assert "4" not in str(alone.value)
 
 
-def audited() -> Audit:
+def audited(seed: int = 0) -> Audit:
     bunch, network = load_bunch("digits"), Perceptron.random((64, 16, 10), np.random.default_rng(0), dtype="float32")
     names = tuple("0123456789")
     data = LabelSet(labels=bunch.target, class_names=names, title="digits", provenance="real", features=bunch.data)
@@ -140,7 +141,7 @@ def audited() -> Audit:
         return li.shield(network.mean_gradient(x, np.eye(10)[classes]), norm=1, multiplier=3)
 
     client = Client(function=update, name="mine", network=network)
-    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(0)}
+    settings: dict[str, Any] = {"own": 100, "gain": 0.1, "rng": np.random.default_rng(seed)}
     return audit_client(client, data, Builder(Host.load()), samples=32, batch=1, **settings)
 
 
@@ -157,6 +158,20 @@ def test_an_audit_says_what_is_proved_of_the_shield_that_it_sees() -> None:
     assert _lines(held)[-1].startswith("ceiling      1")
     assert _status(loose) is Exit.INCONCLUSIVE
     assert "more than --gain allows" in _stopped(loose)
+
+
+@pytest.mark.parametrize("p_value", [0.001, 0.04, 1.0])
+@pytest.mark.parametrize("correct", [3, 14])
+def test_what_a_proof_allows_is_no_leak_however_sure_it_is(p_value: float, correct: int) -> None:
+    """A shield draws from the system's randomness, so every seed's audit is one of many that could have been."""
+    held = attrs.evolve(audited(), p_value=p_value, share=clopper_pearson(correct, 64, 0.95), allows=0.3, enough=True)
+    loose = attrs.evolve(held, enough=False)
+
+    assert held.held
+    assert not held.leaks
+    assert _status(held) is Exit.DONE
+    assert _answer(held).leaks.startswith("HELD")
+    assert _status(loose) is (Exit.FOUND if p_value <= 0.01 and correct == 14 else Exit.INCONCLUSIVE)
 
 
 def test_what_beats_a_shield_takes_its_proof_back() -> None:

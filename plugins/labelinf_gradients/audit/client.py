@@ -26,7 +26,7 @@ from labelinf_gradients.game.gradient import GradientOracle
 
 __all__ = ["Audit", "Control", "Score", "Together", "audit_client"]
 
-_SURE = 0.05  # how seldom what is no leak is called one
+_SURE = 0.01  # how seldom what is no leak is called one: an audit is run at every change of a client's code
 _PROBED = 8  # updates whose length is looked at
 
 
@@ -98,12 +98,17 @@ class Audit:
     @property
     def understood(self) -> bool:
         """Whether finding nothing is an answer: by what the client does, or by what it is behind."""
-        return not self.tells_more and (self.conduct.recognised or (self.enough and not self.refuted))
+        return self.held or (self.conduct.recognised and not self.tells_more)
+
+    @property
+    def held(self) -> bool:
+        """Whether what comes out is proved to be within what was asked for, and nothing says otherwise."""
+        return self.shield is not None and self.enough and not self.refuted and not self.tells_more
 
     @property
     def leaks(self) -> bool:
-        """Whether labels surely come out, and more of them than the blind guess has."""
-        return self.p_value <= _SURE and self.share.value > self.baseline
+        """Whether labels surely come out, more of them than the blind guess has, and than is proved to be little."""
+        return not self.held and self.p_value <= _SURE and self.share.value > self.baseline
 
     @property
     def failed(self) -> bool:

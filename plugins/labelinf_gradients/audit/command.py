@@ -134,6 +134,8 @@ def _answer(found: Audit) -> Answer:
     )
     if found.leaks:
         leaks = f"{counted} (observed)"
+    elif found.held:
+        leaks = f"HELD: {counted}, within what is proved of its shield"
     elif found.understood:
         leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
     else:
