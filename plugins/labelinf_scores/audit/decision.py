@@ -118,10 +118,10 @@ class ScorerDecision:
 
     @property
     def leaking(self) -> tuple[str, ...]:
-        """The attacks that got more than is tolerated."""
+        """The attacks that got more than is tolerated; nothing leaks where a blind guess has every label."""
         if self.goal.most is not None:
             return tuple(leak.attack for leak in self.leaks if leak.labels_per_query > self.goal.most)
-        played = (leak for leak in self.leaks if leak.accuracy and leak.queries)
+        played = (leak for leak in self.leaks if leak.accuracy and leak.queries and leak.baseline < 1)
         return tuple(leak.attack for leak in played if leak.exact or self._surely(leak))
 
     def _surely(self, leak: Extraction) -> bool:

@@ -61,6 +61,8 @@ class GraderReport:
         told = "a replay gives every answer" if self.confirmed else "a replay does not give every answer"
         if self.decision.word is Word.LEAKS:
             said = f"your grader gives up {found}, by simulate; {told}."
+        elif leak.baseline == 1:
+            said = f"NOTHING TO FIND: {labels}, all alike; a grader is audited over labels that differ."
         else:
             said = f"INCONCLUSIVE: simulate found {found}. No proof of safety."
         stopped = "only what holds for any function: subset, randomised-response, bounded-answers, guarded-board"
@@ -147,8 +149,9 @@ def _form(table: HostTable, game: Simulator, rng: np.random.Generator) -> Format
 
     found = telling(game, forms, made, rng)
     if found is None:
+        rows, columns = (words.count(n, what) for n, what in zip(sample.shape, ("row", "column"), strict=True))
         raise InputError(
-            f"the grader scores nothing that is like the sample submission: it was given {sample.shape[0]} rows and "
-            f"{sample.shape[1]} columns of {'numbers' if sample.dtype.kind in 'biuf' else 'texts'}, and made labels."
+            f"the grader scores nothing that is like the sample submission: it was given {rows} and {columns} of "
+            f"{'numbers' if sample.dtype.kind in 'biuf' else 'texts'}, and made labels."
         )
     return found

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.aside import Aside
+from labelinf_core.report import words
 from labelinf_scores.simulation.simulator import as_vector
 
 if TYPE_CHECKING:
@@ -82,8 +83,9 @@ class HostTable:
         if usage is not None:
             counts = true[usage].astype(str).str.lower().eq("public").to_numpy()
             true = true.drop(columns=usage)
-        true = true[counts] if counts.any() else true
-        true = true.reset_index(drop=True)
+        if not counts.any():
+            raise InputError(f"no row of the solution is public: {usage} must say Public in the rows that are scored.")
+        true = true[counts].reset_index(drop=True)
         shown = shown.set_index(key).loc[true[key]].reset_index()
         private, predicted = _columns(true, shown, key, targets)
         block = true[list(private)].to_numpy()
@@ -97,7 +99,7 @@ class HostTable:
             columns=predicted,
             values=np.arange(len(private)) if one_hot else _values(block),
             one_hot=one_hot,
-            left_out=int((~counts).sum()) if counts.any() else 0,
+            left_out=int((~counts).sum()),
         )
 
     @property
@@ -154,22 +156,42 @@ def _table(path: Path) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_csv(path)
+        table = pd.read_csv(path)
     except OSError:
         raise InputError(f"{path}: cannot be read; give a CSV file.") from None
     except (ValueError, pd.errors.ParserError):  # its text may quote a row
         raise InputError(f"{path}: is no CSV table with a line of column names.") from None
+    if len(table.columns) < 2:
+        raise InputError(f"{path}: has one column, and needs that of the rows and a label; are commas its separators?")
+    if table.empty:
+        raise InputError(f"{path}: has no rows.")
+    return table
 
 
 def _key(true: pd.DataFrame, shown: pd.DataFrame) -> str:
     """Return the column whose values name the rows of both."""
-    for name in shown.columns:
-        if name in true and true[name].is_unique and shown[name].is_unique and true[name].isin(shown[name]).all():
+    both = [name for name in shown.columns if name in true]
+    for name in both:
+        if true[name].is_unique and shown[name].is_unique and true[name].isin(shown[name]).all():
             return str(name)
+    why = [f"{name!r} {_unfit(true[name], shown[name])}" for name in both]
     raise InputError(
-        "no column names the rows of both tables: the solution and the sample submission must share one whose values "
-        "are all different, and the sample must have every row of the solution."
+        "the solution and the sample submission must share a column that names their rows; "
+        + ("; ".join(why) if why else f"they share none: {_named(true)} against {_named(shown)}")
+        + "."
     )
+
+
+def _unfit(true: pd.Series[Any], shown: pd.Series[Any]) -> str:
+    """Say why a column does not name the rows."""
+    for column, table in ((true, "solution"), (shown, "sample")):
+        if again := int(column.duplicated().sum()):
+            return f"repeats itself in {words.count(again, 'row')} of the {table}"
+    return f"lacks {words.count(int((~true.isin(shown)).sum()), 'row')} of the solution in the sample"
+
+
+def _named(table: pd.DataFrame) -> str:
+    return ", ".join(map(repr, table.columns))
 
 
 def _columns(
@@ -178,7 +200,7 @@ def _columns(
     """Return the private columns, and those that predict them."""
     absent = [name for name in targets if name not in true]
     if absent:
-        raise InputError(f"the solution has no column {absent[0]!r}; it has {', '.join(map(repr, true.columns))}.")
+        raise InputError(f"the solution has no column {absent[0]!r}; it has {_named(true)}.")
     shared = [str(name) for name in true if name in shown and name != key]
     private = tuple(targets) or tuple(shared)
     others = [str(name) for name in shown if name != key and name not in true]

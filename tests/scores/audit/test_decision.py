@@ -81,6 +81,20 @@ def test_one_object_says_word_and_status(
     assert (found.word, found.status) == (word, status)
 
 
+def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
+    whole = Interval(value=1.0, low=0.9, high=1.0)
+    decision = ScorerDecision(
+        goal=Goal(),
+        target=Goal().read(1.0),
+        leaks=(Extraction(attack="it", accuracy=whole, baseline=1.0, exact=True, queries=3),),
+        worth=40.0,
+        prior=(0.0, 1.0),
+    )
+
+    assert decision.word is Word.UNSHOWN
+    assert decision.leaking == ()
+
+
 def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one() -> None:
     share = Interval(value=0.7, low=0.64, high=0.75)
     got = Extraction(attack="it", accuracy=share, baseline=0.6, queries=9)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ def test_a_grader_that_raises_is_told_what_it_was_given_and_not_what_it_said(fol
     result = audit(folder, "broken")
 
     assert result.exit_code == 2
-    assert "it was given 40 rows and 1 columns of numbers, and made labels" in result.output
+    assert "it was given 40 rows and 1 column of numbers, and made labels" in result.output
     assert "label 0" not in result.output
     assert "label 1" not in result.output
 
@@ -175,7 +176,50 @@ def test_tables_that_do_not_belong_together_are_one_sentence(folder: Path) -> No
     tables(folder, insult=BITS)
     pd.DataFrame({"row": range(N), "insult": 0.5}).to_csv(folder / "sample.csv", index=False)
 
-    assert "no column names the rows of both tables" in audit(folder, "grade").output
+    said = " ".join(audit(folder, "grade").output.split())
+    assert "must share a column that names their rows; 'insult' repeats itself in 38 rows of the solution" in said
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "said"),
+    [
+        (lambda text: text.replace(",", ";"), "are commas its separators?"),
+        (lambda text: "\n".join(text.splitlines()[:-2]), "'id' lacks 2 rows of the solution in the sample"),
+        (lambda text: text + text.splitlines()[-1], "'id' repeats itself in 1 row of the sample"),
+        (lambda text: text.splitlines()[0], "has no rows"),
+        (lambda text: text.replace("id,", "row,").replace("insult", "shown"), "share none: 'id', 'insult' against"),
+    ],
+)
+def test_a_sample_that_cannot_be_used_is_told_why(folder: Path, spoilt: Callable[[str], str], said: str) -> None:
+    tables(folder, insult=BITS)
+    sample = folder / "sample.csv"
+    sample.write_text(spoilt(sample.read_text()))
+
+    result = audit(folder, "grade")
+
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("usage", ["Private", "private", ""])
+def test_a_solution_without_a_public_row_is_not_scored_whole(folder: Path, usage: str) -> None:
+    tables(folder, insult=BITS, Usage=np.full(N, usage))
+
+    result = audit(folder, "grade")
+
+    assert result.exit_code == 2
+    assert "no row of the solution is public: Usage must say Public" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("rows", [1, N])
+def test_labels_that_are_all_alike_leak_nothing(folder: Path, rows: int) -> None:
+    pd.DataFrame({"id": range(rows), "insult": 1}).to_csv(folder / "solution.csv", index=False)
+    pd.DataFrame({"id": range(rows), "insult": 0.5}).to_csv(folder / "sample.csv", index=False)
+
+    result = audit(folder, "of_arrays", "--simulations", "3000")
+
+    assert result.exit_code == 3
+    assert "NOTHING TO FIND" in result.output
 
 
 @pytest.mark.parametrize(
