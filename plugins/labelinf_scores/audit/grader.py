@@ -152,6 +152,7 @@ def _form(table: HostTable, game: Simulator, rng: np.random.Generator) -> Format
         rows, columns = (words.count(n, what) for n, what in zip(sample.shape, ("row", "column"), strict=True))
         raise InputError(
             f"the grader scores nothing that is like the sample submission: it was given {rows} and {columns} of "
-            f"{'numbers' if sample.dtype.kind in 'biuf' else 'texts'}, and made labels."
+            f"{'numbers' if sample.dtype.kind in 'biuf' else 'texts'}, and made labels; "
+            f"{table.trouble(made(), forms[0].spread(table.places, rng))}."
         )
     return found

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.aside import Aside
 from labelinf_core.report import words
 from labelinf_scores.simulation.simulator import as_vector
@@ -125,7 +125,27 @@ class HostTable:
         """Return what the host's function says of labels and predictions, as numbers; not a number where it raises."""
         return np.array(self._aside(labels, rows), dtype=np.float64)
 
+    def trouble(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
+        """Return what goes wrong where nothing is scored, by its kind: the function's own words may hold labels."""
+        try:
+            return str(Aside(name="the grader", function=self._complaint)(labels, rows))
+        except ComponentError as error:
+            return str(error)
+
     def _called(self, labels: NDArray[Any], rows: NDArray[Any]) -> list[float]:
+        try:
+            return [float(number) for number in as_vector(self._scored(labels, rows))]
+        except Exception:  # what it says may hold labels; that it refuses is an answer
+            return [float("nan")]
+
+    def _complaint(self, labels: NDArray[Any], rows: NDArray[Any]) -> str:
+        try:
+            return f"it returned {type(self._scored(labels, rows)).__name__}, without a finite number"
+        except Exception as error:
+            return f"it raised {type(error).__name__}"
+
+    def _scored(self, labels: NDArray[Any], rows: NDArray[Any]) -> Any:
+        """Call the host's function with her tables, these labels and predictions in the place of hers."""
         n = len(self.solution)
         true, shown = self.solution.copy(), self.sample.copy()
         if self.one_hot:
@@ -137,12 +157,6 @@ class HostTable:
         predictions = rows.reshape(n, -1)
         for at, name in enumerate(self.columns):
             shown[name] = predictions[:, at]
-        try:
-            return [float(number) for number in as_vector(self._scored(true, shown))]
-        except Exception:  # what it says may hold labels; that it refuses is an answer
-            return [float("nan")]
-
-    def _scored(self, true: pd.DataFrame, shown: pd.DataFrame) -> Any:
         names = [name.lower() for name in inspect.signature(self.function).parameters]
         if "row_id_column_name" in names:
             return self.function(true, shown, self.key)

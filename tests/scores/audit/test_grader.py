@@ -57,6 +57,16 @@ def constant(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
 
 def broken(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     raise ValueError(f"label {answers['insult'].iloc[0]}")
+
+
+def of_three(submission, answers, more): ...
+
+
+def nothing(submission, answers): ...
+
+
+def quits(submission, answers):
+    __import__("os")._exit(3)
 '''
 
 
@@ -145,15 +155,28 @@ def test_a_budget_ends_it(folder: Path) -> None:
     assert found["read"] < N
 
 
-def test_a_grader_that_raises_is_told_what_it_was_given_and_not_what_it_said(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        ("broken", "it raised ValueError"),
+        ("of_three", "it raised TypeError"),
+        ("nothing", "it returned NoneType, without a finite number"),
+        ("quits", "its process ended with exit code 3"),
+    ],
+)
+def test_a_grader_that_scores_nothing_is_told_why_and_not_in_its_own_words(
+    folder: Path, function: str, why: str
+) -> None:
     tables(folder, insult=BITS)
 
-    result = audit(folder, "broken")
+    result = audit(folder, function)
+    said = " ".join(result.output.split())
 
     assert result.exit_code == 2
-    assert "it was given 40 rows and 1 column of numbers, and made labels" in result.output
-    assert "label 0" not in result.output
-    assert "label 1" not in result.output
+    assert "it was given 40 rows and 1 column of numbers, and made labels" in said
+    assert why in said
+    assert "label 0" not in said
+    assert "label 1" not in said
 
 
 @pytest.mark.parametrize(
