@@ -76,7 +76,7 @@ def audited_grader(
 
     Args:
         grader: What it is called.
-        table: Labels, and the function.
+        table: Labels, and the function; the attack knows the class totals, or of numbers the quartiles.
         queries: The budget; 0 is unlimited.
         seed: Of all that is drawn.
         simulations: Most labellings that are scored.
@@ -98,8 +98,9 @@ def audited_grader(
 
     form = _form(table, game, rng)
     if table.values.size:
-        found = read(game, ask, form, rng)
-        likeliest = np.bincount(truth).argmax()  # what a blind guess says of the rest
+        totals = np.bincount(truth, minlength=game.n_classes)
+        likeliest = totals.argmax()  # what a blind guess says of the rest
+        found = read(game, ask, form, rng, totals.tolist())
         known, confirmed = found.labels >= 0, found.confirmed
         right = (np.where(known, found.labels, likeliest) if found.likely is None else found.likely) == truth
         baseline, measure = float((truth == likeliest).mean()), ""

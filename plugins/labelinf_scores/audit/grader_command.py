@@ -53,7 +53,8 @@ def grader(
 
     GRADER is a function grade(submission, answers), score(solution, submission, row_id_column_name), or one of two
     arrays, labels and predictions; of a file it is the function grade, score or evaluate. It is called with your
-    tables as they are, columns and all; where the solution says which rows are public (Usage), with those.
+    tables as they are, columns and all; where the solution says which rows are public (Usage), with those. The attack
+    knows all columns but the private ones, and how many labels every class has.
 
     Exits with status 1 where labels leak, and 3 where no leak was shown, which proves nothing.
     """

@@ -59,6 +59,13 @@ def broken(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
     raise ValueError(f"label {answers['insult'].iloc[0]}")
 
 
+def of_two_samples(y_true, y_pred):
+    """The same when the classes are exchanged: only their totals say which is which."""
+    from scipy.stats import ks_2samp
+
+    return float(ks_2samp(y_pred[y_true == 1], y_pred[y_true == 0], method="asymp").statistic)
+
+
 def of_three(submission, answers, more): ...
 
 
@@ -101,6 +108,7 @@ TABLES = {
     "of_columns": {"toxic": BITS, "obscene": 1 - BITS[::-1]},
     "of_numbers": {"price": np.round(RNG.lognormal(3, 0.4, N), 3)},
     "of_arrays": {"insult": BITS},
+    "of_two_samples": {"insult": BITS},
 }
 
 
