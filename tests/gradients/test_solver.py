@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
@@ -132,7 +132,10 @@ def truth_and_problem(
 
 
 def scales_on_a_grid(problem: Problem, pattern: Pattern) -> list[float]:
-    """Brute force: local minima of the unexplained share on a fine grid, refined by bisection of its slope."""
+    """Brute force: local minima of the unexplained share on a fine grid, refined by bisection of its slope.
+
+    At a root every label is what it must be to a small part of the class's own probability, however small that is.
+    """
     column, slopes = problem.column[0], problem.slopes[0]
     grid = np.geomspace(0.05, 60, 2000) * np.abs(column).max()
     found = []
@@ -145,7 +148,9 @@ def scales_on_a_grid(problem: Problem, pattern: Pattern) -> list[float]:
         for at in low:
             scale = refined(problem, pattern, side[at - 1], side[at + 1])
             label = problem.labels(np.array([scale]))[0]
-            if share_at(problem, pattern, scale) < 1e-7 and label.min() > -1e-6:
+            lowest = np.argsort(label)[: problem.n_classes - pattern.excluded]
+            off = label[lowest] if pattern.zero else label[lowest] - label[lowest].mean()
+            if (np.abs(off) < 1e-6 * (label + column / scale)[lowest]).all() and label.min() > -1e-6:
                 found.append(scale)
     return found
 
@@ -168,6 +173,7 @@ def refined(problem: Problem, pattern: Pattern, low: float, high: float) -> floa
 
 
 @settings(max_examples=50)
+@example(seed=1356, n_classes=4, family="mixup")  # rounding alone is as large as what two classes are given
 @given(seed=st.integers(0, 2**32 - 1), n_classes=st.integers(3, 9), family=st.sampled_from(FAMILIES))
 def test_every_candidate_that_a_grid_finds_is_found(seed: int, n_classes: int, family: str) -> None:
     pattern = {"one-hot": ONE_HOT, "smoothing": SMOOTHING, "mixup": MIXUP}[family]
