@@ -9,6 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
+from labelinf_core.contracts.errors import QueriesExhaustedError
+from labelinf_scores.simulation.bars import few_symbols, read_bars
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.noisy import is_noisy, read_noisy
@@ -55,8 +57,20 @@ def read(
         warnings.simplefilter("ignore")  # a scorer may warn of every labelling that is made up
         if _draws(game, form, rng):
             return _through_noise(game, ask, form, rng)
-        reader = Reader.begun(knowledge, form, totals)
-    return Read(labels=knowledge.labels, confirmed=reader is not None and reader.confirmed)
+        confirmed = _between_bars(knowledge, form, rng)
+        if confirmed is None:
+            reader = Reader.begun(knowledge, form, totals)
+            confirmed = reader is not None and reader.confirmed
+    return Read(labels=knowledge.labels, confirmed=confirmed)
+
+
+def _between_bars(knowledge: Knowledge, form: Format, rng: np.random.Generator) -> bool | None:
+    """Read answers of few symbols, and return whether they are all given; None where there are more of them."""
+    try:
+        few = knowledge.game.n_classes == 2 and few_symbols(knowledge.game, form, rng)
+        return read_bars(knowledge, form) if few else None
+    except (QueriesExhaustedError, BudgetSpentError):
+        return False
 
 
 def _draws(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
