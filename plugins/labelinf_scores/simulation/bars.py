@@ -45,7 +45,7 @@ def few_symbols(game: Simulator, form: Format, rng: np.random.Generator) -> bool
 
 
 def read_bars(knowledge: Knowledge, form: Format) -> bool:
-    """Read labels of two classes into ``knowledge``, and return whether they give every answer, those of new queries, too.
+    """Read labels of two classes into ``knowledge``; return whether they give every answer, also those of new queries.
 
     Raises:
         QueriesExhaustedError: The host answers no more; what was read stays in ``knowledge``.
