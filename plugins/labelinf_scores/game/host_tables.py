@@ -8,7 +8,7 @@ the function is given those that are public.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -191,7 +191,7 @@ def _key(true: pd.DataFrame, shown: pd.DataFrame) -> str:
     why = [f"{name!r} {_unfit(true[name], shown[name])}" for name in both]
     raise InputError(
         "the solution and the sample submission must share a column that names their rows; "
-        + ("; ".join(why) if why else f"they share none: {_named(true)} against {_named(shown)}")
+        + ("; ".join(why) if why else f"the solution has none of the sample's: {_named(shown.columns)}")
         + "."
     )
 
@@ -204,8 +204,9 @@ def _unfit(true: pd.Series[Any], shown: pd.Series[Any]) -> str:
     return f"lacks {words.count(int((~true.isin(shown)).sum()), 'row')} of the solution in the sample"
 
 
-def _named(table: pd.DataFrame) -> str:
-    return ", ".join(map(repr, table.columns))
+def _named(columns: Iterable[Any]) -> str:
+    """Quote names of the sample's: of a solution without a line of names, they would be a row of labels."""
+    return ", ".join(map(repr, columns))
 
 
 def _columns(
@@ -214,7 +215,8 @@ def _columns(
     """Return the private columns, and those that predict them."""
     absent = [name for name in targets if name not in true]
     if absent:
-        raise InputError(f"the solution has no column {absent[0]!r}; it has {_named(true)}.")
+        both = _named(name for name in true if name in shown)
+        raise InputError(f"the solution has no column {absent[0]!r}; of the sample's it has {both}.")
     shared = [str(name) for name in true if name in shown and name != key]
     private = tuple(targets) or tuple(shared)
     others = [str(name) for name in shown if name != key and name not in true]

@@ -8,7 +8,9 @@ record are answered otherwise than those with the other, the host's answer is th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
-from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector
+from labelinf_scores.simulation.simulator import Labels, Simulator, Submission, Vector, differing
+from labelinf_scores.simulation.window import Bases
 
 __all__ = ["few_symbols", "read_bars"]
 
@@ -56,8 +59,7 @@ def read_bars(knowledge: Knowledge, form: Format) -> bool:
         _Reading(knowledge=knowledge, form=form, size=_POOL * care).run()
         if knowledge.open.size:
             return False
-        given = zip(knowledge.asked, knowledge.answers, strict=True)
-        if all(np.array_equal(knowledge.game(knowledge.labels, rows), answer) for rows, answer in given):
+        if knowledge.replayed():
             return all(_verified(knowledge, form) for _ in range(_VERIFYING))
     return False
 
@@ -75,52 +77,42 @@ def _verified(knowledge: Knowledge, form: Format) -> bool:
     fresh = form.spread(knowledge.game.n_records, rng)
     answer = simulated(fresh)
     others = [i for i, seen in enumerate(knowledge.answers) if not np.array_equal(seen, answer)]
-    one, other = _bisected(fresh, knowledge.asked[int(rng.choice(others))], simulated, rng)
-    rows = one if rng.random() < 0.5 else other
+    other = knowledge.asked[int(rng.choice(others))]
+    both = _bisected(fresh, other, lambda rows: np.array_equal(simulated(rows), answer), rng)
+    rows = both[int(rng.integers(2))]
     return np.array_equal(knowledge.answer(rows), simulated(rows))
 
 
 def _bisected(
-    one: Submission, other: Submission, answer: Callable[[Submission], Vector], rng: np.random.Generator
-) -> tuple[Submission, Submission]:
-    """Change rows of one submission into those of the other, half of what is left at a time, until one row is left."""
-    own = answer(one)
-    while (differing := _differing(one, other)).size > 1:
-        middle, half = one.copy(), rng.permutation(differing)[: differing.size // 2]
+    one: NDArray[Any], other: NDArray[Any], like_one: Callable[[NDArray[Any]], bool], rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Change one into the other, half of what is left at a time, and return where it ceases to be like the first."""
+    while (places := differing(one, other)).size > 1:
+        middle, half = one.copy(), rng.permutation(places)[: places.size // 2]
         middle[half] = other[half]
-        if np.array_equal(answer(middle), own):
+        if like_one(middle):
             one = middle
         else:
             other = middle
     return one, other
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class _Pair:
-    """Two submissions that differ in one record, with a bar between them.
-
-    Attributes:
-        below: One of them.
-        above: The other.
-        place: The record.
-    """
-
-    below: Submission
-    above: Submission
-    place: int
-
-    @property
-    def sides(self) -> tuple[Submission, Submission]:
-        """Both."""
-        return self.below, self.above
-
-
 @attrs.define(kw_only=True, eq=False)
 class _Reading:
+    """A reading of labels next to a bar.
+
+    Attributes:
+        knowledge: What is known.
+        form: Rows of a submission.
+        size: Labellings that a label is read by.
+        sides: Two submissions that differ in one record and are answered otherwise.
+        pool: Labellings that give both answers.
+    """
+
     knowledge: Knowledge
     form: Format
     size: int
-    pair: _Pair = attrs.field(init=False)
+    sides: tuple[Submission, Submission] = attrs.field(init=False)
     pool: list[Labels] = attrs.field(factory=list)
 
     def run(self) -> None:
@@ -128,8 +120,7 @@ class _Reading:
         knowledge, vain = self.knowledge, 0
         far = self._far_apart()
         while far is not None and knowledge.open.size and vain < _PAIRS:
-            below, above = _bisected(*far, knowledge.answer, knowledge.rng)
-            self.pair = _Pair(below=below, above=above, place=int(_differing(below, above)[0]))
+            self.sides = _bisected(*far, lambda rows: self._answered_as(rows, far[0]), knowledge.rng)
             self.pool = []
             while knowledge.open.size and vain < _PAIRS:
                 self._refresh()
@@ -140,46 +131,43 @@ class _Reading:
                 nearer = self._narrowed() if len(self.pool) == self.size else None
                 if nearer is None:
                     break
-                self.pair = nearer
+                self.sides = nearer
 
     # Pairs.
+
+    def _answered_as(self, rows: Submission, other: Submission) -> bool:
+        return np.array_equal(self.knowledge.answer(rows), self.knowledge.answer(other))
 
     def _far_apart(self) -> tuple[Submission, Submission] | None:
         """Ask submissions until two are answered otherwise."""
         knowledge, n = self.knowledge, self.knowledge.game.n_records
-        for i in range(_BEGUN):
-            constants = self.form.constants
-            rows = (
-                np.repeat(np.asarray(constants[i])[None], n, axis=0)
-                if i < len(constants)
-                else self.form.spread(n, knowledge.rng)
-            )
-            answer = knowledge.answer(rows)
-            for other, seen in zip(knowledge.asked, knowledge.answers, strict=True):
-                if not np.array_equal(seen, answer):
+        more = (self.form.spread(n, knowledge.rng) for _ in range(_BEGUN))
+        for rows in itertools.chain(Bases.of(self.form, n, knowledge.rng).submissions, more):
+            for other in [*knowledge.asked]:
+                if not self._answered_as(rows, other):
                     return other, rows
+            knowledge.answer(rows)
         return None
 
-    def _narrowed(self) -> _Pair | None:
+    def _narrowed(self) -> tuple[Submission, Submission] | None:
         """Give the record a row between its two, and return what is left of the pair; None where there is none."""
-        below, above, place = self.pair.below, self.pair.above, self.pair.place
-        if below.ndim > 1 or below.dtype.kind != "f":
+        one, other = self.sides
+        (place,) = differing(one, other)
+        if one.ndim > 1 or one.dtype.kind != "f":
             return None
-        low, high = sorted((below[place], above[place]))
-        between = np.unique(below[(below > low) & (below < high)])
+        low, high = sorted((one[place], other[place]))
+        between = np.unique(one[(one > low) & (one < high)])
         if not between.size:
             return None
-        middle = below.copy()
+        middle = one.copy()
         middle[place] = between[between.size // 2]
-        if np.array_equal(self.knowledge.answer(middle), self.knowledge.answer(below)):
-            return attrs.evolve(self.pair, below=middle)
-        return attrs.evolve(self.pair, above=middle)
+        return (middle, other) if self._answered_as(middle, one) else (one, middle)
 
     # Labellings that give the answers of a pair.
 
     def _fits(self, labels: Labels) -> bool:
         knowledge = self.knowledge
-        return all(np.array_equal(knowledge.game(labels, side), knowledge.answer(side)) for side in self.pair.sides)
+        return all(np.array_equal(knowledge.game(labels, side), knowledge.answer(side)) for side in self.sides)
 
     def _refresh(self) -> None:
         """Keep the labellings that fit, mend the others, and draw new ones while there are too few."""
@@ -215,7 +203,7 @@ class _Reading:
     def _crossing(self) -> Labels | None:
         """Walk from a labelling that is answered otherwise to one that is answered so, and return where it changes."""
         knowledge, rng = self.knowledge, self.knowledge.rng
-        side, beside = self.pair.sides if rng.random() < 0.5 else self.pair.sides[::-1]
+        side, beside = self.sides if rng.random() < 0.5 else self.sides[::-1]
         wanted, nobody = knowledge.answer(side), np.zeros(0, dtype=np.intp)
         yes: Labels | None = None
         no: Labels | None = None
@@ -233,13 +221,7 @@ class _Reading:
                 break
         if yes is None or no is None:
             return yes if yes is not None and self._fits(yes) else None
-        while (differing := np.flatnonzero(yes != no)).size > 1:
-            middle, half = no.copy(), rng.permutation(differing)[: differing.size // 2]
-            middle[half] = yes[half]
-            if np.array_equal(knowledge.game(middle, side), wanted):
-                yes = middle
-            else:
-                no = middle
+        _, yes = _bisected(no, yes, lambda some: not np.array_equal(knowledge.game(some, side), wanted), rng)
         return yes if np.array_equal(knowledge.game(yes, beside), knowledge.answer(beside)) else None
 
     # Records.
@@ -278,33 +260,24 @@ class _Reading:
 
     def _moved(self, place: int) -> Iterator[Submission]:
         """Yield the pair's submissions with another row for a record."""
-        own = [*self.pair.sides, *(np.asarray(self.form.constants)[i : i + 1] for i in range(len(self.form.constants)))]
-        rows = np.unique(np.concatenate([each[[0, -1]] if len(each) > 1 else each for each in own]), axis=0)
-        ends = rows if len(rows) < 3 else rows[[0, -1]]
-        for side in self.pair.sides:
+        ends = np.unique(np.concatenate([np.asarray(self.form.constants), *self.sides]), axis=0)[[0, -1]]
+        for side in self.sides:
             for row in ends:
                 moved = side.copy()
                 moved[place] = row
-                if _differing(moved, side).size:
+                if differing(moved, side).size:
                     yield moved
 
     def _told(self, rows: Submission, sides: dict[int, list[Labels]]) -> dict[int, set[bytes]] | None:
         """Return what labellings of each class are answered; None where some of both are answered alike."""
         told: dict[int, set[bytes]] = {c: set() for c in sides}
-        for both in zip(*sides.values(), strict=False):
+        for both in itertools.zip_longest(*sides.values()):
             for c, labels in zip(sides, both, strict=True):
-                told[c].add(self.knowledge.game(labels, rows).tobytes())
+                if labels is not None:
+                    told[c].add(self.knowledge.game(labels, rows).tobytes())
             if told[0] & told[1]:
                 return None
-        longer = max(sides, key=lambda c: len(sides[c]))
-        for labels in sides[longer][len(sides[1 - longer]) :]:
-            told[longer].add(self.knowledge.game(labels, rows).tobytes())
-        return None if told[0] & told[1] else told
-
-
-def _differing(one: Submission, other: Submission) -> NDArray[np.intp]:
-    differs = one != other
-    return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
+        return told
 
 
 def _blended(labels: Labels, rows: Submission, rng: np.random.Generator) -> Labels:

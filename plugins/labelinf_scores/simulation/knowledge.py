@@ -76,6 +76,14 @@ class Knowledge:
         self.answers.append(answer)
         return answer
 
+    def replayed(self) -> bool:
+        """Whether the labels, the first class where none is known, give every answer that was given."""
+        labels = np.where(self.labels == OPEN, 0, self.labels)
+        return all(
+            np.allclose(self.game(labels, x), a, rtol=1e-9, atol=1e-12)
+            for x, a in zip(self.asked, self.answers, strict=True)
+        )
+
     def uncounted(self, orbit: int) -> list[Count]:
         """Return the classes of an orbit whose numbers are not known; of the last class the others tell."""
         unknown = [(orbit, int(c)) for c in np.flatnonzero(self.totals[orbit] == OPEN)]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
 
-__all__ = ["NOT_FINITE", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector"]
+__all__ = ["NOT_FINITE", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector", "differing"]
 
 Labels = NDArray[Any]  #: a class for every record, counted from 0; or a real target
 Submission = NDArray[Any]  #: a row for every record
@@ -26,6 +26,12 @@ _TEXT = 64  # characters of a text without numbers that are told apart one by on
 
 class BudgetSpentError(LabelinfError):
     """As many labellings were scored as may be."""
+
+
+def differing(one: Submission, other: Submission) -> NDArray[np.intp]:
+    """Return the records whose rows differ in two submissions."""
+    differs = one != other
+    return np.flatnonzero(differs if differs.ndim == 1 else differs.any(axis=1))
 
 
 def as_vector(answer: Any) -> Vector:

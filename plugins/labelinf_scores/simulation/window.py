@@ -12,7 +12,7 @@ from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
-from labelinf_scores.simulation.simulator import Submission
+from labelinf_scores.simulation.simulator import Submission, differing
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
 __all__ = ["Bases", "Family", "Plan", "asked", "planned", "weighed"]
@@ -189,15 +189,10 @@ def _beside(
     yield (base,)
     if not ratio:
         return
-    near = [other for other in reversed(knowledge.asked) if 0 < _changed(other, base) <= len(base) // 2]
+    near = [other for other in reversed(knowledge.asked) if 0 < differing(other, base).size <= len(base) // 2]
     yield from ((base, other) for other in near[:2])
     if family.kind == "permuted" or not near:
         yield base, bases.written(family, places, knowledge)
-
-
-def _changed(one: Submission, other: Submission) -> int:
-    differs = one != other
-    return int((differs if differs.ndim == 1 else differs.any(axis=1)).sum())
 
 
 def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:

@@ -191,7 +191,7 @@ def test_a_grader_that_scores_nothing_is_told_why_and_not_in_its_own_words(
     ("arguments", "said"),
     [
         (("missing",), "has no function missing"),
-        (("grade", "--target", "insults"), "has no column 'insults'; it has 'id', 'insult'"),
+        (("grade", "--target", "insults"), "has no column 'insults'; of the sample's it has 'id', 'insult'"),
     ],
 )
 def test_what_cannot_be_meant_is_one_sentence(folder: Path, arguments: tuple[str, ...], said: str) -> None:
@@ -218,7 +218,10 @@ def test_tables_that_do_not_belong_together_are_one_sentence(folder: Path) -> No
         (lambda text: "\n".join(text.splitlines()[:-2]), "'id' lacks 2 rows of the solution in the sample"),
         (lambda text: text + text.splitlines()[-1], "'id' repeats itself in 1 row of the sample"),
         (lambda text: text.splitlines()[0], "has no rows"),
-        (lambda text: text.replace("id,", "row,").replace("insult", "shown"), "share none: 'id', 'insult' against"),
+        (
+            lambda text: text.replace("id,", "row,").replace("insult", "shown"),
+            "the solution has none of the sample's: 'row', 'shown'",
+        ),
     ],
 )
 def test_a_sample_that_cannot_be_used_is_told_why(folder: Path, spoilt: Callable[[str], str], said: str) -> None:
@@ -230,6 +233,19 @@ def test_a_sample_that_cannot_be_used_is_told_why(folder: Path, spoilt: Callable
 
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
+
+
+def test_a_solution_without_a_line_of_names_is_not_quoted(folder: Path) -> None:
+    tables(folder, kind=np.full(N, "secret", dtype=object))
+    solution = folder / "solution.csv"
+    solution.write_text("\n".join(solution.read_text().splitlines()[1:]))
+    (folder / "sample.csv").write_text("id,kind\nr0,open\nr1,open\n")
+
+    for options in ((), ("--target", "kind")):
+        result = audit(folder, "of_strings", *options)
+
+        assert result.exit_code == 2
+        assert "secret" not in result.output
 
 
 @pytest.mark.parametrize("usage", ["Private", "private", ""])

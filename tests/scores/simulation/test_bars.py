@@ -99,3 +99,22 @@ def test_a_host_who_answers_of_other_labels_every_time_is_not_confirmed() -> Non
     found = read(game, lambda rows: BOARDS["passed"][0](rng.integers(2, size=N), rows), CALLED, rng)
 
     assert not found.confirmed
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        lambda y, x: abs(np.mean(y == x) - 0.5) >= 0.1,  # the same when the classes are exchanged
+        lambda y, x: int(np.sum(y == x)) % 2,
+        lambda y, x: int(y.sum() > 16),
+        lambda y, x: hash((y.tobytes(), x.tobytes())) % 2,
+    ],
+)
+def test_what_cannot_be_read_is_not_confirmed(score: Callable[[Any, Any], Any]) -> None:
+    truth = (np.random.default_rng(0).random(N) < 0.4).astype(int)
+    game = Simulator(score=score, n_records=N, n_classes=2, limit=8_000)
+
+    found = read(game, lambda rows: score(truth, rows), CALLED, np.random.default_rng(1))
+
+    assert not found.confirmed
+    assert (found.labels < 0).any()
