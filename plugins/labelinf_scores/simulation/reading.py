@@ -53,6 +53,7 @@ class Reader:
     Attributes:
         knowledge: What is known.
         bases: What submissions are written on.
+        public: Class totals of every orbit that are public, as ``knowledge.totals`` is.
         care: Labellings of the rest that a statistic is tried on.
         room: Hypotheses that a window may hold.
         worth: What each family's last queries told, in bits.
@@ -69,6 +70,7 @@ class Reader:
 
     knowledge: Knowledge
     bases: Bases
+    public: NDArray[np.intp]
     care: int = 3
     room: int = 8
     worth: dict[Family, float] = attrs.field(factory=dict)
@@ -101,7 +103,8 @@ class Reader:
         one = np.unique(knowledge.orbit, return_index=True)[1]
         heard = scored(game, form, rng, one, _HEARD) if one.size < _ORBITS else one.tolist()
         silent = np.flatnonzero(~np.isin(knowledge.orbit, knowledge.orbit[heard]))
-        return cls(knowledge=knowledge, bases=Bases.of(form, game.n_records, rng), silent=set(silent.tolist()))
+        bases, public = Bases.of(form, game.n_records, rng), knowledge.totals.copy()
+        return cls(knowledge=knowledge, bases=bases, public=public, silent=set(silent.tolist()))
 
     @classmethod
     def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
@@ -396,15 +399,15 @@ class Reader:
     def _contradicted(self) -> Hypotheses | None:
         """No hypothesis fits: something read before is wrong. Return another window."""
         self.log.append("contradiction")
-        self._forget(2)
-        self.care += 1
+        self._forget(2 ** self.log.count("contradiction"))
+        self.care += self.care // 2
         return self._filled(None)
 
     def _forget(self, windows: int) -> None:
         for _ in range(min(windows, len(self.settled))):
             self.knowledge.labels[self.settled.pop()] = OPEN
         if not self.settled:
-            self.knowledge.totals[:] = OPEN
+            self.knowledge.totals = self.public.copy()
 
 
 def _step(game: Simulator, form: Format, rng: np.random.Generator) -> Vector:
