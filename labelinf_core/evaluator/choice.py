@@ -25,7 +25,7 @@ from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.survey import Fault, Point, points
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec, parse
 
 if TYPE_CHECKING:

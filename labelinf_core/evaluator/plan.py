@@ -59,7 +59,6 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only),
         installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
         fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order),
-        bounds=tuple(sorted({item.plugin.distribution for item in builder.host.catalogue(Kind.BOUND)})),
         left_out=tuple(dict.fromkeys(planner.left_out)),
     )
     return plan.keyed(new_key())
@@ -231,7 +230,6 @@ def _cell(
     builder: Builder,
 ) -> Cell:
     parts = (channel, attack, *pipeline)
-    kinds = (Kind.CHANNEL, Kind.ATTACK, *(Kind.DEFENCE for _ in pipeline))
     return Cell(
         channel=channel.full,
         attack=attack.full,
@@ -242,11 +240,8 @@ def _cell(
         public=facts.public,
         versions={plugin.distribution: plugin.version for point in parts for plugin in point.plugins},
         code={code: content_of(code) for point in parts for code in code_in(point.full)},
-        strangers=tuple(
-            f"{kind.value} {point.full}"
-            for kind, point in zip(kinds, parts, strict=True)
-            if any(plugin.stranger for plugin in point.plugins) or any(code_in(point.full))
-        ),
+        foreign=any(plugin.stranger for point in parts for plugin in point.plugins)
+        or any(any(code_in(point.full)) for point in parts),
         labels=source,
         shown=Shown(
             channel=str(channel.spec),

@@ -23,7 +23,7 @@ from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.tasks import Play, Task
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.watch import MEMORY_VARIABLE
+from labelinf_core.plugin.worker import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
 __all__ = ["Answer", "Parcel", "Refused", "end", "perform", "size_of_batch"]
@@ -133,7 +133,7 @@ def _pool(parcel: Parcel) -> Processes:
     if key not in _POOLS:
         if parcel.memory:
             os.environ[MEMORY_VARIABLE] = parcel.memory
-        _POOLS[key] = Processes(workers=1, host=parcel.host, timeout=parcel.timeout, labels=parcel.labels)
+        _POOLS[key] = Processes(workers=1, host=parcel.host, timeout=parcel.timeout, labels=parcel.labels, fresh=True)
     return _POOLS[key]
 
 

@@ -32,8 +32,8 @@ from cattrs.errors import ClassValidationError
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.choice import STRONGEST
 from labelinf_core.evaluator.strangers import code_in, refusal
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import faults, parse, strict_converter
 
 if TYPE_CHECKING:

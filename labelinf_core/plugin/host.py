@@ -20,13 +20,12 @@ import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
 from labelinf_core.plugin.alone import alone, answers, described, identity, provided, version_hint
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered, told
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator

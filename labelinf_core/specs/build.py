@@ -19,7 +19,7 @@ from labelinf_core.contracts.components import BASES
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs.faults import derives_from, failure, faults, strict_converter
 from labelinf_core.specs.text import Spec, parse, show, stages
 

@@ -14,7 +14,7 @@ from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.records import Registered
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec
 from labelinf_core.testing import channels, kinds
 from labelinf_core.testing.rules import NotApplicableError, require

@@ -68,8 +68,8 @@ def client(
     """
     import numpy as np
 
-    from labelinf_core.cli.game import labels_spec
     from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_core.specs.own_code import watched_function

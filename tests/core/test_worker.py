@@ -17,8 +17,7 @@ import pytest
 
 import labelinf as li
 from labelinf_core.contracts.errors import ComponentError
-from labelinf_core.plugin.aside import Aside
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import Aside, watch
 from labelinf_core.specs.own_code import watched_function
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -164,7 +163,7 @@ def test_it_is_lost_once_and_its_copy_ends_with_whoever_asks() -> None:
 
 ASKER = """
 import os, sys, time
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 
 def hangs():
     print(os.getpid(), file=open(sys.argv[1], "w"), flush=True)
