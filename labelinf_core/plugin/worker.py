@@ -22,6 +22,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import math
 import os
 import pickle
 import signal
@@ -47,7 +48,7 @@ __all__ = ["MEMORY_VARIABLE", "Aside", "Worker", "alone", "apart", "death", "mem
 T = TypeVar("T")
 
 MEMORY_VARIABLE = "LABELINF_MEMORY"  #: environment variable: gigabytes that one process may ask for
-_FOUND, _RAISED, _SAID = "found", "raised", "said"
+_FOUND, _RAISED, _SAID, _PART = "found", "raised", "said", "part"
 _LOOK = 1.0  # seconds between looks at whether a worker lives: what it started may hold its end of a pipe open
 _GRACE = 1.0  # seconds that a worker which has closed its pipe has to end
 
@@ -120,7 +121,9 @@ def alone() -> Iterator[None]:
             os._exit(0)
 
 
-def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, once: bool = True) -> T:
+def apart(
+    name: str, ask: Callable[[], T], *, patience: float | None = None, once: bool = True, parts: bool = False
+) -> T:
     """Return what ``ask`` answers in a worker of its own.
 
     Args:
@@ -128,6 +131,8 @@ def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, onc
         ask: What to run.
         patience: Seconds that it may take; ``watch.patience`` when omitted.
         once: Whether the name is never asked again once it was lost; not where it names more than one question.
+        parts: Whether that is what each part may take which runs under a name of its own (:meth:`Watch.over`), and all
+            the rest as long as it likes.
 
     Raises:
         LabelinfError: ``ask`` raised it, in labelinf's own words; the same kind.
@@ -138,7 +143,7 @@ def apart(name: str, ask: Callable[[], T], *, patience: float | None = None, onc
             return ask()
     if once and name in watch.lost:
         raise errors.ComponentError(f"{name}: {watch.lost[name]}")
-    aside = Aside(name=name, function=ask, silent=False)
+    aside = Aside(name=name, function=ask, silent=False, parts=parts)
     try:
         with watch.waiting(watch.patience if patience is None else patience):
             answer: T = aside()
@@ -157,12 +162,14 @@ class Aside:
         name: Whose code it is, as a message names it.
         function: What is called; it raises labelinf's own errors, or whatever it likes.
         silent: Whether what it prints is thrown away: it may be handed private labels.
+        parts: Whether its time is that of each part which runs under a name of its own.
         lost: How it ended its worker; it is not called again.
     """
 
     name: str
     function: Callable[..., Any] = attrs.field(repr=False)
     silent: bool = True
+    parts: bool = False
     lost: str = attrs.field(default="", init=False, repr=False)
     _worker: Worker | None = attrs.field(default=None, init=False, repr=False)
 
@@ -188,11 +195,15 @@ class Aside:
         )
 
     def _asked(self, worker: Worker, given: tuple[Any, ...]) -> tuple[str, Any]:
+        part = self.name
         try:
             worker.say(given)
-            late = time.monotonic() + watch.patience
-            while (said := worker.heard(late - time.monotonic()))[0] == _SAID:
-                doing.say(*said[1])
+            late = math.inf if self.parts else time.monotonic() + watch.patience
+            while (said := worker.heard(late - time.monotonic()))[0] in (_SAID, _PART):
+                if said[0] == _SAID:
+                    doing.say(*said[1])
+                elif self.parts:
+                    part, late = said[1] or self.name, time.monotonic() + watch.patience if said[1] else math.inf
             return str(said[0]), said[1]
         except TimeoutError:
             self.lost = f"no answer within {watch.patience:g} s"
@@ -202,7 +213,7 @@ class Aside:
             self.end()
             raise
         self.end()
-        raise errors.ComponentError(f"{self.name}: {self.lost}")
+        raise errors.ComponentError(f"{part}: {self.lost}")
 
     def end(self) -> None:
         """End the worker; another call begins another one."""
@@ -354,7 +365,8 @@ def _end_with(asker: int) -> None:
 
 
 def _answer(pipe: Connection, function: Callable[..., Any]) -> None:
-    """Serve an :class:`Aside`: call its function whenever asked, and hand on how far it is."""
+    """Serve an :class:`Aside`: call its function whenever asked, and hand on how far it is and whose code runs."""
+    watch.tell = lambda name: pipe.send((_PART, name))
     while True:
         given = pipe.recv()
         with alone(), doing.heard(lambda *said: pipe.send((_SAID, said))):
