@@ -79,7 +79,7 @@ def installed(builder: Builder, channel: str) -> tuple[Point, ...]:
         if item.descriptor.channel in (None, channel)
     ]
     specs = [listed.get(name, Spec(name)) for name in sorted(names, key=lambda name: [*listed, name].index(name))]
-    found = points(builder, Kind.ATTACK, specs, ["attacks"] * len(specs))
+    found = points(builder.on(channel), Kind.ATTACK, specs, ["attacks"] * len(specs))
     return tuple(point for answer in found if not isinstance(answer, Fault) for point in answer)  # else it needs more
 
 
@@ -93,7 +93,7 @@ def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> i
     if name in listed:
         return listed.index(name)
     home = builder.host.find(Kind.CHANNEL, channel).plugin
-    stranger = builder.host.find(Kind.ATTACK, name).plugin != home
+    stranger = builder.host.find(Kind.ATTACK, name, channel).plugin != home
     return len(listed) if stranger or not listed else None
 
 

@@ -67,8 +67,8 @@ class Game:
         Raises:
             InputError: They do not fit together, or say too little.
         """
-        builder = Builder(host)
         spec = channel_spec(host, chosen, attacks)
+        builder = Builder(host, spec.name)
         kind: type[Channel] = host.find(Kind.CHANNEL, spec.name).load()
         game = cls(
             builder=builder,
@@ -182,8 +182,9 @@ def columns_of(host: Host, path: str) -> tuple[str, ...]:
 def _reader(host: Host, suffix: str) -> str:
     """Return the label source for files with an ending, or else the one for any other ending."""
     found: dict[str, str] = {}
-    for source, suffixes in host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes)):
-        found |= dict.fromkeys(suffixes, source)
+    asked = host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes))
+    for source, suffixes in sorted(asked, key=lambda item: not host.find(Kind.LABELS, item[0]).plugin.stranger):
+        found |= dict.fromkeys(suffixes, source)  # what comes with labelinf last: nobody takes an ending from it
     if name := found.get(suffix.lower(), found.get("")):
         return name
     raise InputError(f"no label source reads files that end in {suffix!r}{host.left_out}.")

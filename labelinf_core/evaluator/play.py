@@ -196,7 +196,8 @@ class Bench:
             for kind, spec, component in parts:
                 if component is error.component:
                     name = parse(spec, "cell").name
-                    plugin = self.builder.host.find(kind, name).plugin
+                    home = parse(cell.channel, "cell").name
+                    plugin = self.builder.host.find(kind, name, home).plugin
                     raise ComponentError(f"{kind.value} {name} ({plugin}): {error}", component) from error
             raise
 
@@ -211,7 +212,7 @@ class Bench:
         return game
 
     def _built(self, cell: Cell) -> tuple[Channel, Setting]:
-        build = self.builder.build
+        build = self.builder.on(parse(cell.channel, "cell").name).build
         setting = Setting(
             data=self._labels(cell),
             attack=build(Kind.ATTACK, cell.attack, "cell"),

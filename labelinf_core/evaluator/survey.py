@@ -132,7 +132,12 @@ def _point(builder: Builder, kind: Kind, spec: Spec, where: str) -> Point:
 
 
 def _lost(builder: Builder, kind: Kind, spec: Spec, error: PluginError) -> Point:
-    return Point(spec=spec, full=str(spec), plugins=(builder.host.find(kind, spec.name).plugin,), lost=str(error))
+    return Point(
+        spec=spec,
+        full=str(spec),
+        plugins=(builder.host.find(kind, spec.name, builder.channel).plugin,),
+        lost=str(error),
+    )
 
 
 def channel_facts(host: Host, name: str) -> ChannelFacts:

@@ -45,7 +45,7 @@ def theory(
         without: Bounds that are not asked, by name, and why; noted.
     """
     notes: list[str] = []
-    bounds = dict(_bounds(builder, channel, without, notes))
+    bounds = dict(_bounds(builder.on(channel), channel, without, notes))
     if threat.unsaid:
         notes.append(f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: of what is behind it, the worst")
     ceilings = _gather(bounds, threat, lambda bound: bound.ceilings(threat), Ceiling, notes)
