@@ -23,13 +23,18 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.constructions.binary_weights import binary_digits, binary_gaps
+from labelinf_papers.decoders.divisibility import divisors, exponents
+from labelinf_papers.decoders.linear_programming import Norm, fit_signs
+from labelinf_papers.decoders.nearest_divisor import nearest_divisor
+from labelinf_papers.decoders.rounding import nearest_integer, spelled_integer
+from labelinf_papers.decoders.squarefree import closest_squarefree
 from labelinf_scores import constructions, decoders
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed
 from labelinf_scores.constructions import log_primes, powers, prime_powers, primes
-from labelinf_scores.constructions.binary_weights import binary_digits, binary_gaps
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.conway_guy import ConwayGuy
@@ -42,16 +47,11 @@ from labelinf_scores.decoders import exhaustive, meet_in_the_middle
 from labelinf_scores.decoders.between import halves, sums_between
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.decoders.digits import digits
-from labelinf_scores.decoders.divisibility import divisors, exponents
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.decoders.least_squares import sign_estimates
-from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.decoders.message_passing import posterior_logits
 from labelinf_scores.decoders.moebius import decode_bit_sets, decode_columns
-from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.decoders.rounding import nearest_integer, spelled_integer
-from labelinf_scores.decoders.squarefree import closest_squarefree
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
 from labelinf_scores.game.effects import Perturbed

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from labelinf_scores.certificates.separation import separation as separation_of_gaps
-from labelinf_scores.metrics.set_valued import every_value, separation
+from labelinf_papers.certificates.separation import separation as separation_of_gaps
+from labelinf_papers.constructions.set_valued import every_value, separation
 
 
 def weighted(weights: tuple[int, ...]) -> list[int]:

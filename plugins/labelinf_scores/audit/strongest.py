@@ -16,7 +16,7 @@ __all__ = ["attacks", "shipped"]
 
 @functools.cache
 def shipped() -> dict[str, list[str]]:
-    """Return the shipped lists, as specs: ``losses``, ``attacks``, those on ``metrics``, what is ``general`` there."""
+    """Return the shipped lists, as specs: ``attacks``, those that send ``models``, those on ``metrics`` and so on."""
     loaded: dict[str, list[str]] = tomllib.loads((files(__package__) / "strongest.toml").read_text(encoding="utf-8"))
     return loaded
 
@@ -30,7 +30,8 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
         return tuple(dict.fromkeys(spec for member in threat.members for spec in attacks(member)))
     if threat is not None and threat.metric is not None:
         return (*shipped()["metrics"], *shipped()["general"])
-    listed = tuple(shipped()["attacks"])
+    sent = shipped()["models"] if threat is None or threat.models is not None else []
+    listed = (*shipped()["attacks"], *sent)
     if threat is None or not threat.known:
         return listed
     return tuple(spec for spec in listed if _MADE_FOR.get(spec.partition("(")[0], _anything)(threat))

@@ -8,8 +8,8 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from labelinf_papers.attacks.linear_program import LinearProgram
 from labelinf_scores.attacks.hadamard import HadamardAttack
-from labelinf_scores.attacks.linear_program import LinearProgram
 from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.randomised_response import RandomisedResponse

@@ -1,0 +1,1 @@
+"""How far apart labellings are, exactly."""
