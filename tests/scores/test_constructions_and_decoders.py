@@ -25,7 +25,7 @@ import pytest
 
 from labelinf_papers.constructions.binary_weights import binary_digits, binary_gaps
 from labelinf_papers.decoders.divisibility import divisors, exponents
-from labelinf_papers.decoders.linear_programming import Norm, fit_signs
+from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_papers.decoders.nearest_divisor import nearest_divisor
 from labelinf_papers.decoders.rounding import nearest_integer, spelled_integer
 from labelinf_papers.decoders.squarefree import closest_squarefree

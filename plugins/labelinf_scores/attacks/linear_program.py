@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.components import Guess
-from labelinf_papers.decoders.linear_programming import Norm, fit_signs
+from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, answered
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.sign_rows import SignRows, labels_from_bits, n_bits, no_sign_rows

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_papers.decoders.linear_programming import Norm, fit_signs
+from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 
 
 @pytest.mark.parametrize("norm", Norm)
