@@ -19,8 +19,7 @@ import importlib.util
 from pathlib import Path
 
 from labelinf_core.plugin.reproductions import Table
-from labelinf_papers.published.iclr_colours import colour_grid
-from labelinf_papers.published.iclr_pictures import grid
+from labelinf_papers.published.iclr_grids import colour_grid, grid
 from labelinf_papers.published.iclr_reconstruction import clean_table, noise_table
 
 

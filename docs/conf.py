@@ -23,7 +23,7 @@ _EXAMPLES = (  # modules whose examples stand in the reference without an import
     "labelinf_gradients.certificates",
     "labelinf_gradients.finite_pool",
     "labelinf_scores.game.models",
-    "labelinf_papers.constructions.mutnet",
+    "labelinf_papers.mutnet",
 )
 doctest_global_setup = "\n".join(f"from {module} import *" for module in _EXAMPLES)
 html_theme = "furo"

@@ -25,7 +25,7 @@ from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_no
 from labelinf_gradients.reconstruction.quality import as_images, psnr, ssim
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
-from labelinf_papers.published.iclr_pictures import grid, reconstructions
+from labelinf_papers.published.iclr_grids import grid, reconstructions
 from labelinf_papers.published.iclr_reconstruction import clean_table, noise_table
 
 TARGET = "labelinf_papers.published.iclr_reconstruction:reconstruction"

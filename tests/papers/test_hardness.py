@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelinf_papers.constructions.hardness import (
+from labelinf_papers.hardness import (
     falsifying_assignments,
     is_almost_tautology_of_3cnf,
     is_separable,

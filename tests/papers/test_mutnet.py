@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_papers.constructions.mutnet import batch_head, for_any_sign, interpolating, published, to_torch
+from labelinf_papers.mutnet import batch_head, for_any_sign, interpolating, published, to_torch
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.decoders.superincreasing import greedy_decode

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_papers.constructions.set_valued import discrete_lp, every_value, is_monotone, least_increment, separation
+from labelinf_papers.set_valued import discrete_lp, every_value, is_monotone, least_increment, separation
 
 
 @pytest.mark.parametrize("p", [0.5, 1, 2, 3])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito

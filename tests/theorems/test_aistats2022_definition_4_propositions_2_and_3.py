@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.fixed import Fixed
 from labelinf_scores.metrics.log_loss import LogLoss

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.constructions.powers import power_gaps
 
 

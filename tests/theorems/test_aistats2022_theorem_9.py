@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.limits import pigeonhole_tau, separation_ceiling, sperner_tau
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.limits import is_robust
 
 

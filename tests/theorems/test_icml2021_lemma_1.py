@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from labelinf_papers.constructions.set_valued import every_value, separation
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.log_loss import LogLoss
 

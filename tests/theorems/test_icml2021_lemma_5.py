@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.limits import is_robust
 

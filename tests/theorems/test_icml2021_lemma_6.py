@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from labelinf_papers.constructions.set_valued import every_value, separation
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.limits import least_log_entry, least_widest_gap
 

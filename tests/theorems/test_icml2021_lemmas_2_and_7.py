@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_scores.constructions.powers import power_gaps
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())["lemma2_counterexample"]

@@ -11,7 +11,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from labelinf_papers.attacks.primes import labels_of_score
+from labelinf_papers.attacks.prime_powers import classes_of_score
 from labelinf_papers.decoders.divisibility import divisors
 from labelinf_papers.decoders.rounding import spelled_integer
 from labelinf_scores.arithmetic import make_arithmetic
@@ -30,7 +30,7 @@ def test_every_labelling_is_the_divisors_of_one_integer(n: int) -> None:
     for sigma in itertools.product((0, 1), repeat=n):
         with numbers.context():
             score = LogLoss().score(np.array(sigma), predictions, numbers)
-        found = labels_of_score(score, primes, bits=bits)
+        found = classes_of_score(score, primes, 2, bits=bits)
 
         assert found is not None
         assert found.tolist() == list(sigma)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_papers.constructions.set_valued import every_value, separation
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.limits import least_widest_gap, variance_widest_gap
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())

@@ -15,9 +15,9 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_papers.attacks.powers_blocks import PowersBlocks
-from labelinf_papers.attacks.primes import labels_of_score
+from labelinf_papers.attacks.prime_powers import classes_of_score
 from labelinf_papers.constructions.log_primes import separation as log_prime_separation
-from labelinf_papers.constructions.set_valued import separation
+from labelinf_papers.set_valued import separation
 from labelinf_privacy.composition import advanced_epsilon
 from labelinf_privacy.label_dp import pure_accuracy, pure_exact
 from labelinf_privacy.laplace_product import LaplaceProduct
@@ -63,7 +63,7 @@ def first_theorem(vector: Any) -> None:
     theta = np.array([gmpy2.mpq(int(p), int(p) + 1) for p in primes], dtype=object)
     score = LogLoss().score(labels, theta, EXACT)
     assert float(score) == pytest.approx(vector["loss"], abs=1e-15)
-    assert labels_of_score(score, primes, bits=needed_bits(primes)).tolist() == labels.tolist()
+    assert classes_of_score(score, primes, 2, bits=needed_bits(primes)).tolist() == labels.tolist()
 
 
 def powers_of_two(vector: Any) -> None:

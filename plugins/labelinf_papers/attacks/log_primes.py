@@ -25,10 +25,9 @@ from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_papers.constructions.log_primes import log_prime_gaps, printed_scale, separation
 from labelinf_papers.plans.prime_design import most_labels, promise_of, unplayable
-from labelinf_papers.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, read_blocks
+from labelinf_papers.plans.prime_query import NEAREST, PRINTED, ROUNDING, PrimeQuery, guess_blocks
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.constructions.primes import first_primes, prime_product
-from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.plans.probe import Probe
@@ -118,16 +117,7 @@ class LogPrimes(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""
-        query = self.design(oracle.threat)
-        scored = read_blocks(oracle, [query], self.decoder)
-        return Guess(
-            labels=likeliest_labels(certainly(scored, oracle.threat), oracle.threat),
-            evidence={
-                "labels per query": query.n_labels,
-                "survives": query.survives(self.decoder),
-                "asked about": int(np.count_nonzero(scored >= 0)),
-            },
-        )
+        return guess_blocks(oracle, [self.design(oracle.threat)], self.decoder)
 
 
 def _noiseless(threat: ScoreThreat, size: int) -> PrimeQuery:

@@ -2,7 +2,7 @@
 
 Aggarwal et al. (AISTATS 2022, section 5) hide a prediction vector in a network. As printed the network returns one
 vector whatever it is shown, which on a mean over records tells no more than the class counts; what is submitted here
-are the two forms that do tell labels apart (:mod:`labelinf_papers.constructions.mutnet`, labelinf theory, MutNet):
+are the two forms that do tell labels apart (:mod:`labelinf_papers.mutnet`, labelinf theory, MutNet):
 
 * where the board runs a model on all records at once, a **batch head**: it need not know a single feature;
 * where it runs it on one record at a time and the features are public, an **interpolating** network: its outputs bend
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Attack, Guess
-from labelinf_papers.constructions.mutnet import batch_head, interpolating
+from labelinf_papers.mutnet import batch_head, interpolating
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.game.effects import Supposed
 from labelinf_scores.game.models import ModelBoard, Run

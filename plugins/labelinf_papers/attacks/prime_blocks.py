@@ -24,8 +24,7 @@ import numpy as np
 from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_papers.plans.prime_design import most_labels, prime_queries, promise_of, unplayable
-from labelinf_papers.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, read_blocks
-from labelinf_scores.decoders.posterior import certainly, likeliest_labels
+from labelinf_papers.plans.prime_query import NEAREST, ROUNDING, PrimeQuery, guess_blocks
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -74,13 +73,4 @@ class PrimeBlocks(ScoreAttack):
 
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
         """Ask block after block while the budget lasts; guess the majority class for the rest."""
-        queries = self.design(oracle.threat)
-        scored = read_blocks(oracle, queries, self.decoder)
-        return Guess(
-            labels=likeliest_labels(certainly(scored, oracle.threat), oracle.threat),
-            evidence={
-                "labels per query": queries[0].n_labels / len(queries),
-                "survives": min(query.survives(self.decoder) for query in queries),
-                "asked about": int(np.count_nonzero(scored >= 0)),
-            },
-        )
+        return guess_blocks(oracle, self.design(oracle.threat), self.decoder)

@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 
 import attrs
-import numpy as np
 
-from labelinf_core.contracts.components import Guess
-from labelinf_core.contracts.guarantees import Promise
 from labelinf_papers.attacks.prime_blocks import PrimeBlocks
+from labelinf_papers.plans.prime_design import prime_queries
+from labelinf_papers.plans.prime_query import ROUNDING, PrimeQuery
 from labelinf_scores.arithmetic.formats import format_named
 from labelinf_scores.constructions.primes import printed_block_size
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["PrimeBlocksPrinted"]
@@ -27,8 +25,12 @@ _LEAST_BITS = 9  # Theorem 2: phi >= 9
 
 
 @attrs.frozen(kw_only=True)
-class PrimeBlocksPrinted(ScoreAttack):
+class PrimeBlocksPrinted(PrimeBlocks):
     """Algorithm 1 with m as printed, chosen from the bits of the curator's numbers alone."""
+
+    size: int = attrs.field(default=0, init=False)
+    classes: int = attrs.field(default=1, init=False)
+    decoder: str = attrs.field(default=ROUNDING, init=False)
 
     def lacks(self, threat: ScoreThreat) -> str:
         """Algorithm 1 is for two classes and a bounded precision of nine bits at least."""
@@ -36,19 +38,11 @@ class PrimeBlocksPrinted(ScoreAttack):
             return "Algorithm 1 is for two classes"
         if _phi(threat.arithmetic) < _LEAST_BITS:
             return "Algorithm 1 needs a bounded precision of at least 9 bits"
-        return self._blocks(threat).refusal(threat)
+        return super().lacks(threat)
 
-    def promised(self, threat: ScoreThreat) -> Promise | None:
-        """What that many labels a query really survive."""
-        return self._blocks(threat).promise(threat)
-
-    def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
-        """Play Algorithm 1."""
-        return self._blocks(oracle.threat).run(oracle, rng)
-
-    def _blocks(self, threat: ScoreThreat) -> PrimeBlocks:
-        phi = _phi(threat.arithmetic)
-        return PrimeBlocks(size=printed_block_size(phi, most=threat.n_records))
+    def _sized(self, threat: ScoreThreat, classes: int) -> list[PrimeQuery]:
+        size = printed_block_size(_phi(threat.arithmetic), most=threat.n_records)
+        return prime_queries(threat, size, classes=classes)
 
 
 def _phi(arithmetic: str) -> int:

@@ -19,6 +19,7 @@ import attrs
 import gmpy2
 import numpy as np
 
+from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_papers.constructions.log_primes import separation
 from labelinf_papers.decoders.divisibility import exponents
@@ -29,6 +30,7 @@ from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.exact import Exact
 from labelinf_scores.certificates.error import present_error
 from labelinf_scores.constructions.primes import prime_product, rounding_margin
+from labelinf_scores.decoders.posterior import certainly, likeliest_labels
 from labelinf_scores.game.oracle import answered, blocks
 from labelinf_scores.metrics.shapes import columns
 
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from labelinf_scores.game.oracle import ScoreOracle
     from labelinf_scores.game.threat import ScoreThreat
 
-__all__ = ["NEAREST", "PRINTED", "ROUNDING", "PrimeQuery", "read_blocks"]
+__all__ = ["NEAREST", "PRINTED", "ROUNDING", "PrimeQuery", "guess_blocks", "read_blocks"]
 
 ROUNDING = "rounding"  #: the nearest integer, and which primes divide it
 NEAREST = "nearest"  #: the nearest divisor of the product of all primes in use
@@ -198,3 +200,16 @@ def read_blocks(oracle: ScoreOracle, queries: Sequence[PrimeQuery], decoder: str
         found = [query.read(answer, count, decoder) for query, answer in zip(queries, answers, strict=True)]
         scored[block] = np.max(found, axis=0)
     return scored
+
+
+def guess_blocks(oracle: ScoreOracle, queries: Sequence[PrimeQuery], decoder: str) -> Guess:
+    """Ask as :func:`read_blocks` does, and guess the majority class for the rest."""
+    scored = read_blocks(oracle, queries, decoder)
+    return Guess(
+        labels=likeliest_labels(certainly(scored, oracle.threat), oracle.threat),
+        evidence={
+            "labels per query": queries[0].n_labels / len(queries),
+            "survives": min(query.survives(decoder) for query in queries),
+            "asked about": int(np.count_nonzero(scored >= 0)),
+        },
+    )

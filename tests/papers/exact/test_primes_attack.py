@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_papers.attacks.prime_powers import PrimePowers, classes_of_score
-from labelinf_papers.attacks.primes import Primes, labels_of_score
+from labelinf_papers.attacks.primes import Primes
 from labelinf_papers.constructions.prime_powers import all_classes, power_rows
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
@@ -50,7 +50,7 @@ def test_the_precision_of_the_proof_is_enough(n: int) -> None:
     bits, predictions = needed_bits(primes), prime_predictions(primes)
 
     for labels in adversarial_labellings(n):
-        found = labels_of_score(exact_score(labels, predictions, bits), primes, bits=bits)
+        found = classes_of_score(exact_score(labels, predictions, bits), primes, 2, bits=bits)
         assert found is not None
         assert found.tolist() == labels.tolist()
 
@@ -73,7 +73,7 @@ def test_fewer_bits_than_the_product_has_are_not_enough() -> None:
     primes = first_primes(100)
     bits, labels = prime_product(primes).bit_length() - 4, np.ones(100, dtype=int)
 
-    found = labels_of_score(exact_score(labels, prime_predictions(primes), bits), primes, bits=bits)
+    found = classes_of_score(exact_score(labels, prime_predictions(primes), bits), primes, 2, bits=bits)
 
     assert found is None
 
@@ -85,7 +85,7 @@ def test_ten_thousand_labels_are_decoded_within_two_seconds() -> None:
     score = exact_score(labels, prime_predictions(primes), bits)
 
     start = time.process_time()
-    found = labels_of_score(score, primes, bits=bits)
+    found = classes_of_score(score, primes, 2, bits=bits)
 
     assert time.process_time() - start < 2
     assert found is not None
@@ -183,7 +183,7 @@ def test_pairwise_coprime_numbers_do_as_well() -> None:
     labels = np.array([1, 0, 1, 1, 0, 1])
     score = exact_score(labels, prime_predictions(numbers), 80)
 
-    found = labels_of_score(score, numbers, bits=80)
+    found = classes_of_score(score, numbers, 2, bits=80)
 
     assert found is not None
     assert found.tolist() == labels.tolist()

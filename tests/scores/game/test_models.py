@@ -13,7 +13,7 @@ from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_papers.attacks.gentle_networks import GentleNetworks
 from labelinf_papers.attacks.mutnet import SubmittedMutNet
-from labelinf_papers.constructions.mutnet import (
+from labelinf_papers.mutnet import (
     Activation,
     Layer,
     MutNet,

@@ -9,7 +9,7 @@ import pytest
 from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError, InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_papers.constructions.set_valued import discrete_lp
+from labelinf_papers.set_valued import discrete_lp
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect

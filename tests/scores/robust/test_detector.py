@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from labelinf_papers.constructions.mutnet import interpolating, published
+from labelinf_papers.mutnet import interpolating, published
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.constructions.powers import power_gaps
