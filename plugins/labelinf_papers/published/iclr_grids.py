@@ -26,10 +26,6 @@ __all__ = ["colour_grid", "grid", "patches", "rebuilt", "reconstructions"]
 _NOISE, _CLASSES = 1e-3, 10
 _PIXEL, _DIGIT = 6, 8  # units of the drawing, and pixels of a digit's side
 _SIDE, _POOL, _PATCH = 32, 4, 64  # pixels of a side of a patch, of the photograph for one, units of the drawing
-    32,
-    4,
-    64,
-)  # pixels of a patch's side, and of the photograph for one of them; units of the drawing
 _GAP, _TEXT = 6, 330  # units of the drawing
 
 Images = Mapping[str, "NDArray[np.float64]"]
