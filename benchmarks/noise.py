@@ -28,7 +28,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator.statistics import label_accuracy
+from labelinf_core.statistics.proportions import label_accuracy
 from labelinf_papers.attacks.powers_blocks import PowersBlocks
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace

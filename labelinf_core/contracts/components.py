@@ -331,7 +331,12 @@ class Channel(abc.ABC):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial and count it."""
         trial = self.trial(setting, curator_rng=curator_rng, attack_rng=attack_rng)
-        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack)
+
+        def certified() -> tuple[float, float]:
+            threat = self.threat(setting)
+            return threat.label_epsilon, threat.label_delta
+
+        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack, certified)
 
 
 def _without(cls: type, gone: Sequence[str], instead: str) -> None:

@@ -17,4 +17,11 @@ def test_contract(check: Check) -> None:
 
 
 def test_every_plugin_is_checked() -> None:
-    assert {check.item.plugin.name for check in CHECKS} >= {"data", "gradients", "outputs", "papers", "privacy", "scores"}
+    assert {check.item.plugin.name for check in CHECKS} >= {
+        "data",
+        "gradients",
+        "outputs",
+        "papers",
+        "privacy",
+        "scores",
+    }

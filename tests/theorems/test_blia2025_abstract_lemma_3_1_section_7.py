@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelinf_core.evaluator.statistics import p_value
+from labelinf_core.statistics.proportions import p_value
 from labelinf_papers.published.blia import entries
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from labelinf_core.evaluator.statistics import p_value
+from labelinf_core.statistics.proportions import p_value
 from labelinf_papers.published.blia import entries, keeps, loss_identity, rows, threshold_fit, train_fit
 
 FOUND = entries()

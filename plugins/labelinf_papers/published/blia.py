@@ -27,8 +27,8 @@ import attrs
 import numpy as np
 from scipy import special
 
-from labelinf_core.evaluator.statistics import holm, p_value
-from labelinf_privacy import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.proportions import holm, p_value
 
 __all__ = [
     "Entry",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Within
 from labelinf_core.contracts.errors import QueriesExhaustedError
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_scores.attacks.simulate import played
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.game.scoring import Query, Scorer

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from labelinf_core.evaluator.statistics import (
+from labelinf_core.statistics.proportions import (
     CONFIDENCE,
     alarm_accuracy,
     clopper_pearson,

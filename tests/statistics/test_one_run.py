@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import linprog
 
-from labelinf_privacy import epsilon_bounds
-from labelinf_privacy.one_run import tail_probability
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, normal_cdf
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.one_run import tail_probability
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile, normal_cdf
 
 
 def programme(correct: int, r: int, epsilon: float, delta: float, k: int, m: int) -> float:

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, gaussian_mu, normal_cdf
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile, gaussian_mu, normal_cdf
 
 
 @pytest.mark.parametrize("mu", [0.1, 1.0, 4.0])

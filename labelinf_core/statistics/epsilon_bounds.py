@@ -11,9 +11,9 @@ An auditor plants labels drawn uniformly from K classes, lets somebody guess the
   classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
 * **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
   and Jagielski, NeurIPS 2023, Theorem 5.1, and Theorem 5.2 as repaired in :func:`_p_value_delta`). For delta > 0, and
-  for Gaussian DP, so does the trade-off function (:mod:`~labelinf_privacy.one_run`); of two bounds of one probability
-  the smaller holds. The guesser may abstain: only the most confident guesses count, for a number of guesses committed
-  to, or for four shares fixed in advance, each at a quarter of the error probability.
+  for Gaussian DP, so does the trade-off function (:mod:`~labelinf_core.statistics.one_run`); of two bounds of one
+  probability the smaller holds. The guesser may abstain: only the most confident guesses count, for a number of
+  guesses committed to, or for four shares fixed in advance, each at a quarter of the error probability.
 
 **Wrong guesses** tell as much as right ones. Given the output and all other labels, the posterior odds of two classes
 are at least ``e^-eps`` too: a guess is wrong with odds of at most ``(K - 1) e^eps``, as it is right with odds of at
@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from labelinf_core.evaluator.statistics import p_value
-from labelinf_privacy.one_run import Neighbour, OfWrong, is_possible, tail_probability
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
+from labelinf_core.statistics.one_run import Neighbour, OfWrong, is_possible, tail_probability
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile
+from labelinf_core.statistics.proportions import p_value
 
 __all__ = [
     "BETA",
@@ -54,6 +54,7 @@ __all__ = [
     "mu_p_value",
     "one_run_epsilon",
     "provable_epsilon",
+    "ranked_p_value",
 ]
 
 BETA = 0.05  #: error probability of every epsilon bound that is printed
@@ -81,7 +82,7 @@ def claim_p_value(
 
     For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
     mechanism may reveal everything with probability delta), so it is an upper bound: the smaller of that of
-    :mod:`~labelinf_privacy.one_run` and Steinke, Nasr and Jagielski's Theorem 5.2, repaired.
+    :mod:`~labelinf_core.statistics.one_run` and Steinke, Nasr and Jagielski's Theorem 5.2, repaired.
 
     Args:
         correct: Correct guesses.
@@ -93,7 +94,7 @@ def claim_p_value(
         n_canaries: As of :func:`epsilon_lower_bound`.
 
     Guarantees:
-        At most alpha with probability at most alpha (``tests/privacy/test_epsilon_bounds.py``, simulated).
+        At most alpha with probability at most alpha (``tests/statistics/test_epsilon_bounds.py``, simulated).
 
     Example:
         >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
@@ -132,8 +133,9 @@ def epsilon_lower_bound(
         wrong: Whether wrong guesses are counted.
 
     Guarantees:
-        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``). For delta > 0
-        the bound on the tail need not grow with epsilon; what refutes an epsilon refutes every smaller one even so.
+        Too high with probability at most ``beta`` (simulated: ``tests/statistics/test_epsilon_bounds.py``). For
+        delta > 0 the bound on the tail need not grow with epsilon; what refutes an epsilon refutes every smaller one
+        even so.
     """
     if guesses == 0 or correct == 0:
         return 0.0
@@ -266,6 +268,34 @@ def provable_epsilon(n_canaries: int, n_classes: int = 2, beta: float = BETA, de
 def guess_counts(n_canaries: int) -> tuple[int, ...]:
     """Return how many of the most confident guesses an audit of ``n_canaries`` looks at, most first."""
     return tuple(dict.fromkeys(max(round(share * n_canaries), 1) for share in GUESS_SHARES))
+
+
+def ranked_p_value(
+    ranked: NDArray[np.bool_], epsilon: float, *, n_canaries: int, n_classes: int = 2, delta: float = 0.0
+) -> float:
+    """Return a p-value of the claim of (eps, delta)-label-DP, of an abstaining guesser.
+
+    Args:
+        ranked: Whether each guess is correct, most confident first, abstentions left out.
+        epsilon: What is claimed; infinity claims nothing.
+        n_canaries: All canaries, abstentions included.
+        n_classes: K.
+        delta: The delta that goes with it.
+    """
+    sizes = guess_counts(n_canaries)
+    each = (
+        claim_p_value(
+            int(ranked[:size].sum()),
+            size if delta else min(size, ranked.size),
+            epsilon,
+            n_classes=n_classes,
+            delta=delta,
+            n_canaries=n_canaries,
+        )
+        for size in sizes
+        if ranked.size
+    )
+    return min(1.0, len(sizes) * min(each, default=1.0))
 
 
 @attrs.frozen(kw_only=True)

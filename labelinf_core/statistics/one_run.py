@@ -26,10 +26,10 @@ wrong guesses with ``q -> (K - 1) h((K - 1) q)`` in place of h: :class:`OfWrong`
 wrong ones above, and as right ones here: filling them up only makes more of those that are counted.
 
 For delta = 0 the binomial law is sharper (it conditions on *which* guesses are right, not on how many); see
-:mod:`~labelinf_privacy.epsilon_bounds`.
+:mod:`~labelinf_core.statistics.epsilon_bounds`.
 
 Example:
-    >>> from labelinf_privacy.profiles import GaussianProfile
+    >>> from labelinf_core.statistics.profiles import GaussianProfile
     >>> round(tail_probability(95, 100, GaussianProfile(1.0), n_canaries=100), 4)
     0.0305
 """
@@ -86,7 +86,7 @@ def is_possible(
 
     Guarantees:
         Never false of a tail that the inequalities allow: it is the optimum of their linear programme
-        (``tests/privacy/test_one_run.py``).
+        (``tests/statistics/test_one_run.py``).
     """
     mass = guesses / n_canaries
     right, wrong = tail * correct / n_canaries, tail * (guesses - correct) / n_canaries

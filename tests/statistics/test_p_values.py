@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from labelinf_core.evaluator.statistics import (
+from labelinf_core.statistics.proportions import (
     betting_p_value,
     combined,
     game_p_value,

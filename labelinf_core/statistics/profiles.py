@@ -5,7 +5,7 @@ everything else follows from it: trade-off functions, composition, and what an a
 Gaboardi, 2018; Zhu, Dong and Wang, AISTATS 2022). Negative eps count too, as every profile here is of a symmetric pair.
 
 Example:
-    >>> from labelinf_privacy.profiles import GaussianProfile, gaussian_mu
+    >>> from labelinf_core.statistics.profiles import GaussianProfile, gaussian_mu
     >>> round(GaussianProfile(1.0).delta(0.0), 7)
     0.3829249
     >>> round(gaussian_mu(1.0, 1e-6), 6)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelinf_core.evaluator.statistics import holm, p_value
-from labelinf_privacy import epsilon_bounds
-from labelinf_privacy.one_run import tail_probability
-from labelinf_privacy.profiles import ApproximateProfile
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.one_run import tail_probability
+from labelinf_core.statistics.profiles import ApproximateProfile
+from labelinf_core.statistics.proportions import holm, p_value
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
