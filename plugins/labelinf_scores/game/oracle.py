@@ -18,8 +18,8 @@ from labelinf_scores.game.scoring import Answer, Query
 from labelinf_scores.game.threat import ScoreThreat, score_threat
 
 if TYPE_CHECKING:
+    from labelinf_scores.game.networks import MutNet
     from labelinf_scores.metrics.readings import ScoredMetric
-    from labelinf_scores.mutnet import MutNet
 
 __all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
