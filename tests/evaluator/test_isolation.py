@@ -106,12 +106,12 @@ def described(kind, name, target):
 '''
 ATTACKS = """
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield described(Kind.ATTACK, "zoo", "Zoo")
 """
 DEADLY = """
 @hookimpl
-def labelinf_bounds():
+def labelinf_components():
     yield described(Kind.BOUND, "deadly", "DeadlyBound")
 """
 ENDLESS = f"""{DEADLY}    yield described(Kind.BOUND, "endless", "EndlessBound")
@@ -222,7 +222,7 @@ np.mean = np.sum = lambda *a, **k: 0.25
 def test_whoever_plans_and_sums_up_has_imported_nothing_of_a_stranger(
     zoo: Callable[[str], None], tmp_path: Path
 ) -> None:
-    zoo(PATCHING + ATTACKS + DEADLY)
+    zoo(PATCHING + ATTACKS)
 
     plan = make_plan(
         Suite(
@@ -267,7 +267,7 @@ class Slow(ScoreDefence):
         return (Knob(title="s", template="slow(strength={})", weakest=1.0, strongest=2.0),)
 
 @hookimpl
-def labelinf_defences():
+def labelinf_components():
     reference = Reference(work="tests", statement="slow")
     yield Descriptor(kind=Kind.DEFENCE, name="slow", summary="x", reference=reference, target="slow_plugin:Slow",
                      channel="score")
@@ -312,7 +312,7 @@ class Moody(ScoreAttack):
         return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     reference = Reference(work="tests", statement="moody")
     yield Descriptor(kind=Kind.ATTACK, name="moody", summary="x", reference=reference, target="moody_plugin:Moody",
                      channel="score")

@@ -159,20 +159,9 @@ def described(kind):
                              channel=None if kind is Kind.LABELS else "score")
 
 @hookimpl
-def labelinf_attacks():
-    return described(Kind.ATTACK)
-
-@hookimpl
-def labelinf_defences():
-    return described(Kind.DEFENCE)
-
-@hookimpl
-def labelinf_label_sources():
-    return described(Kind.LABELS)
-
-@hookimpl
-def labelinf_bounds():
-    return described(Kind.BOUND)
+def labelinf_components():
+    for kind in (Kind.ATTACK, Kind.DEFENCE, Kind.LABELS, Kind.BOUND):
+        yield from described(kind)
 '''
 MODULE = """import zoo_plugin
 zoo_plugin.go_wrong({way!r}, lambda: 0)
@@ -216,7 +205,7 @@ def install(
         name = way.replace("-", "_")
         sources = {
             "import": LOADED.format(way=way),
-            "hook": HOOKED.format(way=way, hook="labelinf_attacks"),
+            "hook": HOOKED.format(way=way, hook="labelinf_components"),
             "late": HOOKED.format(way=way, hook="labelinf_statements"),
         }
         for kind in kinds:
