@@ -103,6 +103,7 @@ class Processes:
     fresh: bool = False
     _pool: list[_Player] = attrs.field(factory=list, init=False, repr=False)
     _waiting: deque[Group] = attrs.field(factory=deque, init=False, repr=False)
+    _given_up: set[str] = attrs.field(factory=set, init=False, repr=False)
     _mean: float = attrs.field(default=1.0, init=False, repr=False)
     _took: dict[tuple[type[Task], str], float] = attrs.field(factory=dict, init=False, repr=False)
 
@@ -121,8 +122,9 @@ class Processes:
         Raises:
             ComponentError: A worker did not start.
         """
-        source = groups(tasks)
         self._waiting.clear()
+        self._given_up.clear()
+        source = groups(filter(self._is_wanted, tasks))
         try:
             while True:
                 self._give_out(source)
@@ -132,6 +134,10 @@ class Processes:
         finally:  # whoever asked may not want the rest
             for player in [player for player in self._pool if player.job]:
                 self._drop(player)
+
+    def _is_wanted(self, task: Task) -> bool:
+        """Whether a task may be performed: not a trial of a cell that ended a worker."""
+        return not isinstance(task, Play) or task.cell.id not in self._given_up
 
     def _give_out(self, source: Iterator[Group]) -> None:
         """Give every free worker a batch, and start those that are missing while there are any."""
@@ -203,11 +209,11 @@ class Processes:
             except TimeoutError:
                 if time.monotonic() >= player.deadline:
                     self._drop(player)
-                    yield self._given_up(player, Status.TIMEOUT, f"no result within {self.timeout:g} s")
+                    yield self._give_up(player, Status.TIMEOUT, f"no result within {self.timeout:g} s")
                 return
             except Exception:  # it died, or nobody can read what it wrote
                 how = death(self._drop(player, grace=5.0))
-                yield self._given_up(player, Status.CRASHED, f"its process {how}")
+                yield self._give_up(player, Status.CRASHED, f"its process {how}")
                 return
             player.deadline = self._deadline()
             if word == "doing":
@@ -222,16 +228,15 @@ class Processes:
             self._took[type(task), task.cell.id] = seconds
             yield task, value
 
-    def _given_up(self, player: _Player, status: Status, told: str) -> tuple[Task, Implied | Trial]:
+    def _give_up(self, player: _Player, status: Status, told: str) -> tuple[Task, Implied | Trial]:
         """Return what is kept of the task that ended a worker; others do the rest, but for trials of its cell."""
         task = player.job.popleft()
         rest = [list(group) for _, group in itertools.groupby(player.job, _game)]
         player.job.clear()
-        waiting = (
-            [other for other in group if not (isinstance(other, Play) and other.cell.id == task.cell.id)]
-            for group in (*rest, *self._waiting)
-        )
-        self._waiting = deque(group for group in waiting if group)
+        if isinstance(task, Play):
+            self._given_up.add(task.cell.id)
+        waiting = (list(filter(self._is_wanted, group)) for group in (*rest, *self._waiting))
+        self._waiting = deque(filter(None, waiting))
         self._mean = max(self._mean, _SECONDS)  # smaller batches: somebody is trouble
         return task, task.failed(status, told, player.doing)
 
