@@ -18,7 +18,7 @@ import distributed
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
 from labelinf_core.evaluator.records import Implied, Trial
-from labelinf_core.evaluator.remote import Answer, Parcel, Refused, size_of_batch
+from labelinf_core.evaluator.remote import Answer, Parcel, size_of_batch
 from labelinf_core.evaluator.tasks import Task, draw, groups
 
 __all__ = ["Dask"]
@@ -120,7 +120,8 @@ class Dask:
                     running[self._submit(batch)] = batch, self._lost(losses)
                     continue
                 answer, seconds = future.result()
-                yield from self._results(batch, answer, seconds)
+                self._mean = 0.8 * self._mean + 0.2 * seconds / len(batch)
+                yield from remote.results("dask", batch, answer)
 
     def _submit(self, batch: list[Task]) -> Any:
         return self._client.submit(_perform, self.parcel.token, batch, pure=False)
@@ -129,10 +130,3 @@ class Dask:
         if losses >= _LOSSES:
             raise InputError(f"--executor dask: one batch lost its worker {losses} times; what was played is kept.")
         return losses + 1
-
-    def _results(self, batch: list[Task], answer: Answer, seconds: float) -> Iterator[tuple[Task, Implied | Trial]]:
-        if isinstance(answer, Refused):
-            raise InputError(f"--executor dask: {answer}.")
-        self._mean = 0.8 * self._mean + 0.2 * seconds / len(batch)
-        for place, result in answer:
-            yield batch[place], result

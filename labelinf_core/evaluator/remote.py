@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import attrs
 
 from labelinf_core.contracts.components import LabelSet
+from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Processes
 from labelinf_core.evaluator.labels import label_sets
@@ -27,7 +28,7 @@ from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.worker import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
-__all__ = ["Answer", "Parcel", "Refused", "end", "perform", "size_of_batch"]
+__all__ = ["Answer", "Parcel", "Refused", "end", "perform", "results", "size_of_batch"]
 
 _POOLS: dict[tuple[str, int], Processes] = {}  # of this process, by run and thread
 
@@ -102,6 +103,17 @@ def perform(parcel: Parcel, tasks: Sequence[Task]) -> tuple[Answer, float]:
     places = {id(task): place for place, task in enumerate(tasks)}
     found = [(places[id(task)], result) for task, result in _pool(parcel).perform(tasks)]
     return found, time.perf_counter() - start
+
+
+def results(engine: str, batch: Sequence[Task], answer: Answer) -> Iterator[tuple[Task, Implied | Trial]]:
+    """Yield the tasks of a batch, each with what came of it.
+
+    Raises:
+        InputError: The worker has other versions than the plan.
+    """
+    if isinstance(answer, Refused):
+        raise InputError(f"--executor {engine}: {answer}.")
+    yield from ((batch[place], result) for place, result in answer)
 
 
 def end(token: str) -> None:

@@ -22,7 +22,7 @@ import submitit
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator import remote
 from labelinf_core.evaluator.records import Implied, Trial
-from labelinf_core.evaluator.remote import Parcel, Refused, size_of_batch
+from labelinf_core.evaluator.remote import Parcel, size_of_batch
 from labelinf_core.evaluator.tasks import Task, draw, groups
 
 __all__ = ["Slurm"]
@@ -106,18 +106,11 @@ class Slurm:
                     if job.exception() is not None:
                         lost.append(batch)
                     else:
-                        yield from self._results(batch, *job.result())
+                        answer, seconds = job.result()
+                        self._mean = max(seconds / len(batch), 0.5 * self._mean)
+                        yield from remote.results("slurm", batch, answer)
                 time.sleep(_POLL if waiting else 0)
             self._jobs, batches = [], lost
             if not batches:
                 return
         raise InputError(f"--executor slurm: a job was lost {_LOSSES} times; what was played is kept.")
-
-    def _results(
-        self, batch: list[Task], answer: remote.Answer, seconds: float
-    ) -> Iterator[tuple[Task, Implied | Trial]]:
-        if isinstance(answer, Refused):
-            raise InputError(f"--executor slurm: {answer}.")
-        self._mean = max(seconds / len(batch), 0.5 * self._mean)
-        for place, result in answer:
-            yield batch[place], result

@@ -22,8 +22,7 @@ from labelinf_core.report.boards import Board, baseline, boards, columns, costs,
 from labelinf_core.report.bounds import by_quantity, value_columns, value_headers
 from labelinf_core.report.console import fits, plain_table
 from labelinf_core.report.details import NARROW, Sources, block
-from labelinf_core.report.legend import alarm, legend
-from labelinf_core.report.worst import lines
+from labelinf_core.report.worst import alarm, legend, lines
 
 __all__ = ["print_report"]
 

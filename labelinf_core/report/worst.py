@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from labelinf_core.contracts.guarantees import Verdict
 from labelinf_core.evaluator.results import CellResult, Results
 from labelinf_core.report import words
 from labelinf_core.report.boards import Board, boards, columns, costs, failed, ranked, unmet
 from labelinf_core.report.console import fits, fitting, plain_table, whole_column
-from labelinf_core.report.legend import alarm, legend
 
-__all__ = ["lines", "print_worst"]
+__all__ = ["alarm", "legend", "lines", "print_worst"]
 
 _WIDTHS = (24, 19, 15)  # columns for the name of a pipeline, and of an attack: the first for which there is room
 _NAMES = ("defence", "strongest\nattack", "verdict")
@@ -97,3 +97,23 @@ def _table(board: Board, width: int) -> Table:
         row[_VERDICT] = Text(verdicts[index], style=words.STYLES[cell.verdict])
         table.add_row(*row)
     return table
+
+
+def alarm(result: CellResult) -> Text:
+    """Say which statement an observation contradicts, so that nobody misses it."""
+    return Text(f"‼ CONTRADICTION  {words.contradiction(result)}\n", style="bold red")
+
+
+def legend(cells: Iterable[CellResult]) -> Text:
+    """Say what the signs of the verdicts mean that occur, what the numbers are, and how attacks were chosen."""
+    board = list(cells)
+    present = {result.verdict for result in board}
+    items = [
+        (f"{words.sign(verdict)} {verdict.value}", words.STYLES[verdict]) for verdict in Verdict if verdict in present
+    ]
+    text = Text("  ").join(Text(*item) for item in items)
+    note = "\n± is half of the 95 % interval, > and < its far end, where it exceeds one point"
+    if all(result.tally.trials <= 1 for result in board):
+        note += "; one trial shows no spread between trials"
+    note += "".join(f"\n{told}" for told in words.choice(board))
+    return text.append(note, style="dim")
