@@ -91,7 +91,7 @@ def test_a_full_disk_is_one_sentence_and_the_run_goes_on_when_there_is_room(
 
 
 def workers_of(pool: Processes) -> list[int]:
-    return [worker.process.pid for worker in pool._pool if worker.ready and worker.job and worker.process.pid]
+    return [pid for player in pool._pool if player.job and (pid := player.worker.process.pid)]
 
 
 @pytest.mark.slow
