@@ -14,6 +14,9 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_core.evaluator.theory import theory
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.game.channel import GradientChannel
@@ -37,6 +40,7 @@ from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import metric
 
+BUILDER = Builder(Host.load())
 DATA = LabelSet(
     labels=np.arange(40) % 2,
     class_names=("a", "b"),
@@ -122,6 +126,15 @@ def test_an_effect_of_ones_own_making_certifies_no_model(said: Effect[Any]) -> N
     threat = OutputChannel().threat(Setting(data=DATA, defences=(SayingOutputs(said=said),)))
     assert threat.certificate == "none"
     assert OutputChannel().threat(Setting(data=DATA, defences=(LabelRr(),))).certificate != "none"
+
+
+def test_a_network_of_ones_own_vouches_for_itself() -> None:
+    """One that keeps labels puts every one into all the gradients that follow, where noise hides each once."""
+    setting = Setting(data=DATA, defences=(ClippedGaussian(multiplier=8),))
+    for network, vouched in (("mlp", ()), ("mine:net", ("network mine:net",))):
+        threat = GradientChannel(network=network, samples=4, auxiliary=4).threat(setting)
+        (ceiling,) = theory(BUILDER, "gradient", threat).ceilings
+        assert ceiling.vouched == vouched
 
 
 class Rememberer:
