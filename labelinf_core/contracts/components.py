@@ -23,7 +23,6 @@ from labelinf_core.contracts.labels import LabelSet, LabelSource
 from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
 from labelinf_core.contracts.outcomes import (
     ABSTAIN,
-    Audited,
     Equal,
     Guess,
     Outcome,
@@ -48,7 +47,6 @@ __all__ = [
     "ABSTAIN",
     "BASES",
     "Attack",
-    "Audited",
     "Bound",
     "Channel",
     "Defence",
