@@ -29,7 +29,6 @@ from labelinf_core.contracts.components import Attack, Guess, LabelSet, Outcome,
 from labelinf_core.contracts.errors import InputError, LabelinfError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator import statistics
-from labelinf_core.evaluator.audited import audited
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -162,8 +161,7 @@ def judged(
         return 0.0, f"certified, and {min(shares):.0%} came out"
     if not ceilings:
         return 1.0, "certified, and it all came out"
-    ranked = [(outcome.hits, outcome.n_records) for outcome in played if outcome.hits is not None]
-    refuted = min((audited(hits, planted, threat).p_value for hits, planted in ranked), default=1.0) * games
+    refuted = min((outcome.audited.p_value for outcome in played if outcome.audited), default=1.0) * games
     if refuted <= SUSPECT:
         return refuted, "an epsilon, and more came out"
     chances = {item: _denied(item, played) for item in ceilings}

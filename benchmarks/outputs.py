@@ -29,7 +29,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.evaluator.statistics import clopper_pearson, p_value
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
@@ -73,6 +72,7 @@ from labelinf_outputs.game.output import (
 from labelinf_outputs.game.view import LossOracle, View
 from labelinf_outputs.labels.census_like import CensusLike
 from labelinf_outputs.labels.digits_parity import DigitsParity
+from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 EPOCHS = (10, 20, 30, 40, 60)

@@ -23,6 +23,7 @@ from labelinf_core.contracts.labels import LabelSet, LabelSource
 from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
 from labelinf_core.contracts.outcomes import (
     ABSTAIN,
+    Audited,
     Equal,
     Guess,
     Outcome,
@@ -47,6 +48,7 @@ __all__ = [
     "ABSTAIN",
     "BASES",
     "Attack",
+    "Audited",
     "Bound",
     "Channel",
     "Defence",

@@ -6,6 +6,7 @@ that it planted itself. It names a *measure*, and the core counts. A channel tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSTAIN",
+    "Audited",
     "Equal",
     "Guess",
     "Outcome",
@@ -92,6 +94,23 @@ class Placebo:
     declared: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
 
 
+@attrs.frozen(kw_only=True)
+class Audited:
+    """What a trial says about a certificate of label-DP.
+
+    Attributes:
+        at_least: The epsilon that the trial proves, at 95 % confidence.
+        delta: The delta that goes with it.
+        certified: The epsilon that is certified; infinity when none is.
+        p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
+    """
+
+    at_least: float = attrs.field(converter=number, validator=between(0, math.inf))
+    delta: float = attrs.field(converter=number, validator=between(0, 1))
+    certified: float = attrs.field(converter=number, validator=between(0, math.inf))
+    p_value: float = attrs.field(converter=number, validator=between(0, 1))
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Trialled:
     """What a channel hands back of a trial: guesses, and what they are about. It counts nothing.
@@ -107,8 +126,7 @@ class Trialled:
         doubt: Why it shows nothing, as a clause, unless the attack succeeded: the game was played on what was learnt
             of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
-        surest: Places of the guesses, the surest first, where the values were planted uniformly: the core says which
-            epsilon the first of them prove. None: they prove none.
+        audited: What the trial says about a certificate of label-DP, in channels that can prove an epsilon.
         gallery: Private inputs and what was rebuilt of them, to look at.
     """
 
@@ -120,7 +138,7 @@ class Trialled:
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     doubt: str = ""
     placebo: Redrawn | None = None
-    surest: NDArray[np.intp] | None = None
+    audited: Audited | None = None
     gallery: Gallery | None = None
 
 
@@ -138,7 +156,7 @@ class Outcome:
         truth: The labels that were to be guessed, in the same order.
         chance: Share that the best guess gets which is the same for every value; None: it is the threat model's.
         placebo: How the same attack fared on labels redrawn afterwards.
-        hits: Whether each guess is right, the surest first, abstentions left out; None where they prove no epsilon.
+        audited: What the trial says about a certificate of label-DP.
         gallery: Private inputs and what was rebuilt of them.
     """
 
@@ -151,7 +169,7 @@ class Outcome:
     truth: NDArray[Any] | None = None
     chance: float | None = None
     placebo: Placebo | None = None
-    hits: NDArray[np.bool_] | None = None
+    audited: Audited | None = None
     gallery: Gallery | None = None
 
 
@@ -192,26 +210,9 @@ def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: obj
         truth=of,
         chance=measure.chance(values, n_classes) if type(measure) in (Within, Sets) else None,
         placebo=None if trial.placebo is None else _placebo(trial.placebo, measure, n_classes, attack),
-        hits=None if trial.surest is None else _hits(trial, guess, truth),
+        audited=None if trial.audited is None else each((trial.audited,), Audited, "audit")[0],
         gallery=None if trial.gallery is None else each((trial.gallery,), Gallery, "gallery")[0],
     )
-
-
-def _hits(trial: Trialled, guess: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether guesses are right in the order of the places that are named.
-
-    Raises:
-        ComponentError: They are no places of guesses about planted classes, or one is named twice.
-    """
-    import numpy as np
-
-    if trial.planted is None or type(trial.measure) is not Equal:
-        raise ComponentError("its trial ranks guesses, which proves something of single classes that it planted only")
-    places = _numbers(trial.surest, guess.size, "places of guesses, the surest first,")
-    if np.unique(places).size != places.size:
-        raise ComponentError("its trial names a guess twice")
-    made = places[guess[places] != ABSTAIN]
-    return np.asarray(guess[made] == truth[made])
 
 
 def _truth(trial: Trialled, labels: NDArray[np.intp], n_classes: int) -> NDArray[Any]:

@@ -36,11 +36,10 @@ from labelinf_core.contracts.errors import ComponentError, InconclusiveError, In
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel, third_party
-from labelinf_core.evaluator.audited import audited
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
-from labelinf_core.evaluator.records import Audited, Implied, Status, Trial
+from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.theory import theory, vouched
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.markers import PROJECT
@@ -163,16 +162,10 @@ class Bench:
             evidence=outcome.evidence,
             doubt=outcome.doubt,
             placebo=outcome.placebo,
-            audited=self._audited(cell, outcome),
+            audited=outcome.audited,
             ceilings=self._after(cell, outcome.queries, proved),
             gallery=outcome.gallery,
         )
-
-    def _audited(self, cell: Cell, outcome: Outcome) -> Audited | None:
-        if outcome.hits is None:
-            return None
-        channel, setting = self._set_up(cell)
-        return audited(outcome.hits, outcome.n_records, channel.threat(setting))
 
     def _after(self, cell: Cell, queries: int, proved: tuple[Ceiling, ...] | None) -> tuple[Ceiling, ...]:
         """Return the ceilings that hold for ``queries`` and for no larger budget."""

@@ -18,8 +18,9 @@ import math
 from typing import Protocol
 
 import attrs
+from scipy import special
 
-__all__ = ["ApproximateProfile", "GaussianProfile", "Profile", "gaussian_mu", "normal_cdf"]
+__all__ = ["ApproximateProfile", "GaussianProfile", "Profile", "gaussian_mu", "normal_cdf", "normal_quantile"]
 
 _ROOT_2 = math.sqrt(2)
 
@@ -27,6 +28,11 @@ _ROOT_2 = math.sqrt(2)
 def normal_cdf(x: float) -> float:
     """Return Phi(x), accurate in both tails."""
     return math.erfc(-x / _ROOT_2) / 2
+
+
+def normal_quantile(probability: float) -> float:
+    """Return the x with Phi(x) = ``probability``."""
+    return float(special.ndtri(probability))
 
 
 class Profile(Protocol):
@@ -60,6 +66,12 @@ class ApproximateProfile:
         share = -math.expm1(epsilon - self.epsilon) / (1 + math.exp(-self.epsilon))
         return self.at + (1 - self.at) * share
 
+    def least(self, probability: float) -> float:
+        """Return the least probability of an event under a neighbour of what gives it ``probability``."""
+        # Beyond e**700, which is a double, only probability 1 is left: the same comes out.
+        other = 1 - self.at - (1 - probability) * math.exp(min(self.epsilon, 700)) if probability > 0 else 0.0
+        return max((probability - self.at) * math.exp(-self.epsilon), other, 0.0)
+
 
 @attrs.frozen
 class GaussianProfile:
@@ -81,6 +93,12 @@ class GaussianProfile:
         beyond = normal_cdf(-ratio - self.mu / 2)
         scaled = math.exp(epsilon + math.log(beyond)) if beyond > 0 else 0.0
         return max(0.0, normal_cdf(-ratio + self.mu / 2) - scaled)
+
+    def least(self, probability: float) -> float:
+        """Return the least probability of an event under a neighbour, ``Phi(Phi^-1(probability) - mu)``."""
+        if probability <= 0 or math.isinf(self.mu):
+            return 0.0
+        return normal_cdf(normal_quantile(min(probability, 1.0)) - self.mu)
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
+    Audited,
     Guess,
     Knob,
     Measure,
@@ -27,9 +28,6 @@ from labelinf_core.contracts.components import (
 from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame, Promise
 from labelinf_core.contracts.outcomes import counted
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator.audited import audited
-from labelinf_core.evaluator.records import Audited
 
 SEALED = pytest.raises(ValueError, match="read-only")
 
@@ -314,6 +312,8 @@ SAID = ("formula", "conditions", "statement")
         (Ceiling, {"accuracy": 0.5, "statement": "\x00", "conditions": "c"}),
         (Promise, {"survives": math.nan, "present": 0, "statement": "s", "conditions": "c"}),
         (Promise, {"survives": 1, "present": 0, "statement": "s", "conditions": "c", "proved": "yes"}),
+        (Audited, {"at_least": math.nan, "delta": 0, "certified": 1, "p_value": 0.5}),
+        (Audited, {"at_least": 1, "delta": 0, "certified": 1, "p_value": 2}),
         (Placebo, {"n_correct": 1, "n_records": 2, "chance": math.nan}),
         (Placebo, {"n_correct": 1, "n_records": 2, "chance": 0.5, "declared": "no"}),
         (Measure, {"key": 1, "title": "t"}),
@@ -364,9 +364,7 @@ TRUTH = np.array([0, 0, 1], dtype=np.intp)
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=True), "its trial says queries=True"),
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure="all"), "its measure is a str"),  # type: ignore[arg-type]
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=3)), "2 values are no groups of 3"),
-        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, surest=np.array([0, 2])), "places of guesses, .* 0 to 1"),
-        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, surest=np.array([1, 1])), "names a guess twice"),
-        (Trialled(guess=GUESS, records=np.array([0, 1]), queries=1, surest=np.array([0])), "that it planted only"),
+        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, audited="fine"), "its audit holds a str"),  # type: ignore[arg-type]
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo="fine"), "its placebo is a str"),  # type: ignore[arg-type]
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -374,18 +372,6 @@ TRUTH = np.array([0, 0, 1], dtype=np.intp)
 def test_a_trial_that_says_something_else_is_the_channels_failure(trial: Any, fault: str) -> None:
     with pytest.raises(ComponentError, match=fault):
         counted(trial, TRUTH, 2, None)
-
-
-def test_the_core_says_which_guesses_are_right_and_what_the_surest_prove() -> None:
-    """A channel ranks guesses: that they are right, and what that proves, is not its to say."""
-    planted, guess = np.array([0, 1, 1, 0]), Guess(labels=np.array([0, 1, -1, 1]))
-    ranked = Trialled(guess=guess, planted=planted, queries=1, surest=np.array([3, 2, 0, 1]))
-    found = counted(ranked, TRUTH, 2, None)
-    assert found.hits is not None
-    assert found.hits.tolist() == [False, True, True]
-    threat = ThreatModel(n_records=400, n_classes=2, prior=(0.5, 0.5))
-    assert audited(np.arange(400) < 390, 400, threat).at_least > audited(np.arange(400) >= 10, 400, threat).at_least
-    assert audited(np.zeros(0, dtype=bool), 400, threat) == Audited(at_least=0, delta=0, certified=math.inf, p_value=1)
 
 
 def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> None:

@@ -14,11 +14,11 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.guarantees import Ceiling, PerGame
 from labelinf_core.evaluator import alarms, statistics
 from labelinf_core.evaluator.placebo import void_verdicts
-from labelinf_core.evaluator.records import Audited, Implied, Trial
+from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.tally import tallied
 
 

@@ -17,7 +17,6 @@ from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError, LabelinfError
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
@@ -31,6 +30,7 @@ from labelinf_outputs.audit.validity import voids
 from labelinf_outputs.commands import outputs
 from labelinf_outputs.game.output import References, Release
 from labelinf_outputs.game.view import Outputs, View
+from labelinf_privacy import epsilon_bounds
 
 BUILDER = Builder(Host.load(strict=True))
 M = 600

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import Setting
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.evaluator.statistics import clopper_pearson, p_value
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.calibrated import Calibrated
@@ -21,6 +20,7 @@ from labelinf_outputs.game.channel import OutputChannel, ranked
 from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
+from labelinf_privacy import epsilon_bounds
 
 RNG = np.random.default_rng(0)
 

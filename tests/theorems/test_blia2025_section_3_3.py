@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from labelinf_core.evaluator.epsilon_bounds import label_dp_ceiling
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import Commitment
@@ -20,6 +19,7 @@ from labelinf_outputs.audit.findings import Bout, Finding, Ranking, findings_of
 from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
+from labelinf_privacy.epsilon_bounds import label_dp_ceiling
 from labelinf_privacy.randomised_response import perturb
 
 

@@ -15,13 +15,13 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.game.channel import ranked
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["Commitment", "commit"]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
+    Audited,
     Channel,
     Defence,
     LabelSet,
@@ -29,6 +30,7 @@ from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGues
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["OutputChannel", "ranked", "surest"]
 
@@ -154,7 +156,7 @@ class OutputChannel(Channel):
             planted=victim.planted,
             queries=1,
             evidence={**guess.evidence, **_evidence(guess, victim, threat)},
-            surest=surest(guess),
+            audited=_audited(guess, victim, threat),
             placebo=Redrawn(guess=again, values=redrawn, declared=threat.view.reveals_label),
         )
 
@@ -173,11 +175,48 @@ def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
     return correct
 
 
+def _audited(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Audited:
+    """Set the certificate against the guesses, the most confident ones first, for the shares fixed beforehand."""
+    found, delta = ranked(guess, victim.planted), threat.label_delta
+    sizes = epsilon_bounds.guess_counts(victim.planted.size)
+    each = [
+        epsilon_bounds.claim_p_value(
+            int(found[:size].sum()),
+            size if delta else min(size, found.size),
+            threat.label_epsilon,
+            n_classes=threat.n_classes,
+            delta=delta,
+            n_canaries=victim.planted.size,
+        )
+        for size in sizes
+        if found.size
+    ]
+    return Audited(
+        at_least=_proved(found, victim, threat).epsilon,
+        delta=delta,
+        certified=threat.label_epsilon,
+        p_value=min(1.0, len(sizes) * min(each, default=1.0)),
+    )
+
+
+def _proved(found: NDArray[np.bool_], victim: Member, threat: OutputThreat) -> epsilon_bounds.EpsilonBound:
+    return epsilon_bounds.one_run_epsilon(
+        found, n_canaries=victim.planted.size, n_classes=threat.n_classes, delta=threat.label_delta
+    )
+
+
 def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
-    """Say what a trial shows beside the share of correct guesses."""
+    """Say what a trial shows beside the share of correct guesses.
+
+    Against an (epsilon, delta) certificate the bound is of that form.
+    """
+    bound = _proved(ranked(guess, victim.planted), victim, threat)
     trained = victim.trained != ABSTAIN
     memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
     return {
+        "epsilon_at_least": bound.epsilon,
+        "epsilon_at_delta": threat.label_delta,
+        "epsilon_provable": bound.provable,
         "training_label_accuracy": memorised,
         "test_accuracy": victim.test_accuracy,
         "train_accuracy": victim.train_accuracy,

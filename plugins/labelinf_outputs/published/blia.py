@@ -27,8 +27,8 @@ import attrs
 import numpy as np
 from scipy import special
 
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.evaluator.statistics import holm, p_value
+from labelinf_privacy import epsilon_bounds
 
 __all__ = [
     "Entry",

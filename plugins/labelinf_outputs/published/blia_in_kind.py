@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.pictures import Picture, Series
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.evaluator.statistics import p_value
 from labelinf_core.plugin.comparisons import Compared, Measured, Origin
 from labelinf_core.plugin.reproductions import Remark, Reproduced, Table
@@ -43,6 +42,7 @@ from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
 from labelinf_outputs.published.blia import entries
 from labelinf_outputs.published.blia_report import ABSENT
+from labelinf_privacy import epsilon_bounds
 
 __all__ = ["BUDGETS", "Scale", "blia_in_kind", "group_share"]
 

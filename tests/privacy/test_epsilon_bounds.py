@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.one_run import Approximate, tail_probability
 from labelinf_core.evaluator.statistics import holm, p_value
+from labelinf_privacy import epsilon_bounds
+from labelinf_privacy.one_run import tail_probability
+from labelinf_privacy.profiles import ApproximateProfile
 
 
 @given(st.integers(0, 60), st.integers(1, 60), st.floats(0.01, 0.99))
@@ -99,7 +100,7 @@ def test_the_approximate_bound_agrees_with_plain_summation(
     correct: int, guesses: int, canaries: int, delta: float
 ) -> None:
     epsilon = epsilon_bounds.epsilon_lower_bound(correct, guesses, delta=delta, n_canaries=canaries)
-    by_counts = tail_probability(correct, guesses, Approximate(epsilon, delta), n_canaries=canaries)
+    by_counts = tail_probability(correct, guesses, ApproximateProfile(epsilon, delta), n_canaries=canaries)
 
     assert epsilon > 0
     slow = reference_p_value(correct, guesses, epsilon, delta, canaries)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.optimize import linprog
 
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.one_run import Approximate, Gaussian, Neighbour, tail_probability
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, Profile, normal_cdf
+from labelinf_privacy import epsilon_bounds
+from labelinf_privacy.one_run import tail_probability
+from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, normal_cdf
 
 
 def programme(correct: int, r: int, epsilon: float, delta: float, k: int, m: int) -> float:
@@ -38,7 +38,7 @@ def test_the_recursion_is_the_optimum_of_its_linear_programme(
     r: int, data: st.DataObject, epsilon: float, delta: float, k: int, abstained: int
 ) -> None:
     correct = data.draw(st.integers(1, r))
-    privacy = Approximate(epsilon, delta)
+    privacy = ApproximateProfile(epsilon, delta)
 
     found = tail_probability(correct, r, privacy, n_classes=k, n_canaries=r + abstained)
 
@@ -52,23 +52,18 @@ def test_the_law_of_randomised_response_stays_below_the_bound(k: int, m: int, ke
     law = stats.binom.sf(np.arange(m + 1) - 1, m, keep)
 
     for correct in range(1, m + 1):
-        bound = tail_probability(correct, m, Approximate(epsilon), n_classes=k, n_canaries=m)
+        bound = tail_probability(correct, m, ApproximateProfile(epsilon), n_classes=k, n_canaries=m)
         assert law[correct] <= bound + 1e-12
 
 
-@pytest.mark.parametrize(
-    ("profile", "neighbour"),
-    [
-        (ApproximateProfile(0.7, 0.01), Approximate(0.7, 0.01)),
-        (ApproximateProfile(2.0), Approximate(2.0)),
-        (GaussianProfile(1.3), Gaussian(1.3)),
-    ],
-)
-def test_the_least_probability_of_a_neighbour_inverts_the_trade_off(profile: Profile, neighbour: Neighbour) -> None:
+@pytest.mark.parametrize("profile", [ApproximateProfile(0.7, 0.01), ApproximateProfile(2.0), GaussianProfile(1.3)])
+def test_the_least_probability_of_a_neighbour_inverts_the_trade_off(
+    profile: ApproximateProfile | GaussianProfile,
+) -> None:
     """``P(E) <= delta(eps) + e^eps Q(E)`` for all eps, and for one eps with equality."""
     grid = np.linspace(-12, 12, 4001)
     for probability in (0.001, 0.05, 0.3, 0.5, 0.9, 0.999):
-        least = neighbour.least(probability)
+        least = profile.least(probability)
         slack = np.array([profile.delta(e) + math.exp(e) * least for e in grid]) - probability
         assert slack.min() >= -1e-9
         assert least == 0 or slack.min() < 2e-3
@@ -128,13 +123,13 @@ def test_the_p_value_is_where_the_bound_says_it_is() -> None:
 
 def test_nothing_right_proves_nothing_and_no_claim_is_not_refuted() -> None:
     assert epsilon_bounds.mu_lower_bound(0, 10, n_canaries=10) == 0.0
-    assert tail_probability(0, 10, Gaussian(0.0), n_canaries=10) == 1.0
+    assert tail_probability(0, 10, GaussianProfile(0.0), n_canaries=10) == 1.0
     assert epsilon_bounds.mu_p_value(10, 10, math.inf, n_canaries=10) == 1.0
 
 
 def test_a_claim_of_nothing_told_is_a_matter_of_luck() -> None:
     """mu = 0 leaves chance: the bound is no smaller than the binomial tail, and refutes what cannot be luck."""
-    p = tail_probability(55, 60, Gaussian(0.0), n_canaries=60)
+    p = tail_probability(55, 60, GaussianProfile(0.0), n_canaries=60)
 
     assert stats.binom.sf(54, 60, 0.5) <= p < 1e-8
     assert normal_cdf(0.0) == 0.5

@@ -26,22 +26,21 @@ wrong guesses with ``q -> (K - 1) h((K - 1) q)`` in place of h: :class:`OfWrong`
 wrong ones above, and as right ones here: filling them up only makes more of those that are counted.
 
 For delta = 0 the binomial law is sharper (it conditions on *which* guesses are right, not on how many); see
-:mod:`~labelinf_core.evaluator.epsilon_bounds`.
+:mod:`~labelinf_privacy.epsilon_bounds`.
 
 Example:
-    >>> round(tail_probability(95, 100, Gaussian(1.0), n_canaries=100), 4)
+    >>> from labelinf_privacy.profiles import GaussianProfile
+    >>> round(tail_probability(95, 100, GaussianProfile(1.0), n_canaries=100), 4)
     0.0305
 """
 
 from __future__ import annotations
 
-import math
 from typing import Protocol
 
 import attrs
-from scipy import special
 
-__all__ = ["Approximate", "Gaussian", "Neighbour", "OfWrong", "is_possible", "tail_probability"]
+__all__ = ["Neighbour", "OfWrong", "is_possible", "tail_probability"]
 
 _SLACK = 1e-12  # of float sums; a tail is called impossible beyond it only
 _HALVINGS = 50
@@ -52,42 +51,6 @@ class Neighbour(Protocol):
 
     def least(self, probability: float) -> float:
         """Return the least it can be, where it was ``probability``: the inverse of ``1 - f``; convex, increasing."""
-
-
-@attrs.frozen
-class Approximate:
-    """What (eps, delta)-DP says.
-
-    Attributes:
-        epsilon: At least 0.
-        delta: In [0, 1].
-    """
-
-    epsilon: float
-    delta: float = 0.0
-
-    def least(self, probability: float) -> float:
-        """Return the least probability of an event under a neighbour of what gives it ``probability``."""
-        # Beyond e**700, which is a double, only probability 1 is left: the same comes out.
-        other = 1 - self.delta - (1 - probability) * math.exp(min(self.epsilon, 700)) if probability > 0 else 0.0
-        return max((probability - self.delta) * math.exp(-self.epsilon), other, 0.0)
-
-
-@attrs.frozen
-class Gaussian:
-    """What mu-Gaussian DP says (Dong, Roth and Su, JRSS B 2022).
-
-    Attributes:
-        mu: At least 0; infinity when nothing is protected.
-    """
-
-    mu: float
-
-    def least(self, probability: float) -> float:
-        """Return the least probability of an event under a neighbour, ``Phi(Phi^-1(probability) - mu)``."""
-        if probability <= 0 or math.isinf(self.mu):
-            return 0.0
-        return float(special.ndtr(special.ndtri(min(probability, 1.0)) - self.mu))
 
 
 @attrs.frozen
@@ -123,7 +86,7 @@ def is_possible(
 
     Guarantees:
         Never false of a tail that the inequalities allow: it is the optimum of their linear programme
-        (``tests/evaluator/test_one_run.py``).
+        (``tests/privacy/test_one_run.py``).
     """
     mass = guesses / n_canaries
     right, wrong = tail * correct / n_canaries, tail * (guesses - correct) / n_canaries

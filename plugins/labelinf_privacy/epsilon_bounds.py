@@ -11,9 +11,9 @@ An auditor plants labels drawn uniformly from K classes, lets somebody guess the
   classes are at most ``e^eps``. For delta > 0 it is not: everything may be told with probability delta.
 * **What epsilon does one run prove?** The largest epsilon that makes so many correct guesses improbable (Steinke, Nasr
   and Jagielski, NeurIPS 2023, Theorem 5.1, and Theorem 5.2 as repaired in :func:`_p_value_delta`). For delta > 0, and
-  for Gaussian DP, so does the trade-off function (:mod:`~labelinf_core.evaluator.one_run`); of two bounds of one
-  probability the smaller holds. The guesser may abstain: only the most confident guesses count, for a number of guesses
-  committed to, or for four shares fixed in advance, each at a quarter of the error probability.
+  for Gaussian DP, so does the trade-off function (:mod:`~labelinf_privacy.one_run`); of two bounds of one probability
+  the smaller holds. The guesser may abstain: only the most confident guesses count, for a number of guesses committed
+  to, or for four shares fixed in advance, each at a quarter of the error probability.
 
 **Wrong guesses** tell as much as right ones. Given the output and all other labels, the posterior odds of two classes
 are at least ``e^-eps`` too: a guess is wrong with odds of at most ``(K - 1) e^eps``, as it is right with odds of at
@@ -38,15 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from labelinf_core.evaluator.one_run import (
-    Approximate,
-    Gaussian,
-    Neighbour,
-    OfWrong,
-    is_possible,
-    tail_probability,
-)
 from labelinf_core.evaluator.statistics import p_value
+from labelinf_privacy.one_run import Neighbour, OfWrong, is_possible, tail_probability
+from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
 
 __all__ = [
     "BETA",
@@ -87,7 +81,7 @@ def claim_p_value(
 
     For delta = 0 it is exact against the ceiling. For delta > 0 the ceiling bounds only what an attack *expects* (a
     mechanism may reveal everything with probability delta), so it is an upper bound: the smaller of that of
-    :mod:`~labelinf_core.evaluator.one_run` and Steinke, Nasr and Jagielski's Theorem 5.2, repaired.
+    :mod:`~labelinf_privacy.one_run` and Steinke, Nasr and Jagielski's Theorem 5.2, repaired.
 
     Args:
         correct: Correct guesses.
@@ -99,7 +93,7 @@ def claim_p_value(
         n_canaries: As of :func:`epsilon_lower_bound`.
 
     Guarantees:
-        At most alpha with probability at most alpha (``tests/evaluator/test_epsilon_bounds.py``, simulated).
+        At most alpha with probability at most alpha (``tests/privacy/test_epsilon_bounds.py``, simulated).
 
     Example:
         >>> round(claim_p_value(1000, 1000, 0.1, delta=0.05, n_canaries=1000), 4)
@@ -109,7 +103,7 @@ def claim_p_value(
         return p_value(correct, guesses, label_dp_ceiling(epsilon, n_classes))
     if not correct:
         return 1.0
-    privacy = Approximate(epsilon, delta)
+    privacy = ApproximateProfile(epsilon, delta)
     counts = tail_probability(correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
     return min(counts, _p_value_delta(correct, guesses, epsilon, delta, n_classes - 1, n_canaries))
 
@@ -138,8 +132,8 @@ def epsilon_lower_bound(
         wrong: Whether wrong guesses are counted.
 
     Guarantees:
-        Too high with probability at most ``beta`` (simulated: ``tests/evaluator/test_epsilon_bounds.py``). For delta >
-        0 the bound on the tail need not grow with epsilon; what refutes an epsilon refutes every smaller one even so.
+        Too high with probability at most ``beta`` (simulated: ``tests/privacy/test_epsilon_bounds.py``). For delta > 0
+        the bound on the tail need not grow with epsilon; what refutes an epsilon refutes every smaller one even so.
     """
     if guesses == 0 or correct == 0:
         return 0.0
@@ -148,7 +142,7 @@ def epsilon_lower_bound(
         told = delta / others if wrong else delta
 
         def refuted(epsilon: float) -> bool:
-            privacy = _of(Approximate(epsilon, delta), n_classes, wrong)
+            privacy = _of(ApproximateProfile(epsilon, delta), n_classes, wrong)
             return (
                 not is_possible(beta, correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
                 or _p_value_delta(correct, guesses, epsilon, told, others, n_canaries) <= beta
@@ -170,7 +164,7 @@ def _of(privacy: Neighbour, n_classes: int, wrong: bool) -> Neighbour:
 
 def mu_p_value(correct: int, guesses: int, mu: float, *, n_classes: int = 2, n_canaries: int) -> float:
     """Return a p-value of the claim of mu-Gaussian label-DP; arguments as of :func:`claim_p_value`."""
-    return tail_probability(correct, guesses, Gaussian(mu), n_classes=n_classes, n_canaries=n_canaries)
+    return tail_probability(correct, guesses, GaussianProfile(mu), n_classes=n_classes, n_canaries=n_canaries)
 
 
 def mu_lower_bound(
@@ -181,7 +175,7 @@ def mu_lower_bound(
         return 0.0
 
     def refuted(mu: float) -> bool:
-        privacy = _of(Gaussian(mu), n_classes, wrong)
+        privacy = _of(GaussianProfile(mu), n_classes, wrong)
         return not is_possible(beta, correct, guesses, privacy, n_classes=n_classes, n_canaries=n_canaries)
 
     return _largest(refuted)
