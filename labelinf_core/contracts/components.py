@@ -303,7 +303,7 @@ class Channel(abc.ABC):
             InputError: The settings, the labels and the components do not fit together.
         """
         found = self.fitted(self.undefended(setting).through(setting.defences))
-        return attrs.evolve(found, game=third_party(self, "channel"))
+        return attrs.evolve(found, game=third_party(self, "channel") or found.game)
 
     def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
         """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.
