@@ -22,6 +22,7 @@ from labelinf_scores.simulation.orbits import orbits, scored
 from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
+from labelinf_scores.simulation.symmetry import Template, holds
 from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned, weighed
 
 __all__ = ["Reader"]
@@ -41,6 +42,10 @@ _SUPPORTED = 1024  # hypotheses of the records that an answer moves with
 _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
+_TEMPLATES = 8  # plans that are kept, to be used again
+_DRAWN = 4  # ways to choose records for each
+_ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
+_AGAIN = 12  # queries without a search, after which there is one
 _VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
 _WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
@@ -66,6 +71,8 @@ class Reader:
         wide: Whether anything rests on a statistic that moved with other labels.
         confirmed: Whether what was read gave all answers, those of verifying queries, too.
         ratio: Whether answers had to be set against two others.
+        templates: Plans that were searched for, the last one last.
+        searched: What the last search found: hypotheses, bits a query, and queries since.
     """
 
     knowledge: Knowledge
@@ -83,6 +90,8 @@ class Reader:
     wide: bool = False
     confirmed: bool = False
     ratio: bool = False
+    templates: list[Template] = attrs.field(factory=list)
+    searched: tuple[int, float, int] = (0, math.inf, 0)
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
@@ -198,7 +207,8 @@ class Reader:
             if len(window) < 2:
                 window = self._filled(self._settle(window)) if len(window) else self._contradicted()
                 continue
-            window, plan = self._best(window)
+            again = self._again(window)
+            window, plan = (window, again) if again else self._searched(window)
             if plan is None:
                 window = self._stuck(window)
                 continue
@@ -210,7 +220,9 @@ class Reader:
                 continue
             gained = math.log2(len(window) / len(left))
             self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
-            if plan.added or len(window) <= 64:
+            if plan.wide:
+                self.room = len(window)
+            elif plan.added or len(window) <= 64:
                 self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
@@ -248,6 +260,33 @@ class Reader:
             window = Hypotheses(places=np.array(places, dtype=np.intp), values=values)
         window = self._possible(window)
         return window if window.places.size else None
+
+    def _again(self, window: Hypotheses) -> Plan | None:
+        """Return a plan that was searched for other records, if it tells about as much as a search would find."""
+        size, worth, since = self.searched
+        if window.counted is not None or len(window) > 2 * size or since >= _AGAIN:
+            return None
+        knowledge = self.knowledge
+        plans = [(t, p) for t in self.templates for _ in range(_DRAWN) if (p := t.applied(knowledge, window))]
+        if not plans:
+            return None
+        template, best = max(plans, key=lambda pair: pair[1].worth)
+        if best.worth < _ALIKE * min(worth, math.log2(len(window))):
+            return None
+        if not holds(knowledge, best, window):
+            self.templates.remove(template)
+            return None
+        self.searched = size, worth, since + 1
+        return best
+
+    def _searched(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
+        """Search for a plan, and keep it for other records."""
+        window, plan = self._best(window)
+        if plan is not None and window.counted is None:
+            self.searched = len(window), plan.worth, 0
+            made = Template(plan=plan, hypotheses=window, known=self.knowledge.known)
+            self.templates = [*self.templates[1 - _TEMPLATES :], made]
+        return window, plan
 
     def _best(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
@@ -398,6 +437,7 @@ class Reader:
 
     def _contradicted(self) -> Hypotheses | None:
         """No hypothesis fits: something read before is wrong. Return another window."""
+        self.templates.clear()
         self.log.append("contradiction")
         self._forget(2 ** self.log.count("contradiction"))
         self.care += self.care // 2

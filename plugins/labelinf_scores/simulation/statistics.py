@@ -179,7 +179,12 @@ class Values:
         """Whether each hypothesis has what was seen in its range."""
         return ((self.low - self.error <= seen) & (seen <= self.high + self.error)).all(axis=1)
 
-    def kept(self, which: NDArray[np.bool_]) -> Values:
+    def nearest(self, seen: Vector) -> int:
+        """Return the hypothesis whose range is nearest to what was seen, as shares of the ranges."""
+        off = np.maximum(self.low - seen, seen - self.high).clip(0) / np.maximum(self.high - self.low, self.error)
+        return int(off.max(axis=1).argmin())
+
+    def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Values:
         """Return those of some hypotheses."""
         return attrs.evolve(self, low=self.low[which], high=self.high[which])
 

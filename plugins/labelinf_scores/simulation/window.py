@@ -245,9 +245,8 @@ def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypothese
     """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
     seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
     if plan.wide:
-        groups, size = plan.values.groups, np.maximum(plan.values.high - plan.values.low, plan.values.error)
-        off = np.maximum(plan.values.low - seen, seen - plan.values.high).clip(0) / size
-        return hypotheses.kept(groups == groups[off.max(axis=1).argmin()])
+        groups = plan.values.groups
+        return hypotheses.kept(groups == groups[plan.values.nearest(seen)])
     left = hypotheses.kept(plan.values.fits(seen))
     rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
     if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:
