@@ -92,8 +92,8 @@ class Statistic:
 
     def of(self, knowledge: Knowledge, labels: Labels) -> Vector:
         """Return its value on simulated labels."""
-        others = [knowledge.game(labels, other) for other in self.beside]
-        return _combined(knowledge.game(labels, self.submission), others)
+        *others, answer = knowledge.game.each(labels, [*self.beside, self.submission])
+        return _combined(answer, others)
 
     def observed(self, knowledge: Knowledge) -> Vector:
         """Return its value for what the host answers; what was not asked yet is asked."""
