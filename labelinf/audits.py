@@ -119,7 +119,7 @@ class RecordAudited(Shown):
 
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what stops it, what that costs."""
-        from labelinf_core.cli.audit import record_answer
+        from labelinf_core.report.attacked import record_answer
 
         yield from record_answer(self.files, full=self.full).lines(WIDTH)
 
@@ -207,7 +207,7 @@ def audit_scorer(
     from labelinf.objects import written
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import watch
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
 

@@ -28,10 +28,9 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.evaluator.theory import theory
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.records import Registered
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.statistics import proportions
 
 _LOG = logging.getLogger("labelinf")

@@ -25,7 +25,7 @@ from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.survey import Fault, Point, points
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec, parse
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def installed(builder: Builder, channel: str) -> tuple[Point, ...]:
         if item.descriptor.channel in (None, channel)
     ]
     specs = [listed.get(name, Spec(name)) for name in sorted(names, key=lambda name: [*listed, name].index(name))]
-    found = points(builder, Kind.ATTACK, specs, ["attacks"] * len(specs))
+    found = points(builder.on(channel), Kind.ATTACK, specs, ["attacks"] * len(specs))
     return tuple(point for answer in found if not isinstance(answer, Fault) for point in answer)  # else it needs more
 
 
@@ -93,7 +93,7 @@ def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> i
     if name in listed:
         return listed.index(name)
     home = builder.host.find(Kind.CHANNEL, channel).plugin.distribution
-    stranger = builder.host.find(Kind.ATTACK, name).plugin.distribution != home
+    stranger = builder.host.find(Kind.ATTACK, name, channel).plugin.distribution != home
     return len(listed) if stranger or not listed else None
 
 

@@ -96,7 +96,7 @@ def scorer(
     is proved to stay within a --gain or --target that you give, 3 where neither is shown, and 4 where an attack failed
     and none leaked.
     """
-    from labelinf_core.cli.game import labels_spec
+    from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited

@@ -770,7 +770,7 @@ class Stranger(OutputAttack):
         return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     reference = Reference(work="tests", statement="stranger")
     yield Descriptor(kind=Kind.ATTACK, name="stranger", summary="x", reference=reference,
                      target="strange_outputs:Stranger", channel="output")

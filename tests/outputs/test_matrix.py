@@ -81,13 +81,9 @@ R = Reference(work="test", statement="test")
 def item(kind, name, target, channel="output"):
     return Descriptor(kind=kind, name=name, channel=channel, summary="-", reference=R, target="{home}:" + target)
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield item(Kind.ATTACK, "peeking", "Peeking")
-@hookimpl
-def labelinf_defences():
     yield item(Kind.DEFENCE, "false-claim", "FalseClaim")
-@hookimpl
-def labelinf_label_sources():
     yield item(Kind.LABELS, "few-records", "FewRecords", None)
 """
 

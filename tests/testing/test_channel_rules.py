@@ -253,11 +253,9 @@ def item(kind, channel, name, target):
     target = "broken_components:" + target
     return Descriptor(kind=kind, name=name, channel=channel, summary="-", reference=R, target=target)
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield item(Kind.ATTACK, "output", "peeking", "Peeking")
     yield item(Kind.ATTACK, "telepathy", "honest", "Honest")
-@hookimpl
-def labelinf_defences():
     yield item(Kind.DEFENCE, "output", "empty", "Empty")
 """
 

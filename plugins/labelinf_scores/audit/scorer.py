@@ -24,8 +24,8 @@ from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.survey import strange
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_scores.audit.probe import Picture

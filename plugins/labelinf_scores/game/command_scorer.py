@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS

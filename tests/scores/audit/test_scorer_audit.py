@@ -283,7 +283,7 @@ class Stranger(ScoreAttack):
         return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     reference = Reference(work="tests", statement="stranger")
     yield Descriptor(kind=Kind.ATTACK, name="stranger", summary="x", reference=reference,
                      target="strange_scores:Stranger", channel="score")

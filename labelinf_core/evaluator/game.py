@@ -1,4 +1,4 @@
-"""What a command line says of a game: its channel, its labels, what stands between. Every command reads it here.
+"""What is said of a game: its channel, its labels, what stands between. Every command and function reads it here.
 
 Nothing is known of any channel: a game that nobody names is the one its attacks and defences belong to, or else the
 first channel that can be played on what was given.
@@ -14,8 +14,11 @@ import attrs
 from labelinf_core.contracts.components import Channel, LabelSet, Setting
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
+from labelinf_core.evaluator.strangers import code_in
 from labelinf_core.evaluator.suite import homes
+from labelinf_core.evaluator.survey import strange
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder, Spec, parse, stages
 
 if TYPE_CHECKING:
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from labelinf_core.contracts.components import Defence
     from labelinf_core.plugin.host import Host
 
-__all__ = ["SETTINGS", "Game", "channel_spec", "channels", "columns_of", "labels_spec"]
+__all__ = ["SETTINGS", "Game", "asked", "channel_spec", "channels", "columns_of", "labels_spec"]
 
 T = TypeVar("T")
 
@@ -64,8 +67,8 @@ class Game:
         Raises:
             InputError: They do not fit together, or say too little.
         """
-        builder = Builder(host)
         spec = channel_spec(host, chosen, attacks)
+        builder = Builder(host, spec.name)
         kind: type[Channel] = host.find(Kind.CHANNEL, spec.name).load()
         game = cls(
             builder=builder,
@@ -90,6 +93,30 @@ class Game:
     def setting(self) -> Setting:
         """The game as its channel takes it."""
         return Setting(data=self.data, defences=self.defences)
+
+
+def asked(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:
+    """Return what is asked of a game: here, or in a worker where a third party's or a user's own code is built.
+
+    A user's own scorer is called in a worker of its own in any case.
+
+    Args:
+        what: What is asked for, as a message names it.
+        host: Where names are looked up.
+        chosen: The options.
+        ask: The question.
+        games: Seconds that its games may take, beside what any question may.
+
+    Raises:
+        ComponentError: The worker ended, or was late.
+    """
+    played = [str(item) for key in ("attacks", "also") for item in chosen.get(key, ())]
+    written = [chosen[name] for name in ("labels", "channel", "loss", "metric", "defences")]
+    if not strange(host, [*written, chosen["scorer"], played]) and not any(code_in(written)):
+        return ask()
+    name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
+    told = f"{name} against {', '.join(played)}" if played else name
+    return apart(told, ask, patience=watch.patience + games, once=False)
 
 
 def channel_spec(host: Host, chosen: Mapping[str, Any], attacks: Sequence[str] = ()) -> Spec:
@@ -155,8 +182,9 @@ def columns_of(host: Host, path: str) -> tuple[str, ...]:
 def _reader(host: Host, suffix: str) -> str:
     """Return the label source for files with an ending, or else the one for any other ending."""
     found: dict[str, str] = {}
-    for source, suffixes in host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes)):
-        found |= dict.fromkeys(suffixes, source)
+    asked = host.asked(Kind.LABELS, lambda kind: tuple(kind.suffixes))
+    for source, suffixes in sorted(asked, key=lambda item: not host.find(Kind.LABELS, item[0]).plugin.stranger):
+        found |= dict.fromkeys(suffixes, source)  # what comes with labelinf last: nobody takes an ending from it
     if name := found.get(suffix.lower(), found.get("")):
         return name
     raise InputError(f"no label source reads files that end in {suffix!r}{host.left_out}.")

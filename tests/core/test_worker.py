@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import labelinf as li
+from labelinf_core.contracts import doing
 from labelinf_core.contracts.errors import ComponentError
-from labelinf_core.plugin.aside import Aside
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import Aside, apart, watch
 from labelinf_core.specs.own_code import watched_function
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -164,7 +164,7 @@ def test_it_is_lost_once_and_its_copy_ends_with_whoever_asks() -> None:
 
 ASKER = """
 import os, sys, time
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside, apart
 
 def hangs():
     print(os.getpid(), file=open(sys.argv[1], "w"), flush=True)
@@ -172,6 +172,23 @@ def hangs():
 
 Aside(name="hangs", function=hangs)()
 """
+
+
+def test_the_time_of_a_part_is_its_own_and_what_is_under_way_is_heard() -> None:
+    told = []
+
+    def ask(seconds: float) -> int:
+        doing.say("asking", 1, 2)
+        with watch.over("client mine:update"):
+            time.sleep(seconds)
+        return 7
+
+    with watch.waiting(0.4), doing.heard(lambda *said: told.append(said)):
+        assert apart("audit", lambda: time.sleep(0.6) or ask(0.0), parts=True) == 7
+        with pytest.raises(ComponentError, match=r"^client mine:update: no answer within 0\.4 s"):
+            apart("audit", lambda: ask(60.0), parts=True)
+
+    assert told == [("asking", 1, 2)] * 2
 
 
 def test_a_copy_that_hangs_ends_with_an_asker_that_is_killed(tmp_path: Path) -> None:
