@@ -201,7 +201,7 @@ def test_shipped_metrics_of_classes(metric: str, exact: str | None) -> None:
     rng = np.random.default_rng(1)
     labels, rows = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
     wanted = getattr(metrics, exact or "accuracy_score")(labels, rows)
-    assert float(metric_named(metric, {}).score(labels, rows, 2)) == pytest.approx(wanted, abs=1e-12)
+    assert float(metric_named(metric, {}, ["0", "1"]).score(labels, rows, 2)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_shipped_metrics_of_probabilities() -> None:
@@ -212,15 +212,15 @@ def test_shipped_metrics_of_probabilities() -> None:
     rng = np.random.default_rng(1)
     labels, rows = rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300)
     clipped = np.clip(rows, 0.01, 0.99)[np.arange(300), labels]
-    assert float(metric_named("log-loss", {}).score(labels, rows, 3)) == pytest.approx(
+    assert float(metric_named("log-loss", {}, ["0", "1", "2"]).score(labels, rows, 3)) == pytest.approx(
         -np.log(clipped).mean(), abs=1e-10
     )
     brier = ((rows - np.eye(3)[labels]) ** 2).sum(axis=1).mean() / 2
-    assert float(metric_named("brier", {}).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
+    assert float(metric_named("brier", {}, ["0", "1", "2"]).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
     two = np.round(rows[:, :1], 1)
     auc = metrics.roc_auc_score(labels > 0, two[:, 0])
     assert float(
-        metric_named("roc-auc", {}).score((labels > 0).astype(int), np.hstack([1 - two, two]), 2)
+        metric_named("roc-auc", {}, ["0", "1"]).score((labels > 0).astype(int), np.hstack([1 - two, two]), 2)
     ) == pytest.approx(auc)
 
 
@@ -229,7 +229,7 @@ def test_no_label_moves_a_score_further_than_is_said(metric: str) -> None:
     from labelinf_guard.metrics import metric_named
 
     rng = np.random.default_rng(2)
-    found = metric_named(metric, {})
+    found = metric_named(metric, {}, ["0", "1"])
     for _ in range(50):
         labels = rng.integers(0, 3, 7)
         sure = rng.dirichlet([0.05] * 3, 7)

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.files import (
     Labels,
     State,
@@ -37,13 +38,13 @@ from labelinf_guard.files import (
 from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.status import beside
-from labelinf_guard.terms import DEVIATIONS, metric_of, sizes_of, terms_of
+from labelinf_guard.terms import metric_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["PLATFORMS", "Exported", "export"]
 
 _FUTURE = "from __future__ import annotations\n"
-_OURS = re.compile(r"^(?:from __future__|from labelinf_guard\.|__all__ = ).*\n", re.MULTILINE)
+_OURS = re.compile(r"^(?:from __future__.*|from labelinf_guard\..*|__all__ = \[[^]]*\])\n", re.MULTILINE)
 _SHOWN = (
     "When {title} shows scores of the private rows, as it does at the deadline, or scores a late submission on them: "
     "from then on nothing is proved."
@@ -212,9 +213,9 @@ def _of(policy: Policy, labels: Labels) -> str:
 
 
 def _stateless(policy: Policy) -> None:
-    if policy.board.metric not in METRICS and (policy.board.metric not in DEVIATIONS or policy.board.parameters):
+    if policy.board.metric not in METRICS and (policy.board.metric not in OF_VALUES or policy.board.parameters):
         raise InputError(
-            f"an exported file holds {', '.join((*METRICS, *DEVIATIONS))}; other metrics and ours = 'module:function' "
+            f"an exported file holds {', '.join((*METRICS, *OF_VALUES))}; other metrics and ours = 'module:function' "
             "need labelinf guard score."
         )
     part = policy.release
