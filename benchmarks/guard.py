@@ -258,5 +258,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=["marks", "study", "prices", "clients"], default="marks")
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--beat", type=float, default=10.0)
     asked = parser.parse_args()
-    {"marks": marks, "study": study, "prices": prices, "clients": lambda: clients(asked.seconds)}[asked.what]()
+    served = {"clients": lambda: clients(asked.seconds, beat=asked.beat)}
+    {"marks": marks, "study": study, "prices": prices, **served}[asked.what]()

@@ -192,6 +192,8 @@ def serve(board: Path, address: str, port: int, host_port: int, as_json: bool) -
     from labelinf_guard.board import Board
 
     try:
+        import uvicorn  # noqa: F401  which the service needs last
+
         from labelinf_guard.service import run
     except ImportError as error:
         raise InputError("labelinf guard serve needs Starlette and uvicorn: pip install 'labelinf[serve]'.") from error

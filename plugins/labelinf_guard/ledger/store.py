@@ -135,7 +135,7 @@ class Ledger:
             with ledger._transaction():
                 worst = worst_charge(ledger.rule(), len(ledger.book.entries) + lost)
                 ledger._append("adopt", {"rows": lost, "charge": lost * worst})
-                if ledger.rule().name == "records":
+                if ledger.book.known().rule == "records":
                     ledger._append("close", {"why": _FORGOTTEN})
             write_private(anchor, f"{ledger.rows} {ledger.head}".encode())
         ledger.close()
