@@ -8,6 +8,7 @@ submissions is told more. Whatever is wrong with a submission is one constant se
 
 from __future__ import annotations
 
+import csv
 import math
 import numbers
 import operator
@@ -31,6 +32,7 @@ __all__ = [
     "checked",
     "exact_score",
     "labels_of",
+    "scored",
 ]
 
 GRID = 1 << 40  #: costs are whole multiples of 1 / GRID
@@ -217,6 +219,38 @@ def exact_score(settings: Settings, labels: Sequence[int], rows: Sequence[Any]) 
     return _mean([min(1.0, max(0.0, cost)) for cost in costs])
 
 
+def scored(settings: Settings, solution: str, submission: str, usages: tuple[str, ...]) -> list[float]:
+    """Return the scores of a submission on the rows of each usage; all of its rows must be fit to score.
+
+    Args:
+        settings: What the host decided.
+        solution: Path of a CSV file of ids, labels and ``Usage``.
+        submission: Path of a CSV file of ids and predictions.
+        usages: Such as ``Public``.
+
+    Raises:
+        SubmissionError: The submission cannot be scored, in a constant sentence.
+        LabelsError: The solution cannot be used.
+    """
+    try:
+        header, table = _table(solution)
+        ids, labels, usage = (
+            [row[header.index(name)] for row in table] for name in (settings.id, settings.label, "Usage")
+        )
+    except (OSError, ValueError, csv.Error, IndexError):
+        raise LabelsError from None
+    truth = labels_of(settings, ids, labels)
+    try:
+        columns, lines = _table(submission)
+    except (OSError, ValueError, csv.Error, IndexError):
+        raise SubmissionError("The file is not CSV that can be read.") from None
+    rows = canonical(settings, truth, columns, lines)
+    parts = [{name: truth[name] for name, of in zip(ids, usage, strict=True) if of == wanted} for wanted in usages]
+    if not all(parts):
+        raise LabelsError
+    return [float(answer(settings, part, rows)) for part in parts]
+
+
 def _order(form: Form, header: Sequence[str]) -> list[int]:
     """Return where the id stands, and then the predictions in the order of the classes."""
     if len(set(header)) < len(header):
@@ -307,3 +341,9 @@ def _roc_auc(labels: Sequence[int], scores: Sequence[float]) -> Fraction | None:
 
 def _mean(costs: list[float]) -> Fraction:
     return Fraction(sum(round(cost * GRID) for cost in costs), GRID * len(costs))
+
+
+def _table(path: str) -> tuple[list[str], list[list[str]]]:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header, *rows = [[cell.strip() for cell in cells] for cells in csv.reader(file, strict=True) if cells]
+    return header, rows

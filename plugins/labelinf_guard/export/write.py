@@ -69,32 +69,24 @@ class Platform:
     Attributes:
         title: Its name.
         file: What the scorer is called there.
-        parts: Modules of which it is made.
+        part: Module that the platform calls; the rest is :mod:`labelinf_guard.export.stateless`.
         ends: When what is proved there ends.
         container: Text of its Dockerfile; empty where the platform makes its own.
     """
 
     title: str
     file: str
-    parts: tuple[str, ...]
+    part: str
     ends: str
     container: str = ""
 
 
 PLATFORMS = {
-    "kaggle": Platform(title="Kaggle", file="metric.py", parts=("stateless", "kaggle"), ends=_SHOWN),
-    "huggingface": Platform(
-        title="Hugging Face", file="metric.py", parts=("stateless", "tables", "huggingface"), ends=_SHOWN
-    ),
-    "codabench": Platform(
-        title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench"), ends=_UNSCORED
-    ),
+    "kaggle": Platform(title="Kaggle", file="metric.py", part="kaggle", ends=_SHOWN),
+    "huggingface": Platform(title="Hugging Face", file="metric.py", part="huggingface", ends=_SHOWN),
+    "codabench": Platform(title="CodaBench", file="score.py", part="codabench", ends=_UNSCORED),
     "grand-challenge": Platform(
-        title="grand-challenge",
-        file="evaluate.py",
-        parts=("stateless", "tables", "grandchallenge"),
-        ends=_UNSCORED,
-        container=_CONTAINER,
+        title="grand-challenge", file="evaluate.py", part="grandchallenge", ends=_UNSCORED, container=_CONTAINER
     ),
 }  #: by the name on the command line
 
@@ -270,11 +262,10 @@ def _text(policy: Policy, where: Platform, said: Sequence[str]) -> str:
         f"metric={part.metric!r}, classes={tuple(part.classes)!r}, id={part.id!r}, label={part.label!r}, "
         f"decimals={policy.release.decimals}, parameters={part.parameters!r}"
     )
-    first, *others = (_OURS.sub("", _source(name)).strip() for name in where.parts)
+    scorer, called = (_OURS.sub("", _source(name)).strip() for name in ("stateless", where.part))
     about = "".join(f"# {line}\n" for line in said)
     head = f"# A scorer for {where.title}, exported by labelinf guard. It needs no labelinf.\n#\n{about}"
-    pieces = [head + _FUTURE, first, f"SETTINGS = Settings({settings})", *others]
-    return "\n\n\n".join(pieces) + "\n"
+    return "\n\n\n".join([head + _FUTURE, scorer, f"SETTINGS = Settings({settings})", called]) + "\n"
 
 
 def _source(name: str) -> str:
