@@ -96,7 +96,7 @@ def init(board: Path, as_json: bool) -> None:
 def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
     from labelinf_guard.board import Board, Refused
-    from labelinf_guard.recommendation import counted
+    from labelinf_guard.certificate.statement import counted
 
     with closing(Board.open(board)) as opened:
         limit = opened.policy.limits.bytes + 1

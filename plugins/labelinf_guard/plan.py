@@ -16,10 +16,10 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.noise import FEWEST_STEPS
-from labelinf_guard.certificate.statement import Certificate, certify, points
+from labelinf_guard.certificate.statement import Certificate, certify, counted, points
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import BoardPart, BudgetPart, FinalPart, Policy, PublicPart, ReleasePart, TargetPart, exact
-from labelinf_guard.recommendation import Recommendation, Spread, apart, counted, honest, recommend
+from labelinf_guard.recommendation import Recommendation, Spread, apart, honest, recommend
 from labelinf_guard.release import FINE
 from labelinf_guard.terms import Sizes, metric_of, noise_of, scale_of, steps_of, terms_of
 
@@ -188,7 +188,9 @@ def lines(rows: Sequence[Row]) -> list[str]:
 def _split(asked: Asked) -> Row | None:
     """The largest public share of which so many exact answers may be told."""
     policy = _shared(asked)
-    return None if policy is None else _row(asked, policy, lambda worth: policy.public.share * _coin(asked))
+    if policy is None:
+        return None
+    return _row(asked, policy, asked.sizes(policy).public / asked.records * _coin(asked))
 
 
 def _shared(asked: Asked) -> Policy | None:
@@ -205,16 +207,16 @@ def _noise(asked: Asked) -> Row | None:
     if move is None:
         return None
     least = max(float(move) * math.sqrt(asked.answers) / 20, float(move * FEWEST_STEPS / FINE) * 1.01)
-    policy = _quietest(asked, least, lambda noise: attrs.evolve(asked.policy, release=_noisy(asked, noise)))
+
+    def of(noise: float) -> Policy:
+        return attrs.evolve(asked.policy, release=attrs.evolve(asked.policy.release, noise=noise))
+
+    policy = _quietest(asked, least, of)
     if policy is None:
         return None
     told = noise_of(policy, asked.scored, asked.records, policy.release.noise)
     distance = steps_of(told, 1, asked.answers).distance() / 2 if told and asked.answers >= asked.records else None
-    return _row(asked, policy, lambda worth: distance, note="" if asked.counts_known else "if counts are unknown")
-
-
-def _noisy(asked: Asked, noise: float) -> ReleasePart:
-    return attrs.evolve(asked.policy.release, noise=noise)
+    return _row(asked, policy, distance, note="" if asked.counts_known else "if counts are unknown")
 
 
 def _quietest(asked: Asked, least: float, of: Callable[[float], Policy]) -> Policy | None:
@@ -231,17 +233,15 @@ def _ledger(asked: Asked) -> Row | None:
     """As many bits as the target allows, told exactly."""
     if asked.meets(asked.policy):
         return None
-
-    def attack(worth: Recommendation) -> float:
-        return math.erf(math.sqrt(worth.likely / asked.records / 2)) / 2
-
     try:
-        found = _row(asked, asked.policy, attack)
+        found = _row(asked, asked.policy)
     except InputError:  # known class counts alone are worth more
         return None
     if not (found.worth and found.worth.answers):
         return None
-    return attrs.evolve(found, note=f"about {counted(found.worth.likely, 'answer')} in all, then closed")
+    likely = found.worth.likely
+    attack = math.erf(math.sqrt(likely / asked.records / 2)) / 2
+    return attrs.evolve(found, attack=attack, note=f"about {counted(likely, 'answer')} in all, then closed")
 
 
 def _replaced(asked: Asked) -> Row | None:
@@ -255,22 +255,22 @@ def _replaced(asked: Asked) -> Row | None:
     if least == len(steps):
         return None
     policy = of(steps[least])
-    return _row(asked, policy, lambda worth: apart(policy) * _coin(asked), note="protects every label, for ever")
+    return _row(asked, policy, apart(policy) * _coin(asked), note="protects every label, for ever")
 
 
 def _records(asked: Asked) -> Row | None:
     """The record of the board alone, of all records: of two decimals."""
     policy = attrs.evolve(asked.policy, release=ReleasePart(show="records", decimals=2))
-    return _row(asked, policy, lambda worth: None, note="the leader alone is known") if asked.meets(policy) else None
+    return _row(asked, policy, note="the leader alone is known") if asked.meets(policy) else None
 
 
-def _row(asked: Asked, policy: Policy, attack: Callable[[Recommendation], float | None], *, note: str = "") -> Row:
+def _row(asked: Asked, policy: Policy, attack: float | None = None, *, note: str = "") -> Row:
     worth = recommend(policy, asked.scored, asked.sizes(policy))
     enough = worth.likely >= asked.answers
     return Row(
         policy=worth.policy,
         proves=worth.proves,
-        attack=attack(worth),
+        attack=attack,
         kendall=worth.kendall if enough else None,
         displaced=worth.displaced if enough else None,
         note=note,

@@ -22,14 +22,14 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.begin import rules_of
-from labelinf_guard.certificate.statement import Certificate, points
+from labelinf_guard.certificate.statement import Certificate, counted, points
 from labelinf_guard.ledger.book import Book
 from labelinf_guard.ledger.charge import MILLIBITS
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.terms import Sizes, certificate_of, scale_of
 
-__all__ = ["Recommendation", "Spread", "apart", "counted", "honest", "recommend", "toml"]
+__all__ = ["Recommendation", "Spread", "apart", "honest", "recommend", "toml"]
 
 _TEAMS, _SKILL, _SPREAD, _DISAGREE = 40, 0.86, 0.017, 0.141
 _CONTESTS = 100
@@ -154,11 +154,6 @@ def _words(policy: Policy, bits: float | None) -> str:
         "" if bits is None else f"surprise ledger of {bits:.0f} bits",
     ]
     return ", ".join(filter(None, said))
-
-
-def counted(number: int, word: str) -> str:
-    """Write a number of things, one of them in the singular."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def toml(policy: Policy) -> str:

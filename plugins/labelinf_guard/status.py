@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labelinf_guard.certificate.gain import game_line
+from labelinf_guard.certificate.statement import counted
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
-from labelinf_guard.recommendation import counted
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
-from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, counted, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
 from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.files import Labels
@@ -303,8 +303,8 @@ def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None
 
 
 def _released(policy: Policy) -> str:
-    ranks = f" and the first {policy.final.ranks} ranks" if policy.final.ranks else ""
-    return f"{policy.final.scores} scores of {policy.release.decimals} decimals{ranks}"
+    ranks = f" and {counted(policy.final.ranks, 'first rank')}" if policy.final.ranks else ""
+    return f"{counted(policy.final.scores, 'score')} of {counted(policy.release.decimals, 'decimal')}{ranks}"
 
 
 def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:
