@@ -105,10 +105,8 @@ def scorer(
         raise InputError("--queries and --days both say what the budget is; give one.")
     if days is not None:
         queries = days * per_day * teams
-        click.echo(
-            f"budget: {days} days of {per_day}: {days * per_day} queries a team, {queries} of {teams} teams",
-            err=True,
-        )
+        together = f", {queries} by all {teams} teams together" if teams > 1 else ""
+        click.echo(f"budget: {days * per_day} queries a team in {days} days{together}", err=True)
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
     data = load_labels(builder, named, "--labels", reals=True)
