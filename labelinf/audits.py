@@ -36,11 +36,11 @@ class ScorerAudited(Shown):
     report: ScorerReport
 
     def lines(self) -> Iterator[str]:
-        """Yield what leaks, what is proved to stop it, what that costs, and what was found by probing."""
+        """Yield what leaks, what is proved to stop it, what that costs, and which metric gave the same answers."""
         from labelinf_scores.audit.words import answer
 
         yield from answer(self.report).lines(WIDTH)
-        yield f"found by probing ({self.report.findings.queries} queries): {self.report.findings.sentence()}"
+        yield f"run on made labels: {self.report.sentence()}"
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield one row an attack."""
@@ -55,7 +55,6 @@ class ScorerAudited(Shown):
                 "queries": leak.queries,
                 "labels_per_query": leak.labels_per_query,
                 "all": leak.exact,
-                "expected": leak.expected,
                 "trouble": leak.refusal or leak.failure,
             }
 

@@ -62,6 +62,7 @@ class Advice:
         forced_cost: The same for the forced one.
         notes: What failed on the way, one sentence each: attacks that broke, proofs and costs that could not be had.
         cut: Whether questions or time were up before every setting had been played.
+        deployment: What the certified defence grants where it is deployed, and the files to do it with, line by line.
     """
 
     knob: Knob
@@ -76,6 +77,7 @@ class Advice:
     forced_cost: Mapping[str, float] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
     cut: bool = False
+    deployment: tuple[str, ...] = ()
 
     @property
     def setting(self) -> str:
@@ -152,7 +154,7 @@ class Advisor(Asked):
             high = _weaker(knob, high, certified)
             forced = certified if forced is None and siege.culprit else forced
         costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
-        return Advice(
+        found = Advice(
             knob=knob,
             certified=certified,
             statement=proof.statement if proof else "",
@@ -166,6 +168,16 @@ class Advisor(Asked):
             notes=(*siege.failures.values(), *notes.values()),
             cut=cut,
         )
+        return found if certified is None else self._deployed(found)
+
+    def _deployed(self, found: Advice) -> Advice:
+        """Add what the certified setting, as it is printed, grants where it is deployed."""
+        try:
+            lines = self._defences(found.knob, found.strength)[-1].deployment(self._threat(self.base))
+        except Exception as error:
+            note = f"what {found.setting} grants where it is deployed is not known: {unquoted(error)}"
+            return attrs.evolve(found, notes=(*found.notes, note))
+        return attrs.evolve(found, deployment=lines)
 
     def _crossing(
         self,

@@ -109,6 +109,7 @@ def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
     sign = ">=" if advice.knob.strongest > advice.knob.weakest else "<="
     sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.strength:.4g} ({advice.statement})"
     lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost, measures)]
+    lines += [f"{' ' * 15}{line}".rstrip() for line in advice.deployment]
     if played:
         lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost, measures)]
     if advice.contradiction:

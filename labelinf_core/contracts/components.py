@@ -145,6 +145,14 @@ class Defence:
         super().__init_subclass__(**kwargs)
         _without(cls, ("ceilings", "tell"), "a defence states effects(), and a Bound says what they deny (contract 2)")
 
+    def deployment(self, threat: ThreatModel) -> tuple[str, ...]:
+        """Return, line by line, what whoever deploys this is granted, and the files to do it with; by default nothing.
+
+        Args:
+            threat: What is public, with the effects of the stages nearer to the curator.
+        """
+        return ()
+
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Return what this defence does, from the curator outward.
 
@@ -303,7 +311,7 @@ class Channel(abc.ABC):
             InputError: The settings, the labels and the components do not fit together.
         """
         found = self.fitted(self.undefended(setting).through(setting.defences))
-        return attrs.evolve(found, game=third_party(self, "channel"))
+        return attrs.evolve(found, game=third_party(self, "channel") or found.game)
 
     def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
         """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.

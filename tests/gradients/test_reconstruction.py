@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labelinf_gradients.published import reconstruction as published
 
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.images import as_png
@@ -25,6 +24,7 @@ from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_no
 from labelinf_gradients.reconstruction.quality import as_images, psnr, ssim
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
+from labelinf_papers.published import iclr_reconstruction as published
 from labelinf_papers.published.iclr_grids import grid, reconstructions
 from labelinf_papers.published.iclr_reconstruction import clean_table, noise_table
 

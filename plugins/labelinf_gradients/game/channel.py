@@ -191,6 +191,8 @@ class GradientChannel(PlantedChannel):
             precision=self.precision,
             population=data.n_records,
             own_effects=(Batched(size=self.batch), *self._labelling),
+            # Noise hides one sample's gradient; a module of somebody's own may put one into those that follow.
+            game="" if self.network == "mlp" else f"network {self.network}",
         )
 
     def fitted(self, threat: ThreatModel) -> GradientThreat:

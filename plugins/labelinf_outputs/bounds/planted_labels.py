@@ -53,8 +53,7 @@ def _denied(threat: OutputThreat) -> tuple[float, float]:
 def _conditions(threat: OutputThreat) -> str:
     return (
         f"label-DP with epsilon = {threat.label_epsilon:.4g}, delta = {threat.label_delta:.4g} of the released model; "
-        f"planted labels uniform and independent; nothing else shown depends on them; a victim that is trained "
-        "more than once starts anew every time"
+        f"planted labels uniform and independent; nothing else shown depends on them"
     )
 
 

@@ -36,6 +36,7 @@ from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import EFFECTS, OutputFacts
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_outputs.game.victims import ANEW
 from labelinf_outputs.game.view import View
 
 __all__ = [
@@ -72,6 +73,11 @@ class OutputThreat(ThreatModel):
     def start(self) -> OutputFacts:
         """Return what is known of a victim without a defence."""
         return OutputFacts(view=self.declared)
+
+    @property
+    def starts_anew(self) -> bool:
+        """Whether every model that is trained starts anew: a victim of somebody's own may keep labels for the next."""
+        return self.victim in ANEW
 
     @property
     def view(self) -> View:
