@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,21 +97,19 @@ def client(
             saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
         tell(_document(saved), [_shown(_saved_answer(saved), _saved_lines(saved))], as_json=as_json)
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
-
-    def audited() -> Audit:
-        return audit_client(
-            Client(function=watched_function(client, "client"), name=client, network=network),
-            data,
-            builder,
-            samples=samples,
-            batch=batch,
-            clients=clients,
-            own=own,
-            gain=gain,
-            rng=np.random.default_rng(seed),
-            progress=lambda name, total: say(name, 0, total),
-        )
-
+    audited = functools.partial(
+        audit_client,
+        Client(function=watched_function(client, "client"), name=client, network=network),
+        data,
+        builder,
+        samples=samples,
+        batch=batch,
+        clients=clients,
+        own=own,
+        gain=gain,
+        rng=np.random.default_rng(seed),
+        progress=lambda name, total: say(name, 0, total),
+    )
     with waiting("auditing"):
         found = apart(f"client {client}", audited, once=False, parts=True)
     tell(_document(found), [_shown(_answer(found), _lines(found))], as_json=as_json)
