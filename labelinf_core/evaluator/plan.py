@@ -42,14 +42,16 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
     """
     planner = _Planner(builder=builder, left_out=list(suite.left_out))
     cells: dict[str, Cell] = {}
+    offered: dict[str, str] = {}  # faults of tables that plugins offer: not the user's
     for index, matrix in enumerate(suite.matrix):
         before = dict(planner.faults)
         for cell in planner.cells(matrix, f"{matrix.part or place}: matrix[{index}]"):
             if cell.id not in cells or cell.role < cells[cell.id].role:
                 cells[cell.id] = cell
-        if matrix.part:  # a plugin's fault, not the user's
-            planner.left_out += [f"{text} (its cells are left out)" for text in planner.faults if text not in before]
+        if matrix.part:
+            offered |= {text: name for text, name in planner.faults.items() if text not in before}
             planner.faults = before
+    planner.left_out += [f"{text} (its cells are left out)" for text in _told(offered, place, builder.host)]
     if planner.faults or not cells:
         raise InputError("\n".join([*_told(planner.faults, place, builder.host), *dict.fromkeys(planner.left_out)]))
     homes = [item.descriptor.channel for item in builder.host.catalogue(Kind.ATTACK)]

@@ -188,6 +188,9 @@ class Workshop:
 
     host = BUILDER.host
 
+    def on(self, channel: str) -> Workshop:
+        return self
+
     def build(self, kind: Kind, spec: str, where: str) -> Any:
         broken = ("refuses", "breaks", "is-refused", "wins-once")
         return Component(spec) if spec in broken else BUILDER.build(kind, spec, where)

@@ -61,5 +61,5 @@ def test_a_game_in_python_has_the_settings_of_the_command(command: str) -> None:
 def test_a_suite_has_the_keys_of_the_command() -> None:
     asked = options("matrix")
 
-    assert {item.name for item in attrs.fields(Suite)} - set(asked) == {"matrix", "title"}
-    assert {item.name for item in attrs.fields(Matrix)} - set(asked) == {"settings"}
+    assert {item.name for item in attrs.fields(Suite)} - set(asked) == {"matrix", "title", "left_out"}
+    assert {item.name for item in attrs.fields(Matrix)} - set(asked) == {"settings", "part"}

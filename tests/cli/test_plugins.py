@@ -68,7 +68,7 @@ from labelinf_core import Descriptor, Kind, Reference, hookimpl
 labelinf_contract = 2
 
 @hookimpl
-def labelinf_{kind}s():
+def labelinf_components():
     yield Descriptor(kind=Kind("{kind}"), name="only-one", channel="score", summary="s",
                      reference=Reference(work="w", statement="s"), target="{target}")
 """

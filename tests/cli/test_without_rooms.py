@@ -75,7 +75,9 @@ def test_it_works_or_says_what_is_missing(
 
     result = labelinf(*(kept if word == "run" else word for word in COMMANDS[command]))
 
-    assert result.exit_code in ((3, 2) if command in NO_KNOB else (0, 2)), (result.stdout, result.stderr)
+    incomplete = (4,) if command == "matrix" else ()  # a part of the suite needs what is missing
+    done = (3, 2) if command in NO_KNOB else (0, 2, *incomplete)
+    assert result.exit_code in done, (result.stdout, result.stderr)
     assert "Traceback" not in result.output
     if result.exit_code == 2:
         lines = [line for line in result.stderr.splitlines() if line and not line.startswith(("Usage", "Try"))]
