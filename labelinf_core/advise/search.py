@@ -25,14 +25,13 @@ from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.evaluator.theory import theory
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.records import Registered
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
+from labelinf_core.statistics import proportions
 
 _LOG = logging.getLogger("labelinf")
 
@@ -196,8 +195,8 @@ class Advisor(Asked):
             if not stand.exceeded or not knob.at_least(strength, certified):
                 continue
             shares, most = siege.shares(stand.exceeded, defence), max(proof.reached, self.target.accuracy)
-            surely = statistics.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
-            if surely or statistics.betting_p_value(shares, most) <= _ALARM:
+            surely = proportions.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
+            if surely or proportions.betting_p_value(shares, most) <= _ALARM:
                 return (
                     f"{stand.exceeded} recovers {np.mean(shares):.1%} of the labels against {defence}, and "
                     f"{proof.statement} allows {most:.1%} at most ({proof.conditions}). One of the two is wrong: a "

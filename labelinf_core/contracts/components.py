@@ -311,7 +311,7 @@ class Channel(abc.ABC):
             InputError: The settings, the labels and the components do not fit together.
         """
         found = self.fitted(self.undefended(setting).through(setting.defences))
-        return attrs.evolve(found, game=third_party(self, "channel"))
+        return attrs.evolve(found, game=third_party(self, "channel") or found.game)
 
     def spending(self, threat: ThreatModel, queries: int) -> ThreatModel | None:
         """Return ``threat`` with no more than ``queries`` to spend, for what an attack did not use.
@@ -339,7 +339,12 @@ class Channel(abc.ABC):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial and count it."""
         trial = self.trial(setting, curator_rng=curator_rng, attack_rng=attack_rng)
-        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack)
+
+        def certified() -> tuple[float, float]:
+            threat = self.threat(setting)
+            return threat.label_epsilon, threat.label_delta
+
+        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack, certified)
 
 
 def _without(cls: type, gone: Sequence[str], instead: str) -> None:

@@ -60,7 +60,8 @@ class ThreatModel:
         members: What is known of every score, where several are published of one submission. Empty: one is.
         groups: How many groups there are of every size, as pairs (records, groups), small ones first: labels of one
             group may depend on each other. Empty: not known.
-        game: Who vouches for the channel, in words, where it does not come with labelinf; the core fills it in.
+        game: Who vouches for the game, in words: the core names a channel that does not come with labelinf, and one
+            that does names what is not its own and could undo what is proved.
         perfect: Share of the labels that a perfect model, which knows all else that tells of them, is right on; None:
             nothing is assumed.
     """
@@ -93,6 +94,11 @@ class ThreatModel:
     def start(self) -> Any:
         """Return what is known before any stage: the facts of this channel."""
         return NothingPrivate()
+
+    @property
+    def shows_labels(self) -> bool:
+        """Whether it is declared that what is shown contains the labels: then a placebo may be read. Seldom."""
+        return False
 
     def foreign(self) -> Iterable[str]:
         """Return what the game itself is made of that is not ours and closed, by name: nothing is known of it."""

@@ -22,10 +22,13 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from labelinf_core.cli import main
-from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_core.contracts.components import Guess, LabelSet, Setting, Trialled
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge
+from labelinf_core.evaluator.alarms import reads_elsewhere
+from labelinf_core.evaluator.records import Trial
+from labelinf_core.evaluator.tally import tallied
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -300,6 +303,27 @@ def test_an_effect_of_ones_own_is_unknown_in_an_outside_channel(demo: Any) -> No
         assert math.isinf(threat.label_epsilon)
         assert not bound.ceilings(threat)
         assert not theory(BUILDER, "equality", threat).ceilings
+
+
+def test_a_channel_that_plants_what_was_guessed_is_convicted_by_a_blind_guess(demo: Any) -> None:
+    """It reported that every label came out: "broken, observed", of an attack that looks at nothing."""
+
+    class Generous(demo.game.EqualityChannel):  # type: ignore[misc]
+        def trial(self, setting: Setting, **rngs: Any) -> Trialled:
+            told: Trialled = super().trial(setting, **rngs)
+            return attrs.evolve(told, records=None, planted=np.maximum(told.guess.labels, 0))
+
+    class Blind(demo.game.EqualityAttack):  # type: ignore[misc]
+        blind = True
+
+        def run(self, oracle: Any, rng: np.random.Generator) -> Guess:
+            return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+
+    setting = Setting(data=made(40), attack=Blind())
+    for channel, void in ((Generous(), True), (demo.game.EqualityChannel(), False)):
+        outcome = channel.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
+        seen = tallied([Trial(n_correct=outcome.n_correct, n_records=outcome.n_records, queries=1)])[1]
+        assert reads_elsewhere(seen, channel.threat(setting).baseline, 1, blind=True) is void
 
 
 # What was found by attacking the fold.

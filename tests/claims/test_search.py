@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +13,11 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.defences.clipping import _ClippedNoise
+from labelinf_gradients.game.effects import EFFECTS as GRADIENT_EFFECTS
+from labelinf_outputs.game.effects import EFFECTS as OUTPUT_EFFECTS
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.noise.grid import GridNoise
+from labelinf_scores.game.effects import EFFECTS as SCORE_EFFECTS
 from labelinf_scores.game.effects import Sampled
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.metrics.readings.counts import F1
@@ -109,12 +113,33 @@ def outsiders(loaded: Callable[[Path], ModuleType]) -> ModuleType:
 
 
 @pytest.mark.parametrize(
-    ("cases", "examples"), [("tiny games", 150), ("what derives from ours", 20), ("other rooms", 40)]
+    ("cases", "examples"),
+    [("tiny games", 100), ("tiny boards of metrics", 60), ("what derives from ours", 20), ("other rooms", 60)],
 )
 def test_a_short_search_among_outsiders_finds_no_false_claim(outsiders: ModuleType, cases: str, examples: int) -> None:
-    games, claims, _ = outsiders.search(outsiders.ALL[cases], examples, derandomize=True)
-    assert games >= examples / 4
-    assert claims >= 5
+    found = outsiders.search(outsiders.ALL[cases], examples, derandomize=True)
+    assert found.games >= examples / 4
+    assert found.claims >= 5
+
+
+def test_every_word_of_every_room_is_drawn(outsiders: ModuleType) -> None:
+    walked = sys.modules["walked"]
+    said = {type(one) for one in (*walked.LIES, *(each for _, some in walked.HONEST for each in some or ()))}
+    assert said >= set(SCORE_EFFECTS)
+    assert {type(one) for one in outsiders.SAID["gradient"]} == set(GRADIENT_EFFECTS)
+    assert {type(one) for one in outsiders.SAID["output"]} == set(OUTPUT_EFFECTS)
+
+
+def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convicted(
+    outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = outsiders.Tiny(labels=(0, 1, 0, 1), stages=("guarded-board(share=0.25)",), queries=3, classes=2)
+    seen = case.verdict()
+    assert (seen.claims, seen.walked, seen.false) == (2, 24, "")  # six labellings, each record in turn the public one
+    walked = sys.modules["walked"]
+    shown = {**walked.DRAWN, "labelinf_guard.begin.draw_split": lambda groups, share, source: groups >= 0}
+    monkeypatch.setattr(walked, "DRAWN", shown)
+    assert "1.0000 of labels" in case.verdict().false
 
 
 def test_a_subset_of_a_subset_as_it_was_counted_is_convicted(
@@ -122,13 +147,13 @@ def test_a_subset_of_a_subset_as_it_was_counted_is_convicted(
 ) -> None:
     stages = ("subset(share=0.5)", "subset(share=0.5)")
     case = outsiders.Tiny(labels=(0, 1, 0, 1), stages=stages, scorer="all", queries=1, classes=2)
-    assert case.verdict()[2] == ""
+    assert case.verdict().false == ""
 
     def as_it_was(self: Sampled, facts: ScoreFacts) -> ScoreFacts:
         return attrs.evolve(facts.unknown(), scored=facts.scored * self.size / facts.n_records)
 
     monkeypatch.setattr(Sampled, "_only", as_it_was)
-    assert "scoring part of the records" in case.verdict()[2]
+    assert "scoring part of the records" in case.verdict().false
 
 
 def test_a_response_that_keeps_labels_more_often_than_it_says_is_convicted(
@@ -136,6 +161,6 @@ def test_a_response_that_keeps_labels_more_often_than_it_says_is_convicted(
 ) -> None:
     stages = ("randomised-response(epsilon=0.4)",)
     case = outsiders.Tiny(labels=(0, 1, 1), stages=stages, scorer="all", queries=1, classes=2)
-    assert case.verdict()[2] == ""
-    monkeypatch.setattr(outsiders, "keep_probability", lambda epsilon, classes: 0.7)
-    assert case.verdict()[2] != ""
+    assert case.verdict().false == ""
+    monkeypatch.setattr(sys.modules["walked"], "keep_probability", lambda epsilon, classes: 0.7)
+    assert case.verdict().false != ""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+import sys
+import types
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -12,12 +14,18 @@ import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_core.evaluator.theory import theory
+from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.effects import Added, GradientFacts, LaplaceNoise, Lengthened
 from labelinf_gradients.game.gradient import GradientDefence
+from labelinf_outputs.attacks.threshold import Threshold
+from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.defences.label_rr import LabelRr
+from labelinf_outputs.defences.pate import Pate
 from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.effects import OutputFacts, Randomised
 from labelinf_outputs.game.output import OutputDefence
@@ -32,6 +40,7 @@ from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import metric
 
+BUILDER = Builder(Host.load())
 DATA = LabelSet(
     labels=np.arange(40) % 2,
     class_names=("a", "b"),
@@ -117,6 +126,49 @@ def test_an_effect_of_ones_own_making_certifies_no_model(said: Effect[Any]) -> N
     threat = OutputChannel().threat(Setting(data=DATA, defences=(SayingOutputs(said=said),)))
     assert threat.certificate == "none"
     assert OutputChannel().threat(Setting(data=DATA, defences=(LabelRr(),))).certificate != "none"
+
+
+def test_a_network_of_ones_own_vouches_for_itself() -> None:
+    """One that keeps labels puts every one into all the gradients that follow, where noise hides each once."""
+    setting = Setting(data=DATA, defences=(ClippedGaussian(multiplier=8),))
+    for network, vouched in (("mlp", ()), ("mine:net", ("network mine:net",))):
+        threat = GradientChannel(network=network, samples=4, auxiliary=4).threat(setting)
+        (ceiling,) = theory(BUILDER, "gradient", threat).ceilings
+        assert ceiling.vouched == vouched
+
+
+class Rememberer:
+    """Predicts whatever label any model of its kind was last trained on, record by record."""
+
+    seen: ClassVar[dict[bytes, int]] = {}
+
+    def fit(self, features: Any, labels: Any) -> Rememberer:
+        for row, label in zip(np.asarray(features), labels, strict=True):
+            self.seen.setdefault(row.tobytes(), int(label))  # teachers come before the student
+        return self
+
+    def predict_proba(self, features: Any) -> Any:
+        known = [self.seen.get(row.tobytes(), 0) for row in np.asarray(features)]
+        return np.eye(2)[known]
+
+
+def test_a_model_of_ones_own_that_remembers_its_teachers_has_no_certificate_of_theirs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every planted label came out of a student of noisy votes, where 52.5 % was certified."""
+    module = types.ModuleType("ownvictims")
+    module.remembering = Rememberer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ownvictims", module)
+    stage, attack = Pate(epsilon=0.1, teachers=2, votes=10), Threshold()
+    own, shipped = OutputChannel(victim="ownvictims:remembering"), OutputChannel(victim="memory")
+    ceiling = PlantedLabels().ceilings(shipped.threat(Setting(data=DATA, defences=(stage,))))[0].reached
+    setting = Setting(data=DATA, attack=attack, defences=(stage,))
+    outcome = own.play(setting, curator_rng=np.random.default_rng(1), attack_rng=np.random.default_rng(2))
+    assert ceiling < 0.6
+    assert outcome.n_correct == outcome.n_records
+    assert not PlantedLabels().ceilings(own.threat(setting))
+    answers_only = Setting(data=DATA, defences=(LabelRr(epsilon=0.1), stage))
+    assert own.threat(answers_only).label_epsilon == pytest.approx(0.1)
 
 
 @attrs.frozen(kw_only=True)

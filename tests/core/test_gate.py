@@ -8,6 +8,7 @@ import json
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -364,7 +365,15 @@ TRUTH = np.array([0, 0, 1], dtype=np.intp)
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=True), "its trial says queries=True"),
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure="all"), "its measure is a str"),  # type: ignore[arg-type]
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=3)), "2 values are no groups of 3"),
-        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, audited="fine"), "its audit holds a str"),  # type: ignore[arg-type]
+        (Trialled(guess=GUESS, records=np.array([2, 0]), queries=1, uniform=True), "uniform that are not planted"),
+        (
+            Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=2), uniform=True),
+            "uniform that are not planted classes, each guessed by itself",
+        ),
+        (
+            Trialled(guess=Guess(labels=TRUTH[:2], confidence=np.ones(3)), planted=TRUTH[:2], queries=1),
+            "its confidence must be 2 numbers",
+        ),
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo="fine"), "its placebo is a str"),  # type: ignore[arg-type]
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -381,6 +390,22 @@ def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> Non
     assert found.guess.tolist() == [1, -1, 0]
     swapped = Trialled(guess=GUESS, planted=np.array([1, 0]), queries=1, measure=Overlap(size=2))
     assert counted(swapped, TRUTH, 2, None).n_correct == 2
+
+
+def test_the_core_proves_an_epsilon_from_uniform_labels() -> None:
+    truth = np.arange(200) % 2
+    right = Trialled(guess=Guess(labels=truth), planted=truth, queries=1, uniform=True)
+    audited = counted(right, TRUTH, 2, None, lambda: (0.5, 0.0)).audited
+    assert audited is not None
+    assert audited.certified == 0.5
+    assert audited.at_least > 3
+    assert audited.provable == pytest.approx(audited.at_least)
+    assert audited.p_value < 1e-20
+    blind = Trialled(guess=Guess(labels=np.zeros(200, dtype=int)), planted=truth, queries=1, uniform=True)
+    found = counted(blind, TRUTH, 2, None).audited
+    assert found is not None
+    assert (found.at_least, found.certified, found.p_value) == (0.0, np.inf, 1.0)
+    assert counted(attrs.evolve(right, uniform=False), TRUTH, 2, None).audited is None
 
 
 def test_the_core_counts_the_placebo() -> None:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.defences.coarse import Quantise, Sign
@@ -31,7 +32,6 @@ from labelinf_gradients.game.effects import Dropped, GradientFacts, Lengthened, 
 from labelinf_gradients.game.gradient import ActiveDefence, GradientDefence, GradientThreat, Layout, Stage, stages_of
 from labelinf_gradients.game.networks import Perceptron
 from labelinf_gradients.rules.defences import RULES
-from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.multiplicative import Multiplicative
 

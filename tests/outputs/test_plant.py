@@ -17,6 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.statistics.epsilon_bounds import epsilon_lower_bound
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.curves import roc_points
 from labelinf_outputs.audit.findings import Ranking
@@ -25,7 +26,6 @@ from labelinf_outputs.audit.plant import plant as planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.seal import Seal, read_seal
 from labelinf_outputs.commands import outputs, plant
-from labelinf_privacy.epsilon_bounds import epsilon_lower_bound
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.randomised_response import perturb
 

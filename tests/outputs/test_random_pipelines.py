@@ -124,7 +124,7 @@ class Links:
 
 def threat_of(n_records: int, n_classes: int = 2) -> OutputThreat:
     prior = (1 / n_classes,) * n_classes
-    return OutputThreat(n_records=n_records, n_classes=n_classes, prior=prior, n_training=n_records)
+    return OutputThreat(n_records=n_records, n_classes=n_classes, prior=prior, n_training=n_records, victim="memory")
 
 
 def task_of(labels: tuple[int, ...]) -> TrainingTask:

@@ -15,9 +15,9 @@ from math import comb
 
 import pytest
 
-from labelinf_privacy import epsilon_bounds
-from labelinf_privacy.one_run import Neighbour, OfWrong, tail_probability
-from labelinf_privacy.profiles import ApproximateProfile
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.one_run import Neighbour, OfWrong, tail_probability
+from labelinf_core.statistics.profiles import ApproximateProfile
 
 ODDS = (Fraction(1), Fraction(3, 2), Fraction(4))  # e**eps
 DELTAS = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.placebo import LEVEL
-from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
+from labelinf_core.statistics.epsilon_bounds import BETA
+from labelinf_core.statistics.proportions import clopper_pearson, holm, p_value
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.audit.decision import Decision
 from labelinf_outputs.audit.validity import IMPROBABLE
 from labelinf_outputs.game.output import OutputThreat
-from labelinf_privacy.epsilon_bounds import BETA
 
 __all__ = ["Audit", "Bout", "Finding", "Ranking", "Seen", "findings_of"]
 

@@ -21,8 +21,8 @@ from typing import Any
 import attrs
 from scipy import special
 
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.audit.claim import Claim
-from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 
 __all__ = ["SIZES", "Power", "curves", "table"]

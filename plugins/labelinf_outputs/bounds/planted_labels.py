@@ -9,8 +9,8 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.game.output import OutputThreat
-from labelinf_privacy import epsilon_bounds
 from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
 
 __all__ = ["PlantedLabels"]
@@ -53,8 +53,7 @@ def _denied(threat: OutputThreat) -> tuple[float, float]:
 def _conditions(threat: OutputThreat) -> str:
     return (
         f"label-DP with epsilon = {threat.label_epsilon:.4g}, delta = {threat.label_delta:.4g} of the released model; "
-        f"planted labels uniform and independent; nothing else shown depends on them; a victim that is trained "
-        "more than once starts anew every time"
+        f"planted labels uniform and independent; nothing else shown depends on them"
     )
 
 

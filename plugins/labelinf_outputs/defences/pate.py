@@ -6,7 +6,8 @@ student is trained on the winners. Features are public, so the records that are 
 Certificate: (epsilon, delta)-label-DP. A label touches one teacher, hence moves one vote from one class to another on
 every record voted on: all votes together move by ``sqrt(2 q)``, and Gaussian noise of standard deviation s makes them
 ``sqrt(2 q) / s``-Gaussian-DP. s is the smallest that is enough (Balle and Wang, ICML 2018, Theorem 8). It takes many
-teachers to be heard above it: on some hundred records little is learnt.
+teachers to be heard above it: on some hundred records little is learnt. Teachers see labels as they are, so a model of
+somebody's own, of which the student may remember what its teachers saw, has no certificate.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_outputs.game.effects import Randomised
-from labelinf_outputs.game.output import OutputDefence
+from labelinf_core.statistics.profiles import GaussianProfile, gaussian_mu, normal_cdf
+from labelinf_outputs.game.effects import Mixed, Randomised
+from labelinf_outputs.game.output import OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Predictor, Train, Trained, TrainingTask, one_hot
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_privacy.profiles import GaussianProfile, gaussian_mu, normal_cdf
 from labelinf_privacy.words import SeededWords
 
 __all__ = ["STEPS", "Pate", "vote_noise"]
@@ -90,5 +91,7 @@ class Pate(OutputDefence):
         return train(task.take(rows), rng).model
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
-        """(epsilon, delta)-label-DP."""
+        """(epsilon, delta)-label-DP, where a student remembers nothing of the teachers, which are trained on labels."""
+        if not (isinstance(threat, OutputThreat) and threat.starts_anew):
+            return (Mixed(),)
         return (Randomised(epsilon=self.epsilon, delta=self.delta),)

@@ -36,13 +36,13 @@ from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.game.effects import EFFECTS, OutputFacts
 from labelinf_outputs.game.training import Train, Trained, TrainingTask
+from labelinf_outputs.game.victims import ANEW
 from labelinf_outputs.game.view import View
 
 __all__ = [
     "ActiveDefence",
     "OutputAttack",
     "OutputDefence",
-    "OutputGuess",
     "OutputOracle",
     "OutputThreat",
     "References",
@@ -75,10 +75,20 @@ class OutputThreat(ThreatModel):
         return OutputFacts(view=self.declared)
 
     @property
+    def starts_anew(self) -> bool:
+        """Whether every model that is trained starts anew: a victim of somebody's own may keep labels for the next."""
+        return self.victim in ANEW
+
+    @property
     def view(self) -> View:
         """What is shown behind all stages."""
         shown: View = self.facts.view
         return shown
+
+    @property
+    def shows_labels(self) -> bool:
+        """Whether losses that are computed with the label are shown."""
+        return self.view.reveals_label
 
     @property
     def certificate(self) -> str:
@@ -159,18 +169,6 @@ class OutputOracle:
         return gate.seal(self._references())
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class OutputGuess(Guess):
-    """What an attack of this channel answers: labels, and how sure it is of each.
-
-    Attributes:
-        confidence: Ranks the guesses, shape ``(n_canaries,)``: an audit looks at the most confident ones. None when
-            the attack does not know.
-    """
-
-    confidence: Floats | None = None
-
-
 class OutputAttack(Attack, abc.ABC):
     """An attack of the model-output channel."""
 
@@ -183,7 +181,7 @@ class OutputAttack(Attack, abc.ABC):
         return ""
 
     @abc.abstractmethod
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Guess the planted labels.
 
         Args:

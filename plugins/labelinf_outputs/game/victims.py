@@ -20,7 +20,7 @@ from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs.own_code import watched_function
 from labelinf_outputs.game.training import Predictor, Recipe, Trained, TrainingTask
 
-__all__ = ["VICTIMS", "Victim", "make_victim"]
+__all__ = ["ANEW", "VICTIMS", "Victim", "make_victim"]
 
 Floats = NDArray[np.float64]
 
@@ -31,6 +31,9 @@ VICTIMS = {
     "forest": "sklearn.ensemble:RandomForestClassifier",
     "neighbours": "sklearn.neighbors:KNeighborsClassifier",
 }  #: short names of the models that come with labelinf and with scikit-learn
+
+ANEW = frozenset({*VICTIMS, *VICTIMS.values(), "labelinf_outputs.victims.torch_mlp:TorchMlp"})
+#: those that forget what others of their kind were trained on; of anybody else's nobody knows
 
 _SMALLEST = 1e-300  # stands in for a probability of zero before its logarithm is taken
 

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses
@@ -20,7 +21,6 @@ from labelinf_outputs.game.output import ActiveDefence, OutputDefence, OutputThr
 from labelinf_outputs.game.training import Trained, TrainingTask, one_hot
 from labelinf_outputs.game.uses import uses
 from labelinf_outputs.game.victims import make_victim
-from labelinf_privacy import epsilon_bounds
 
 __all__ = ["RULES"]
 
