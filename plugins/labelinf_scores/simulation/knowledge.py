@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -38,7 +39,7 @@ class Knowledge:
     """
 
     game: Simulator
-    ask: Callable[[Submission], Vector]
+    ask: Callable[[Submission], Any]
     rng: np.random.Generator
     labels: Labels
     orbit: NDArray[np.intp]
@@ -48,7 +49,7 @@ class Knowledge:
     step: Vector = attrs.field(factory=lambda: np.zeros(1))
 
     @classmethod
-    def none(cls, game: Simulator, ask: Callable[[Submission], Vector], rng: np.random.Generator) -> Knowledge:
+    def none(cls, game: Simulator, ask: Callable[[Submission], Any], rng: np.random.Generator) -> Knowledge:
         """Start with all records in one orbit, and nothing known."""
         n, k = game.n_records, game.n_classes
         nothing = np.full((1, k), OPEN, dtype=np.intp)

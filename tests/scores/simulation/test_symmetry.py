@@ -61,7 +61,9 @@ def test_what_is_used_again_is_what_would_be_simulated() -> None:
     plan = made.applied(knowledge, window)
 
     assert plan is not None
-    assert plan.values.fits(window.value(knowledge, plan.told.statistic, 2)).tolist() == [False, False, True, False]
+    seen = window.value(knowledge, plan.told.statistic, 2)
+    assert seen is not None
+    assert plan.values.fits(seen).tolist() == [False, False, True, False]
     assert holds(knowledge, plan, window)
 
 
@@ -96,7 +98,7 @@ def test_the_mean_auc_of_groups_is_read_in_two_queries_a_label_and_few_simulatio
     """Its class totals are four unknown numbers, which no hypothesis names."""
 
     def score(y: Any, x: Any) -> float:
-        return float(np.mean([area(y[GROUPS == g], x[GROUPS == g]) for g in range(4)]))
+        return float(np.mean([area(y[g == GROUPS], x[g == GROUPS]) for g in range(4)]))
 
     truth, asked = np.random.default_rng(2).permutation(N) % 2, []
     game = Simulator(score=score, n_records=N, n_classes=2, limit=8000)
