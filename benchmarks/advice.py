@@ -26,11 +26,11 @@ from click.testing import CliRunner
 
 from labelinf_core.cli import main as labelinf
 from labelinf_core.contracts.components import Knob, Setting
-from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.choice import installed, place
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics import proportions
 from labelinf_data.csv_file import CsvFile
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
@@ -106,7 +106,7 @@ def exceeded(
             rngs = np.random.default_rng([1_000_000, game]).spawn(2)
             outcome = channel.play(setting, curator_rng=rngs[0], attack_rng=rngs[1])
             shares.append(outcome.n_correct / outcome.n_records)
-        yield spec, float(np.mean(shares)), statistics.betting_p_value(shares, TARGET) <= ALARM
+        yield spec, float(np.mean(shares)), proportions.betting_p_value(shares, TARGET) <= ALARM
 
 
 def main() -> int:

@@ -14,6 +14,7 @@ something was wrong though a replay of all answers and the verifying queries fou
 from __future__ import annotations
 
 import argparse
+import copy
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from scorers import FAMILIES, SCORERS, Scored, drawn
 from labelinf_core.contracts.errors import QueriesExhaustedError
 from labelinf_scores.simulation.formats import Numbers, alike, telling
 from labelinf_scores.simulation.read import read
-from labelinf_scores.simulation.simulator import Simulator
+from labelinf_scores.simulation.simulator import Board, Simulator
 
 MOST = 12  # queries for each label, after which a host has enough
 
@@ -76,10 +77,13 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
     began = time.process_time()
     clock, told, spent = Clock(until=began + seconds), one.truth(n, rng) if placebo else truth, 0
 
-    def score(labels: Any, rows: Any) -> Any:
-        if clock.over():
-            game.limit = 0
-        return code(values[labels].reshape(truth.shape), rows.reshape(sample.shape))
+    def board(code: Any) -> Board:
+        def score(labels: Any, rows: Any) -> Any:
+            if clock.over():
+                game.limit = 0
+            return code(values[labels].reshape(truth.shape), rows.reshape(sample.shape))
+
+        return score
 
     def ask(rows: Any) -> Any:
         nonlocal spent
@@ -88,7 +92,13 @@ def played(one: Scored, n: int, seed: int, *, simulations: int, seconds: float, 
         spent += 1
         return host(told, rows.reshape(sample.shape))
 
-    game = Simulator(score=score, n_records=truth.size, n_classes=len(values), limit=simulations)
+    def restarted() -> Board:
+        return board(copy.deepcopy(untouched))
+
+    untouched = copy.deepcopy(code)
+    game = Simulator(
+        score=board(code), restarted=restarted, n_records=truth.size, n_classes=len(values), limit=simulations
+    )
     form = telling(game, alike(sample, values, truth.size), lambda: rng.integers(len(values), size=truth.size), rng)
     found = read(game, ask, form or Numbers(), rng)
     known = found.labels >= 0

@@ -35,7 +35,6 @@ from scipy.special import xlogy
 
 from labelinf_core.contracts.components import Defence, LabelSet, Outcome, Overlap, Setting
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.cells import Cell
 from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.play import attack_rng, curator_rng
@@ -44,6 +43,7 @@ from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics import proportions
 from labelinf_gradients.game.channel import GradientChannel
 from labelinf_outputs.game.channel import OutputChannel
 
@@ -142,7 +142,7 @@ class Table:
         best = round(max(self.shares) * self.n_records)
         lines = [item.game for item in self.ceilings if item.game is not None]
         return min(
-            (statistics.game_p_value(best, self.n_records, share=line.share, bits=line.bits) for line in lines),
+            (proportions.game_p_value(best, self.n_records, share=line.share, bits=line.bits) for line in lines),
             default=1.0,
         )
 

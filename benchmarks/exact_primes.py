@@ -24,12 +24,12 @@ import gmpy2
 import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
+from labelinf_papers.attacks.prime_powers import classes_of_score
+from labelinf_papers.constructions.binary_weights import binary_bits
+from labelinf_papers.decoders.divisibility import divisors
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
-from labelinf_scores.attacks.primes import labels_of_score
-from labelinf_scores.constructions.binary_weights import binary_bits
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions, prime_product
-from labelinf_scores.decoders.divisibility import divisors
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.log_loss import LogLoss
 
@@ -49,7 +49,7 @@ def measure(n: int) -> dict[str, float]:
     bits = needed_bits(primes)
     numbers = make_arithmetic("exact").at_precision(bits)
     score, curator = timed(lambda: LogLoss().score(labels, predictions, numbers))
-    found, decode = timed(lambda: labels_of_score(score, primes, bits=bits))
+    found, decode = timed(lambda: classes_of_score(score, primes, 2, bits=bits))
     if found is None or not np.array_equal(found, labels):
         raise AssertionError(f"{n} labels were not recovered")
     integer = prime_product(primes[labels == 1])

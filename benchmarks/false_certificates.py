@@ -28,12 +28,11 @@ from sklearn.metrics import log_loss
 from labelinf_core.contracts.components import Attack, Guess, LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import InputError, LabelinfError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator import statistics
-from labelinf_core.evaluator.audited import audited
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics import proportions
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -162,8 +161,7 @@ def judged(
         return 0.0, f"certified, and {min(shares):.0%} came out"
     if not ceilings:
         return 1.0, "certified, and it all came out"
-    ranked = [(outcome.hits, outcome.n_records) for outcome in played if outcome.hits is not None]
-    refuted = min((audited(hits, planted, threat).p_value for hits, planted in ranked), default=1.0) * games
+    refuted = min((outcome.audited.p_value for outcome in played if outcome.audited), default=1.0) * games
     if refuted <= SUSPECT:
         return refuted, "an epsilon, and more came out"
     chances = {item: _denied(item, played) for item in ceilings}
@@ -176,15 +174,15 @@ def _denied(ceiling: Ceiling, played: Sequence[Outcome]) -> float:
     shares = [outcome.n_correct / outcome.n_records for outcome in played]
     whole = min(1.0, ceiling.exact + ceiling.allowance)
     chances = [
-        statistics.betting_p_value(shares, ceiling.reached),
-        statistics.p_value(sum(share == 1 for share in shares), len(shares), whole),
+        proportions.betting_p_value(shares, ceiling.reached),
+        proportions.p_value(sum(share == 1 for share in shares), len(shares), whole),
     ]
     if line := ceiling.game:
         each = (
-            statistics.game_p_value(outcome.n_correct, outcome.n_records, share=line.share, bits=line.bits)
+            proportions.game_p_value(outcome.n_correct, outcome.n_records, share=line.share, bits=line.bits)
             for outcome in played
         )
-        chances.append(statistics.combined(list(each)))
+        chances.append(proportions.combined(list(each)))
     return min(1.0, len(chances) * min(chances))
 
 

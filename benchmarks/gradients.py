@@ -43,12 +43,12 @@ from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.clients import train
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence
 from labelinf_gradients.game.networks import Layer, Perceptron, softmax
-from labelinf_gradients.published.table5 import table5
 from labelinf_gradients.recovery.results import Recovery, RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
 from labelinf_gradients.recovery.tensors import FORMATS, rounded_to
-from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import label_loss
+from labelinf_papers.published.iclr_table5 import table5
+from labelinf_papers.search.algorithm import search
+from labelinf_papers.search.loss import label_loss
 
 FAMILIES = ("one-hot", "smoothing", "mixup")
 EXCLUDED = {"one-hot": 1, "smoothing": 1, "mixup": 2}

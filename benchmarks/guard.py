@@ -39,7 +39,7 @@ from labelinf_guard.certificate.noise import StepNoise
 from labelinf_guard.certificate.statement import Part, Terms, certify, points
 from labelinf_guard.clock import StepClock
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
-from labelinf_guard.plan import honest
+from labelinf_guard.recommendation import honest
 from labelinf_guard.release import FINE
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
 
@@ -86,7 +86,7 @@ def marks():
     for n, share, noise in ((25_000, 0.2, 0.0), (100_000, 1.0, deviation(0.1, 0.5, 1000, 100_000))):
         tau, displaced = honest(n, share, noise, 6 if noise else 4)
         what = f"{n} labels, {share:.0%} public, noise {noise:.4f}"
-        print(f"honest teams, {what}: tau {tau:.2f}, top three out {displaced:.1f}")
+        print(f"honest teams, {what}: tau {tau.mean:.2f}, top three out {displaced.mean:.1f}")
 
 
 def contest(n, rng):
@@ -137,8 +137,8 @@ def study(n=3000, contests=10):
         said = honest(n, share, noise, decimals)
         error = found.std(axis=0, ddof=1) / np.sqrt(contests)
         print(
-            f"  {title}: tau {found[:, 0].mean():.3f} +- {error[0]:.3f} (plan {said[0]:.3f}), "
-            f"top three out {found[:, 1].mean():.2f} +- {error[1]:.2f} (plan {said[1]:.2f})"
+            f"  {title}: tau {found[:, 0].mean():.3f} +- {error[0]:.3f} (plan {said[0].mean:.3f}), "
+            f"top three out {found[:, 1].mean():.2f} +- {error[1]:.2f} (plan {said[1].mean:.2f})"
         )
 
 
@@ -258,5 +258,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="?", choices=["marks", "study", "prices", "clients"], default="marks")
     parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--beat", type=float, default=10.0)
     asked = parser.parse_args()
-    {"marks": marks, "study": study, "prices": prices, "clients": lambda: clients(asked.seconds)}[asked.what]()
+    served = {"clients": lambda: clients(asked.seconds, beat=asked.beat)}
+    {"marks": marks, "study": study, "prices": prices, **served}[asked.what]()

@@ -28,14 +28,14 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator.statistics import label_accuracy
+from labelinf_core.statistics.proportions import label_accuracy
+from labelinf_papers.attacks.powers_blocks import PowersBlocks
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.laplace import Laplace
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.attacks.averaging import Averaging
 from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.linear_program import LinearProgram
-from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity
 from labelinf_scores.bounds.hadamard import hadamard_std

@@ -28,11 +28,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from labelinf_core.contracts.components import ABSTAIN, LabelSet, Setting
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.statistics import clopper_pearson, p_value
+from labelinf_core.contracts.components import ABSTAIN, Guess, LabelSet, Setting
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.proportions import clopper_pearson, p_value
 from labelinf_data.bundled import BreastCancer, Digits
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
@@ -60,11 +60,10 @@ from labelinf_outputs.defences.soft_labels import SoftLabels
 from labelinf_outputs.defences.temperature import Temperature
 from labelinf_outputs.defences.top_one_only import TopOneOnly
 from labelinf_outputs.game.canaries import CanaryGame
-from labelinf_outputs.game.channel import OutputChannel, ranked
+from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import (
     OutputAttack,
     OutputDefence,
-    OutputGuess,
     OutputOracle,
     OutputThreat,
     References,
@@ -113,7 +112,7 @@ class Tally:
         self.placebo += int((attack.run(sham, rng).labels == redrawn).sum())
         self.shares.append(float(hits.mean()))
         bound = epsilon_bounds.one_run_epsilon(
-            ranked(guess, member.planted),
+            guess.ranked(member.planted),
             n_canaries=hits.size,
             n_classes=threat.n_classes,
             delta=threat.label_delta if threat.n_classes == 2 else 0.0,
@@ -199,7 +198,7 @@ def broken(seeds: int = 100) -> None:
         for game in played:
             truth = game.member(0).planted
             guess = Threshold().run(game.oracle(threat), rng)
-            found.append(epsilon_bounds.one_run_epsilon(ranked(guess, truth), n_canaries=truth.size).epsilon)
+            found.append(epsilon_bounds.one_run_epsilon(guess.ranked(truth), n_canaries=truth.size).epsilon)
             shares.append(float((guess.labels == truth).mean()))
         accused = sum(epsilon > 0.3 for epsilon in found)
         print(
@@ -380,7 +379,7 @@ class Committed(OutputAttack):
         self.attacks = attacks
         self.chosen = Counter[str]()
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Choose, then play."""
         threat, nothing = oracle.threat, np.zeros(oracle.threat.n_records, dtype=np.intp)
         known = Planted(

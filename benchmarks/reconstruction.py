@@ -19,9 +19,8 @@ import importlib.util
 from pathlib import Path
 
 from labelinf_core.plugin.reproductions import Table
-from labelinf_gradients.published.colours import colour_grid
-from labelinf_gradients.published.pictures import grid
-from labelinf_gradients.published.reconstruction import clean_table, noise_table
+from labelinf_papers.published.iclr_grids import colour_grid, grid
+from labelinf_papers.published.iclr_reconstruction import clean_table, noise_table
 
 
 def show(table: Table) -> None:
@@ -52,7 +51,7 @@ def main() -> None:
     if importlib.util.find_spec("torch") is None:
         print("\ngradient matching needs PyTorch: pip install 'labelinf[torch]'.")
         return
-    from labelinf_gradients.published.matching import matching_table
+    from labelinf_papers.published.iclr_matching import matching_table
 
     show(matching_table(images=1, iterations=300) if quick else matching_table(images=6, iterations=1200))
 

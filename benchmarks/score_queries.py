@@ -28,6 +28,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_data.published import COUNTS, Counts
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
@@ -35,7 +36,6 @@ from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.joint_weights import JointWeights
 from labelinf_scores.attacks.mixed_radix import MixedRadix
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights
 from labelinf_scores.defences.rounding import Round
 from labelinf_scores.game.channel import ScoreChannel

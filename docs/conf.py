@@ -22,8 +22,9 @@ _EXAMPLES = (  # modules whose examples stand in the reference without an import
     "labelinf_core.contracts.images",
     "labelinf_gradients.certificates",
     "labelinf_gradients.finite_pool",
+    "labelinf_papers.mutnet",
     "labelinf_scores.game.models",
-    "labelinf_scores.mutnet",
+    "labelinf_scores.game.networks",
 )
 doctest_global_setup = "\n".join(f"from {module} import *" for module in _EXAMPLES)
 html_theme = "furo"

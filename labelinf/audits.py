@@ -36,11 +36,11 @@ class ScorerAudited(Shown):
     report: ScorerReport
 
     def lines(self) -> Iterator[str]:
-        """Yield what leaks, what is proved to stop it, what that costs, and what was found by probing."""
+        """Yield what leaks, what is proved to stop it, what that costs, and which metric gave the same answers."""
         from labelinf_scores.audit.words import answer
 
         yield from answer(self.report).lines(WIDTH)
-        yield f"found by probing ({self.report.findings.queries} queries): {self.report.findings.sentence()}"
+        yield f"run on made labels: {self.report.sentence()}"
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield one row an attack."""
@@ -55,7 +55,6 @@ class ScorerAudited(Shown):
                 "queries": leak.queries,
                 "labels_per_query": leak.labels_per_query,
                 "all": leak.exact,
-                "expected": leak.expected,
                 "trouble": leak.refusal or leak.failure,
             }
 
@@ -119,7 +118,7 @@ class RecordAudited(Shown):
 
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what stops it, what that costs."""
-        from labelinf_core.cli.audit import record_answer
+        from labelinf_core.report.attacked import record_answer
 
         yield from record_answer(self.files, full=self.full).lines(WIDTH)
 
@@ -207,7 +206,7 @@ def audit_scorer(
     from labelinf.objects import written
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import watch
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
 

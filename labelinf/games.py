@@ -92,13 +92,13 @@ def matrix(
     from pathlib import Path
 
     from labelinf.objects import written
-    from labelinf_core.cli.game import channel_spec
     from labelinf_core.evaluator.choice import STRONGEST
+    from labelinf_core.evaluator.game import channel_spec
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.suite import Matrix, Suite
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.plugin.host import Host
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import watch
     from labelinf_core.report.formats import write_all
     from labelinf_core.specs import Builder
 
@@ -139,11 +139,11 @@ def _check_numbers(timeout: float, **whole: tuple[int, int]) -> None:
 
 
 def _played(plan: Plan, builder: Builder, directory: Path, timeout: float, workers: int) -> Played:
-    from labelinf_core.evaluator.engines import copies
+    from labelinf_core.evaluator.engines import local
     from labelinf_core.evaluator.run import run
     from labelinf_core.evaluator.store import Store
 
-    with closing(Store.open(directory, plan)) as store, copies(plan, builder, timeout, workers) as executor:
+    with closing(Store.open(directory, plan)) as store, local(plan, builder, timeout, workers) as executor:
         run(plan, store, executor)
     return load(directory)
 

@@ -139,7 +139,7 @@ class Advised(Shown):
 
     def lines(self) -> Iterator[str]:
         """Yield what leaks, what stops it, what that costs."""
-        from labelinf_core.cli.advice import answer_of
+        from labelinf_core.advise.answer import answer_of
 
         yield f"target: {self.target}"
         yield from answer_of(self.found, self.measures, played=self.played).lines(WIDTH)

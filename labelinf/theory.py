@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from labelinf.games import named_scorer
 from labelinf.results import Advised, Theory
 
 if TYPE_CHECKING:
-    from labelinf_core.advise.search import Advice
-    from labelinf_core.contracts.components import Measure
     from labelinf_core.evaluator.records import Implied
     from labelinf_core.plugin.host import Host
 
 __all__ = ["Game", "advise", "bounds"]
-
-T = TypeVar("T")
-_KNOBS = 40  # whose games advice may take the time of, behind a stranger's defence
 
 
 class Game(TypedDict, total=False):
@@ -87,7 +82,8 @@ def bounds(**game: Unpack[Game]) -> Theory:
     Raises:
         InputError: Something cannot be used as it is.
     """
-    from labelinf_core.cli.game import Game as Read
+    from labelinf_core.evaluator.game import Game as Read
+    from labelinf_core.evaluator.game import asked
     from labelinf_core.evaluator.theory import theory
 
     host, chosen = _chosen(game)
@@ -96,7 +92,7 @@ def bounds(**game: Unpack[Game]) -> Theory:
         read = Read.read(host, chosen)
         return theory(read.builder, read.spec.name, read.channel.threat(read.setting))
 
-    return Theory(implied=_limited("bounds", host, chosen, question))
+    return Theory(implied=asked("bounds", host, chosen, question))
 
 
 def advise(
@@ -135,9 +131,8 @@ def advise(
         InputError: Something cannot be used as it is, or the target cannot be meant.
     """
     from labelinf.objects import written
-    from labelinf_core.cli.advise import advisor_of
-    from labelinf_core.cli.game import Game as Read
-    from labelinf_core.contracts.errors import InputError
+    from labelinf_core.advise.answer import advised
+    from labelinf_core.contracts.errors import ComponentError, InputError
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import Builder
 
@@ -150,45 +145,17 @@ def advise(
         "target": target,
         "gain": gain,
         "certificates_only": certificates_only,
+        "only": only,
         "questions": questions,
         "patience": patience,
         "seed": seed,
     }
     chosen |= {"attacks": list(map(str, written(Builder(host), Kind.ATTACK, attacks))), "also": (), **wanted}
 
-    def answered() -> tuple[str, tuple[Advice, ...], tuple[Measure, ...], bool]:
-        read = Read.read(host, chosen)
-        advisor = advisor_of(read, chosen)
-        found = []
-        for knob in advisor.knobs():
-            if not only or any(text in knob.title + knob.template for text in only):
-                progress(knob.title)
-                found.append(advisor.advise(knob))
-        played = not certificates_only and read.data.perfect is None
-        return str(advisor.target), tuple(found), tuple(read.channel.measures()), played
-
-    what, found, measures, played = _limited("advice", host, chosen, answered, _KNOBS * patience)
-    return Advised(target=what, found=found, measures=measures, played=played)
-
-
-def _limited(what: str, host: Host, chosen: Mapping[str, Any], ask: Callable[[], T], games: float = 0.0) -> T:
-    """Ask here, or in a copy of this process, under its limits, where a stranger's or her own code is built.
-
-    Her own scorer is asked aside in any case.
-    """
-    from labelinf_core.evaluator.strangers import code_in
-    from labelinf_core.evaluator.survey import strange
-    from labelinf_core.plugin.apart import apart
-    from labelinf_core.plugin.watch import watch
-
-    played = list(map(str, chosen.get("attacks", ())))
-    settings = [chosen[name] for name in ("labels", "channel", "scorer", "loss", "metric", "defences")]
-    written = [text for text in settings if text != chosen["scorer"]]
-    if not strange(host, [*settings, played]) and not any(code_in(written)):
-        return ask()
-    name = f"{what} behind {', '.join(map(str, chosen['defences'])) or 'none'}"
-    limit = watch.patience + games
-    return apart(f"{name} against {', '.join(played)}" if played else name, ask, patience=limit)
+    found = advised(host, chosen, lambda title, _: progress(title))
+    if found.failed:
+        raise ComponentError("\n".join(found.failed))
+    return Advised(target=found.target, found=found.found, measures=found.measures, played=found.played)
 
 
 def _chosen(game: Game) -> tuple[Host, dict[str, Any]]:

@@ -25,14 +25,13 @@ from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.survey import strange
 from labelinf_core.evaluator.theory import theory
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.records import Registered
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
+from labelinf_core.statistics import proportions
 
 _LOG = logging.getLogger("labelinf")
 
@@ -63,6 +62,7 @@ class Advice:
         forced_cost: The same for the forced one.
         notes: What failed on the way, one sentence each: attacks that broke, proofs and costs that could not be had.
         cut: Whether questions or time were up before every setting had been played.
+        deployment: What the certified defence grants where it is deployed, and the files to do it with, line by line.
     """
 
     knob: Knob
@@ -77,6 +77,7 @@ class Advice:
     forced_cost: Mapping[str, float] = attrs.field(factory=dict)
     notes: tuple[str, ...] = ()
     cut: bool = False
+    deployment: tuple[str, ...] = ()
 
     @property
     def setting(self) -> str:
@@ -153,7 +154,7 @@ class Advisor(Asked):
             high = _weaker(knob, high, certified)
             forced = certified if forced is None and siege.culprit else forced
         costs = [self._cost(knob, strength, notes) for strength in (certified, forced)]
-        return Advice(
+        found = Advice(
             knob=knob,
             certified=certified,
             statement=proof.statement if proof else "",
@@ -167,6 +168,16 @@ class Advisor(Asked):
             notes=(*siege.failures.values(), *notes.values()),
             cut=cut,
         )
+        return found if certified is None else self._deployed(found)
+
+    def _deployed(self, found: Advice) -> Advice:
+        """Add what the certified setting, as it is printed, grants where it is deployed."""
+        try:
+            lines = self._defences(found.knob, found.strength)[-1].deployment(self._threat(self.base))
+        except Exception as error:
+            note = f"what {found.setting} grants where it is deployed is not known: {unquoted(error)}"
+            return attrs.evolve(found, notes=(*found.notes, note))
+        return attrs.evolve(found, deployment=lines)
 
     def _crossing(
         self,
@@ -184,8 +195,8 @@ class Advisor(Asked):
             if not stand.exceeded or not knob.at_least(strength, certified):
                 continue
             shares, most = siege.shares(stand.exceeded, defence), max(proof.reached, self.target.accuracy)
-            surely = statistics.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
-            if surely or statistics.betting_p_value(shares, most) <= _ALARM:
+            surely = proportions.alarm_accuracy(shares, self.data.n_records, 1 - 2 * _ALARM).low > most
+            if surely or proportions.betting_p_value(shares, most) <= _ALARM:
                 return (
                     f"{stand.exceeded} recovers {np.mean(shares):.1%} of the labels against {defence}, and "
                     f"{proof.statement} allows {most:.1%} at most ({proof.conditions}). One of the two is wrong: a "

@@ -21,8 +21,8 @@ from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.gate import said, unquoted
 from labelinf_core.evaluator.choice import installed, place
 from labelinf_core.evaluator.survey import strange
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
 
 __all__ = ["Asked", "Siege", "Stand"]

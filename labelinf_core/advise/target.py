@@ -11,7 +11,7 @@ import attrs
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Ceiling, Interval
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import statistics
+from labelinf_core.statistics import proportions
 
 __all__ = ["Target"]
 
@@ -119,8 +119,8 @@ class Target:
             n_records: Labels of a game.
         """
         if self.accuracy is not None:
-            return statistics.label_accuracy([share for share, _ in games], n_records)
-        return statistics.exact_recovery([exact == 1 for _, exact in games])
+            return proportions.label_accuracy([share for share, _ in games], n_records)
+        return proportions.exact_recovery([exact == 1 for _, exact in games])
 
     def is_settled(self, accuracy: float, exact: float, *, labels: int, games: int) -> bool:
         """Whether further games would hardly change on which side of the target an attack is.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -63,18 +64,19 @@ class _Commands(Offered):
                 formatter.write_dl(brought)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command of this process in a child that a plugin may take with it."""
-        if not set(sys.argv[1:]) - {"-h", "--help", "--version"}:
-            return _status(self.main, *args, **kwargs)  # no plugin is asked
-        from labelinf_core.cli.supervisor import supervised
-        from labelinf_core.contracts.errors import InputError
-        from labelinf_core.plugin.watch import memory_limit
+        """Run the command of this process, and end with its status."""
+        if set(sys.argv[1:]) - {"-h", "--help", "--version"}:  # else no plugin is asked
+            from labelinf_core.contracts.errors import InputError
+            from labelinf_core.plugin.worker import limit_memory, memory_limit
 
-        try:
-            memory_limit(1)
-        except InputError as error:
-            sys.exit(_refused(error))
-        sys.exit(supervised(lambda: _status(self.main, *args, **kwargs)))
+            try:
+                memory_limit(1)
+            except InputError as error:
+                click.echo(f"labelinf: {error}", err=True)
+                sys.exit(Exit.INPUT)
+            limit_memory(2)
+        _heed()
+        sys.exit(_status(self.main, *args, **kwargs))
 
     def invoke(self, ctx: click.Context) -> Any:
         from labelinf_core.contracts.errors import ComponentError, InconclusiveError, LabelinfError, UnwrittenError
@@ -94,6 +96,9 @@ class _Commands(Offered):
         except KeyboardInterrupt:
             click.echo("labelinf: stopped", err=True)
             ctx.exit(Exit.INTERRUPTED)
+        except EOFError:  # click would say that the user has aborted
+            click.echo("labelinf: a process that was spoken with has ended", err=True)
+            ctx.exit(Exit.INCOMPLETE)
         except OSError as error:
             click.echo(_unwritten(error), err=True)
             ctx.exit(Exit.INCOMPLETE)
@@ -125,9 +130,11 @@ def _unwritten(error: OSError) -> str:
     return f"labelinf: what was asked for cannot be written or read{where} ({reason})"
 
 
-def _refused(error: Exception) -> Exit:
-    click.echo(f"labelinf: {error}", err=True)
-    return Exit.INPUT
+def _heed() -> None:
+    """Stop where the user says so, by whichever signal; not where whoever started us had us ignore it."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
@@ -138,6 +145,12 @@ def _status(run: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
     except OSError as error:
         click.echo(_unwritten(error), err=True)
+        return Exit.INCOMPLETE
+    except BaseException as error:  # our own fault: nothing of anybody else's passes the command
+        import traceback
+
+        traceback.print_tb(error.__traceback__)
+        click.echo(f"{type(error).__name__}, whose text is left out: it could hold labels.", err=True)
         return Exit.INCOMPLETE
     finally:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,16 +10,15 @@ from labelinf_core.cli.completion import component
 from labelinf_core.cli.options import Finite, block_option, game_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
-from labelinf_core.plugin.descriptors import NO_DEFENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from labelinf_core.advise.search import Advice, Advisor
-    from labelinf_core.cli.game import Game
+    from labelinf_core.advise.answer import Advised
+    from labelinf_core.advise.search import Advice
     from labelinf_core.contracts.components import Measure
 
-__all__ = ["advise", "advisor_of", "attack_list", "cost_lines", "list_options"]
+__all__ = ["advise", "attack_list", "cost_lines", "list_options"]
 
 
 def list_options(function: Any) -> Any:
@@ -71,46 +69,35 @@ def advise(ctx: click.Context, /, **chosen: Any) -> None:
     What stands already is --defence; each knob is turned behind it. A target that the best blind guess exceeds is
     refused. Exits with status 1 when an attack exceeds what is proved enough.
     """
+    from labelinf_core.advise.answer import advised
     from labelinf_core.cli.exits import Exit
-    from labelinf_core.cli.game import Game
-    from labelinf_core.contracts.errors import PluginError
 
-    named = [*chosen["attacks"], *chosen["also"]]
-    game = Game.read(load_host(chosen["blocks"]), chosen, named)
-    advisor = advisor_of(game, chosen)
-    only = chosen["only"]
-    knobs = [k for k in advisor.knobs() if not only or any(text in k.title + k.template for text in only)]
-    found: list[Advice] = []
+    host = load_host(chosen["blocks"])
     with steps("advising") as progress:
-        for knob in knobs:
-            progress(knob.title, len(knobs))
-            try:
-                found.append(advisor.advise(knob))
-            except PluginError as error:
-                click.echo(f"labelinf: {error}", err=True)
-    words = itertools.chain([_heading(game, advisor)], _lines(found, game, chosen))
-    tell(found, words, as_json=chosen["as_json"])
-    if any(item.contradiction for item in found):
+        found = advised(host, chosen, progress)
+    for told in found.failed:
+        click.echo(f"labelinf: {told}", err=True)
+    tell(found.found, _lines(found, chosen["only"]), as_json=chosen["as_json"])
+    if any(item.contradiction for item in found.found):
         ctx.exit(Exit.FOUND)
-    ctx.exit(Exit.DONE if any(_reached(item) for item in found) else Exit.INCONCLUSIVE)
+    ctx.exit(Exit.DONE if any(_reached(item) for item in found.found) else Exit.INCONCLUSIVE)
 
 
-def _lines(found: Sequence[Advice], game: Game, chosen: Mapping[str, Any]) -> Iterator[str]:
+def _lines(found: Advised, only: Sequence[str]) -> Iterator[str]:
     """Yield the answer, then every knob."""
-    from labelinf_core.cli.advice import answer_of
+    from labelinf_core.advise.answer import answer_of
     from labelinf_core.report.console import make_console
 
-    if not found:
-        only = chosen["only"]
+    yield f"{found.game}; stands: {found.standing}\ntarget: {found.target}\n"
+    if not found.found:
         chosen_of = f" whose title or spec contains {' or '.join(only)}" if only else ""
-        yield f"No defence of the {game.spec.name} channel has a strength to turn{chosen_of}."
+        yield f"No defence of the {found.channel} channel has a strength to turn{chosen_of}."
         return
-    measures, played = game.channel.measures(), not chosen["certificates_only"] and game.data.perfect is None
-    yield from answer_of(found, measures, played=played).lines(make_console().width)
+    yield from answer_of(found.found, found.measures, played=found.played).lines(make_console().width)
     yield ""
-    for item in found:
-        yield _line(item, measures, played=played)
-    if not any(item.certified is not None for item in found):
+    for item in found.found:
+        yield _line(item, found.measures, played=found.played)
+    if not any(item.certified is not None for item in found.found):
         yield "\nNothing here reaches the target by certificate."
 
 
@@ -118,55 +105,11 @@ def _reached(advice: Advice) -> bool:
     return advice.certified is not None or advice.forced is not None
 
 
-def advisor_of(game: Game, chosen: Mapping[str, Any]) -> Advisor:
-    """Return who answers, for what the options say.
-
-    Raises:
-        InputError: An attack cannot be built, or the target cannot be meant.
-    """
-    from labelinf_core.advise.search import Advisor
-    from labelinf_core.advise.target import Target
-    from labelinf_core.contracts.errors import InputError
-    from labelinf_core.plugin.descriptors import Kind
-
-    named = (*chosen["attacks"], *chosen["also"])
-    for spec in named:  # a slip in a name is the user's, not a failure of the attack
-        game.builder.build(Kind.ATTACK, spec, "--attack")
-    if (chosen["target"] is None) == (chosen["gain"] is None):
-        raise InputError("say what is to be reached: --target (60%, no-exact-recovery, epsilon<=1) or --gain (5%).")
-    blind = game.channel.threat(game.setting).baseline
-    perfect = game.data.perfect
-    if perfect is not None and chosen["target"]:
-        raise InputError("--posteriors asks for a gain over a perfect model: say --gain, such as 5%, not --target.")
-    if perfect is not None:
-        target = Target.over(chosen["gain"], perfect)
-    else:
-        target = Target.parse(chosen["target"], blind) if chosen["target"] else Target.gaining(chosen["gain"], blind)
-    played = not chosen["certificates_only"] and perfect is None
-    return Advisor(
-        builder=game.builder,
-        name=game.spec.name,
-        channel=game.channel,
-        data=game.data,
-        base=game.defences,
-        target=target,
-        attacks=tuple(dict.fromkeys(named)) if played else (),
-        strongest=played and not chosen["attacks"],
-        seed=chosen["seed"],
-        questions=chosen["questions"],
-        patience=chosen["patience"],
-    )
-
-
-def _heading(game: Game, advisor: Advisor) -> str:
-    standing = " + ".join(game.written) or NO_DEFENCE
-    return f"{game.labels}; {game.spec.compact}; stands: {standing}\ntarget: {advisor.target}\n"
-
-
 def _line(advice: Advice, measures: Sequence[Measure], *, played: bool) -> str:
     sign = ">=" if advice.knob.strongest > advice.knob.weakest else "<="
     sure = "nothing certifies it" if advice.certified is None else f"{sign} {advice.strength:.4g} ({advice.statement})"
     lines = [advice.knob.title, f"    proved     {sure}", *cost_lines(advice.certified_cost, measures)]
+    lines += [f"{' ' * 15}{line}".rstrip() for line in advice.deployment]
     if played:
         lines += [f"    attacks    {_forced(advice, sign)}", *cost_lines(advice.forced_cost, measures)]
     if advice.contradiction:

@@ -59,9 +59,7 @@ def attack(attack: str, **chosen: Any) -> None:
     from labelinf_core.contracts.documents import csv_text, save_private
     from labelinf_core.evaluator.estimate import estimate
     from labelinf_core.evaluator.play import Bench
-    from labelinf_core.plugin.apart import apart
-    from labelinf_core.plugin.markers import PROJECT
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import apart, watch
     from labelinf_core.specs import Builder
 
     keep_inputs()
@@ -69,10 +67,8 @@ def attack(attack: str, **chosen: Any) -> None:
     host = load_host(chosen["blocks"])
     plan = _plan(host, attack, chosen)
     played = functools.partial(_play, Bench(builder=Builder(host)), plan)
-    strange = plan.cells[0].versions.keys() - {PROJECT}
     with waiting("playing", lambda: estimate(plan, RUNS).duration):
-        # What is written and printed is none of a stranger's business.
-        result, outcome = apart(plan.cells[0].game[2], played, once=False) if strange else played()
+        result, outcome = apart(f"attack {plan.cells[0].shown.attack}", played, once=False)
     if chosen["save"] is not None:
         save_private(chosen["save"], csv_text(("record", "recovered", "true"), _rows(result, outcome)))
     if chosen["as_json"]:
@@ -82,8 +78,8 @@ def attack(attack: str, **chosen: Any) -> None:
 
 
 def _plan(host: Host, attack: str, chosen: dict[str, Any]) -> Plan:
-    from labelinf_core.cli.game import channel_spec, labels_spec
     from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.game import channel_spec, labels_spec
     from labelinf_core.evaluator.plan import make_plan
     from labelinf_core.evaluator.suite import Matrix, Suite
     from labelinf_core.plugin.descriptors import Kind
@@ -119,19 +115,16 @@ def _play(bench: Bench, plan: Plan) -> tuple[CellResult, Outcome]:
     from labelinf_core.evaluator.play import told
     from labelinf_core.evaluator.records import Status
     from labelinf_core.evaluator.results import result_of
-    from labelinf_core.plugin.watch import watch
     from labelinf_core.specs import parse
 
     cell = plan.cells[0]
-    with watch.over(f"attack {cell.shown.attack}"):  # lost with its process or its time, it is named
-        implied = bench.imply(cell)
+    implied = bench.imply(cell)
     if implied.status is not Status.OK:
         broke = {Status.ERROR: ComponentError, Status.UNCLEAR: InconclusiveError}.get(implied.status, InputError)
         raise broke(f"{cell.shown.attack} cannot be played: {implied.message}")
     start = time.perf_counter()
     try:
-        with watch.over(f"attack {cell.shown.attack}"):
-            outcome = bench.bout(cell, plan.seed, 0)
+        outcome = bench.bout(cell, plan.seed, 0)
     except Exception as error:  # an attack is anyone's code
         raise ComponentError(f"{cell.shown.attack} failed: {told(error, cell)}") from error
     trial = bench.kept(cell, outcome, time.perf_counter() - start)
@@ -215,7 +208,7 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
     for item in result.implied.ceilings:
         yield f"ceiling    {words.ceiling(item, result.implied.baseline)}, {item.statement}: {item.conditions}"
     yield f"verdict    {words.verdict(result)}"
-    if doubt := result.trials[0].doubt:
+    if doubt := result.doubt:
         yield f"doubt      {doubt}"
     if beside := asides.sentence(result):
         yield f"beside     {beside}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,11 @@ from labelinf_core.cli.offered import Offered
 from labelinf_core.cli.options import block_option, load_host, records_options
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import steps
-from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
     from labelinf_core.report.attacked import Attacked
 
-__all__ = ["audit", "record_answer"]
+__all__ = ["audit"]
 
 
 @click.group(cls=Offered)
@@ -40,7 +39,7 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
     their figures are solved for the labels. Needs the labels, to grade the guesses: where they were read, or else
     --labels. Exits with status 1 when a file gives away more than the majority guess.
     """
-    from labelinf_core.cli.game import labels_spec
+    from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.runs import results_of
     from labelinf_core.report.attacked import attacked_run
     from labelinf_core.specs import Builder
@@ -56,6 +55,7 @@ def record(ctx: click.Context, /, run: Path, full: bool, as_json: bool, blocks: 
 
 def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
     """Yield the answer, then every file."""
+    from labelinf_core.report.attacked import record_answer
     from labelinf_core.report.console import make_console
     from labelinf_core.report.words import percent
 
@@ -69,21 +69,3 @@ def _lines(found: list[Attacked], full: bool) -> Iterator[str]:
             f"{item.file:12}  {item.labels}: {said}; {item.figures} figures solved, {right} % right "
             f"(majority guess: {blind} %), {names}"
         )
-
-
-def record_answer(found: Sequence[Attacked], *, full: bool) -> Answer:
-    """Return what the files of a run give away, what stops that, and what it costs."""
-    away = list(dict.fromkeys(item.file for item in found if item.gives_away))
-    if not found:
-        leaks = "nothing: all labels of this run are public"
-    elif away:
-        leaks = f"more than the majority guess, by {', '.join(away)}"
-    else:
-        leaks = "nothing above the majority guess, in any file; that is not a proof of safety"
-    return Answer(
-        leaks=leaks,
-        stopped="writing the files without --full, and publishing no other"
-        if full or away
-        else "publishing no other file",
-        costs="the exact counts of every trial, which stay in run.sqlite",
-    )

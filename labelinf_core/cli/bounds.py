@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from labelinf_core.cli.options import block_option, game_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import waiting
+
+if TYPE_CHECKING:
+    from labelinf_core.evaluator.records import Implied
 
 __all__ = ["bounds"]
 
@@ -22,12 +25,18 @@ def bounds(**chosen: Any) -> None:
 
     The labels are --records and --classes, or a label set of your own with --labels.
     """
-    from labelinf_core.cli.game import Game
+    from labelinf_core.evaluator.game import Game, asked
     from labelinf_core.evaluator.theory import theory
 
-    game = Game.read(load_host(chosen["blocks"]), chosen)
-    with waiting("computing bounds"):
+    host = load_host(chosen["blocks"])
+
+    def question() -> tuple[str, Implied]:
+        game = Game.read(host, chosen)
         implied = theory(game.builder, game.spec.name, game.channel.threat(game.setting))
+        return f"{game.labels}; {game.spec.compact}", implied
+
+    with waiting("computing bounds"):
+        heading, implied = asked("bounds", host, chosen, question)
     if as_json := chosen["as_json"]:
         wanted = ("baseline", "threat", "bounds", "ceilings", "notes")
         tell({name: getattr(implied, name) for name in wanted}, (), as_json=True)
@@ -36,5 +45,5 @@ def bounds(**chosen: Any) -> None:
     if not as_json:
         from labelinf_core.report.bounds import print_bounds
 
-        click.echo(f"{game.labels}; {game.spec.compact}")
+        click.echo(heading)
         print_bounds(implied)

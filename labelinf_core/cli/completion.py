@@ -61,8 +61,8 @@ def column(file: str) -> Completed:
     """
 
     def complete(context: click.Context, parameter: click.Parameter, word: str) -> list[CompletionItem]:
-        from labelinf_core.cli.game import columns_of
         from labelinf_core.contracts.errors import LabelinfError
+        from labelinf_core.evaluator.game import columns_of
         from labelinf_core.plugin.host import Host
 
         before, comma, last = word.rpartition(",")

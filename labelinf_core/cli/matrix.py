@@ -103,7 +103,7 @@ def matrix(ctx: click.Context, /, suite: str, **chosen: Any) -> None:
     at any moment, the same command with --resume, or with the same --out, goes on where it was.
     """
     from labelinf_core.evaluator.engines import read_engine
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import watch
 
     if chosen["dry_run"] and chosen["form"] not in ("table", "json"):
         raise click.UsageError(f"--dry-run plays nothing that {chosen['form']} could hold; it prints text, or --json.")
@@ -147,8 +147,8 @@ def _changed(suite: Suite, host: Host, chosen: dict[str, Any]) -> Suite:
     """Apply what the command line says instead of the suite file, or beside it."""
     import attrs
 
-    from labelinf_core.cli.game import SETTINGS, labels_spec
     from labelinf_core.evaluator.changes import only_channel, with_component, with_labels, with_setting
+    from labelinf_core.evaluator.game import SETTINGS, labels_spec
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.specs import parse
 
@@ -242,7 +242,7 @@ def _print_next(results: Results, directory: Path, chosen: dict[str, Any]) -> No
     """Say where the run is kept, and what somebody who has just read the matrix may want: of the game she named."""
     import shlex
 
-    from labelinf_core.cli.game import OF_LABELS, SETTINGS
+    from labelinf_core.evaluator.game import OF_LABELS, SETTINGS
     from labelinf_core.report.formats import FILES
     from labelinf_core.specs import parse
 

@@ -70,7 +70,7 @@ def _each(
 ) -> Iterator[T]:
     """Describe components; one that cannot be had is named, and an error where it is asked for alone."""
     from labelinf_core.contracts.errors import PluginError
-    from labelinf_core.plugin.apart import apart
+    from labelinf_core.plugin.worker import apart
 
     for item in items:
         ask = functools.partial(describe, host, item)
@@ -150,8 +150,8 @@ def new(host: Host, distribution: str, kind: str, channel: str | None, into: Pat
 
 def _template(host: Host, kind: Kind, channel: str | None) -> tuple[str | None, str]:
     """Return the channel of a new component and the template it is begun from."""
-    from labelinf_core.cli.game import channels
     from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.game import channels
     from labelinf_core.plugin.descriptors import Kind
     from labelinf_core.scaffold import SHARED
 

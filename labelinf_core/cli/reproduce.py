@@ -74,10 +74,10 @@ def reproduce(
 def _computed(item: Reproduction, full: bool) -> Reproduced:
     from labelinf_core.contracts.errors import ComponentError, LabelinfError
     from labelinf_core.contracts.gate import unquoted
-    from labelinf_core.plugin.watch import watch
+    from labelinf_core.plugin.worker import watch
 
     try:
-        with watch.over(f"reproduction {item.name}", endless=True):
+        with watch.over(f"reproduction {item.name}"):
             return item.run(full=full)
     except LabelinfError:
         raise

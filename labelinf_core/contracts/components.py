@@ -23,6 +23,7 @@ from labelinf_core.contracts.labels import LabelSet, LabelSource
 from labelinf_core.contracts.noise import LabelNoise, Noise, NoiseModel, Weights
 from labelinf_core.contracts.outcomes import (
     ABSTAIN,
+    Audited,
     Equal,
     Guess,
     Outcome,
@@ -47,6 +48,7 @@ __all__ = [
     "ABSTAIN",
     "BASES",
     "Attack",
+    "Audited",
     "Bound",
     "Channel",
     "Defence",
@@ -142,6 +144,14 @@ class Defence:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _without(cls, ("ceilings", "tell"), "a defence states effects(), and a Bound says what they deny (contract 2)")
+
+    def deployment(self, threat: ThreatModel) -> tuple[str, ...]:
+        """Return, line by line, what whoever deploys this is granted, and the files to do it with; by default nothing.
+
+        Args:
+            threat: What is public, with the effects of the stages nearer to the curator.
+        """
+        return ()
 
     def effects(self, threat: ThreatModel) -> tuple[Effect[Any], ...]:
         """Return what this defence does, from the curator outward.
@@ -329,7 +339,12 @@ class Channel(abc.ABC):
     def play(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Outcome:
         """Play one trial and count it."""
         trial = self.trial(setting, curator_rng=curator_rng, attack_rng=attack_rng)
-        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack)
+
+        def certified() -> tuple[float, float]:
+            threat = self.threat(setting)
+            return threat.label_epsilon, threat.label_delta
+
+        return counted(trial, setting.data.labels, setting.data.n_classes, setting.attack, certified)
 
 
 def _without(cls: type, gone: Sequence[str], instead: str) -> None:

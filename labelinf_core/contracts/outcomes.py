@@ -6,7 +6,8 @@ that it planted itself. It names a *measure*, and the core counts. A channel tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSTAIN",
+    "Audited",
     "Equal",
     "Guess",
     "Outcome",
@@ -42,6 +44,7 @@ __all__ = [
     "Trialled",
     "Within",
     "counted",
+    "looked_at",
 ]
 
 
@@ -52,11 +55,30 @@ class Guess:
     Attributes:
         labels: Guessed classes 0..K-1 or ``ABSTAIN``, shape ``(n_records,)``; what another measure asks for, where the
             channel names one: real numbers or NaN (:class:`Within`), the classes that occur (:class:`Sets`).
+        confidence: Ranks the guesses, one number each: an audit looks at the surest ones. None: the attack does not
+            know.
         evidence: What the attack can say for itself, as plain numbers and strings (labels per query, margin, ...).
     """
 
     labels: NDArray[Any]
+    confidence: NDArray[np.float64] | None = None
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def surest(self) -> NDArray[np.intp]:
+        """Return which values were guessed, surest first, abstentions left out."""
+        import numpy as np
+
+        confidence = np.zeros(len(self.labels)) if self.confidence is None else self.confidence
+        order = np.argsort(-np.asarray(confidence), kind="stable")
+        return np.asarray(order[np.asarray(self.labels)[order] != ABSTAIN], dtype=np.intp)
+
+    def ranked(self, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return whether each guess is right, surest first, abstentions left out."""
+        import numpy as np
+
+        made = self.surest()
+        right: NDArray[np.bool_] = np.asarray(self.labels)[made] == truth[made]
+        return right
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -92,6 +114,25 @@ class Placebo:
     declared: bool = attrs.field(default=False, validator=attrs.validators.instance_of(bool))
 
 
+@attrs.frozen(kw_only=True)
+class Audited:
+    """What a trial says about a certificate of label-DP.
+
+    Attributes:
+        at_least: The epsilon that the trial proves, at 95 % confidence.
+        delta: The delta that goes with it.
+        certified: The epsilon that is certified; infinity when none is.
+        p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
+        provable: The most that so many values could have proved.
+    """
+
+    at_least: float = attrs.field(converter=number, validator=between(0, math.inf))
+    delta: float = attrs.field(converter=number, validator=between(0, 1))
+    certified: float = attrs.field(converter=number, validator=between(0, math.inf))
+    p_value: float = attrs.field(converter=number, validator=between(0, 1))
+    provable: float = attrs.field(default=math.inf, converter=number, validator=between(0, math.inf))
+
+
 @attrs.frozen(kw_only=True, eq=False)
 class Trialled:
     """What a channel hands back of a trial: guesses, and what they are about. It counts nothing.
@@ -107,8 +148,8 @@ class Trialled:
         doubt: Why it shows nothing, as a clause, unless the attack succeeded: the game was played on what was learnt
             of a stage, and that is known to be wrong, or not to be all. Empty: nothing speaks against it.
         placebo: The same attack on labels redrawn afterwards, in channels that can tell memory from leakage.
-        surest: Places of the guesses, the surest first, where the values were planted uniformly: the core says which
-            epsilon the first of them prove. None: they prove none.
+        uniform: Whether the planted classes were drawn uniformly and independently of all else: then their guesses
+            prove an epsilon, and the core says which.
         gallery: Private inputs and what was rebuilt of them, to look at.
     """
 
@@ -120,7 +161,7 @@ class Trialled:
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
     doubt: str = ""
     placebo: Redrawn | None = None
-    surest: NDArray[np.intp] | None = None
+    uniform: bool = False
     gallery: Gallery | None = None
 
 
@@ -138,7 +179,7 @@ class Outcome:
         truth: The labels that were to be guessed, in the same order.
         chance: Share that the best guess gets which is the same for every value; None: it is the threat model's.
         placebo: How the same attack fared on labels redrawn afterwards.
-        hits: Whether each guess is right, the surest first, abstentions left out; None where they prove no epsilon.
+        audited: What the trial says about a certificate of label-DP.
         gallery: Private inputs and what was rebuilt of them.
     """
 
@@ -151,11 +192,17 @@ class Outcome:
     truth: NDArray[Any] | None = None
     chance: float | None = None
     placebo: Placebo | None = None
-    hits: NDArray[np.bool_] | None = None
+    audited: Audited | None = None
     gallery: Gallery | None = None
 
 
-def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: object) -> Outcome:
+def counted(
+    trial: object,
+    labels: NDArray[np.intp],
+    n_classes: int,
+    attack: object,
+    certified: Callable[[], tuple[float, float]] = lambda: (math.inf, 0.0),
+) -> Outcome:
     """Count a trial.
 
     Args:
@@ -163,6 +210,7 @@ def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: obj
         labels: The private labels, of which it names records.
         n_classes: K.
         attack: Whose guess it is.
+        certified: Returns the label-DP of all that was released, as epsilon and delta, where it is audited.
 
     Raises:
         ComponentError: The channel hands back something else, or the attack guessed something else.
@@ -192,26 +240,37 @@ def counted(trial: object, labels: NDArray[np.intp], n_classes: int, attack: obj
         truth=of,
         chance=measure.chance(values, n_classes) if type(measure) in (Within, Sets) else None,
         placebo=None if trial.placebo is None else _placebo(trial.placebo, measure, n_classes, attack),
-        hits=None if trial.surest is None else _hits(trial, guess, truth),
+        audited=_audited(trial, guess, values, n_classes, certified) if trial.uniform is True else None,
         gallery=None if trial.gallery is None else each((trial.gallery,), Gallery, "gallery")[0],
     )
 
 
-def _hits(trial: Trialled, guess: NDArray[Any], truth: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether guesses are right in the order of the places that are named.
+def _audited(
+    trial: Trialled,
+    guess: NDArray[np.intp],
+    values: NDArray[np.intp],
+    n_classes: int,
+    certified: Callable[[], tuple[float, float]],
+) -> Audited:
+    """Set the certificate against the guesses, the surest ones first, for shares that are fixed beforehand.
 
     Raises:
-        ComponentError: They are no places of guesses about planted classes, or one is named twice.
+        ComponentError: The values are not classes that were planted, each guessed by itself.
     """
-    import numpy as np
+    from labelinf_core.statistics import epsilon_bounds
 
     if trial.planted is None or type(trial.measure) is not Equal:
-        raise ComponentError("its trial ranks guesses, which proves something of single classes that it planted only")
-    places = _numbers(trial.surest, guess.size, "places of guesses, the surest first,")
-    if np.unique(places).size != places.size:
-        raise ComponentError("its trial names a guess twice")
-    made = places[guess[places] != ABSTAIN]
-    return np.asarray(guess[made] == truth[made])
+        raise ComponentError("its trial calls values uniform that are not planted classes, each guessed by itself")
+    epsilon, delta = certified()
+    right = Guess(labels=guess, confidence=_confidence(trial.guess, values.size)).ranked(values)
+    proved = epsilon_bounds.one_run_epsilon(right, n_canaries=values.size, n_classes=n_classes, delta=delta)
+    return Audited(
+        at_least=proved.epsilon,
+        delta=delta,
+        certified=epsilon,
+        p_value=epsilon_bounds.ranked_p_value(right, epsilon, n_canaries=values.size, n_classes=n_classes, delta=delta),
+        provable=proved.provable,
+    )
 
 
 def _truth(trial: Trialled, labels: NDArray[np.intp], n_classes: int) -> NDArray[Any]:
@@ -253,15 +312,44 @@ def _beside(
 
     with blamed(attack):
         found = _guessed(measure, guess, truth.size, n_classes)
+        _confidence(guess, truth.size)
     placed = measure.placed(found, truth)
     missing = placed.size - truth.size
     return placed, np.append(truth, np.full(missing, ABSTAIN)) if missing else truth
+
+
+def looked_at(guess: Any, measure: Measured, size: int, n_classes: int) -> Guess:
+    """Return a guess whose labels, confidence and evidence are what they should be, as arrays of its own.
+
+    Raises:
+        ComponentError: They are something else.
+    """
+    labels = _guessed(measure, guess, size, n_classes)
+    own = {"labels": labels, "confidence": _confidence(guess, size), "evidence": evidence(guess.evidence)}
+    found: Guess = attrs.evolve(guess, **own)
+    return found
 
 
 def _guessed(measure: Measured, guess: object, size: int, n_classes: int) -> NDArray[Any]:
     if type(measure) is Within:
         return guessed_values(guess, Guess, size)
     return guessed_set(guess, Guess, n_classes) if type(measure) is Sets else guessed(guess, Guess, size, n_classes)
+
+
+def _confidence(guess: Any, size: int) -> NDArray[np.float64] | None:
+    """Return how sure an attack is of each guess; None where it does not know.
+
+    Raises:
+        ComponentError: It is not one number for every guess.
+    """
+    import numpy as np
+
+    if guess.confidence is None:
+        return None
+    found = np.array(guess.confidence, dtype=float, subok=False)
+    if found.shape != (size,) or np.isnan(found).any():
+        raise ComponentError(f"its confidence must be {size} numbers, one per guess")
+    return found
 
 
 def _placebo(redrawn: object, measure: Measured, n_classes: int, attack: object) -> Placebo:

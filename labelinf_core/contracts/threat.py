@@ -95,6 +95,11 @@ class ThreatModel:
         """Return what is known before any stage: the facts of this channel."""
         return NothingPrivate()
 
+    @property
+    def shows_labels(self) -> bool:
+        """Whether it is declared that what is shown contains the labels: then a placebo may be read. Seldom."""
+        return False
+
     def foreign(self) -> Iterable[str]:
         """Return what the game itself is made of that is not ours and closed, by name: nothing is known of it."""
         return ()

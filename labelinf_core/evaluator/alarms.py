@@ -22,13 +22,13 @@ from __future__ import annotations
 import numpy as np
 
 from labelinf_core.contracts.guarantees import Ceiling
-from labelinf_core.evaluator import statistics
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.tally import Played
+from labelinf_core.statistics import proportions
 
 __all__ = ["ERROR", "TESTS", "contradicted", "reads_elsewhere"]
 
-ERROR = 1 - statistics.CONFIDENCE  #: probability that an honest table of any size raises an alarm
+ERROR = 1 - proportions.CONFIDENCE  #: probability that an honest table of any size raises an alarm
 TESTS = 5
 
 
@@ -43,7 +43,7 @@ def contradicted(played: Played, implied: Implied, n_cells: int) -> bool:
     error = ERROR / n_cells / TESTS
     if any(_denied(played, ceiling, error / len(implied.ceilings)) for ceiling in implied.ceilings):
         return True
-    if statistics.combined(played.audits) <= error:
+    if proportions.combined(played.audits) <= error:
         return True
     most = int(played.queries.max())
     seen = error / ((most + 1) * (most + 2))
@@ -56,20 +56,20 @@ def reads_elsewhere(played: Played, baseline: float, n_cells: int, *, blind: boo
     if not unasked.any():
         return False
     correct, guesses = int(played.correct[unasked].sum()), int(played.records[unasked].sum())
-    return statistics.no_query_p_value(correct, guesses, baseline) <= ERROR / n_cells
+    return proportions.no_query_p_value(correct, guesses, baseline) <= ERROR / n_cells
 
 
 def _denied(played: Played, ceiling: Ceiling, error: float) -> bool:
     shares, n_records = played.shares, int(played.records[0])
     confidence = 1 - 2 * error  # of an interval one end of which is looked at
-    accuracy = statistics.alarm_accuracy(shares, n_records, confidence)
-    exact = statistics.exact_recovery(shares == 1, confidence)
-    if ceiling.denies(accuracy.low, exact.low) or statistics.betting_p_value(shares, ceiling.reached) <= error:
+    accuracy = proportions.alarm_accuracy(shares, n_records, confidence)
+    exact = proportions.exact_recovery(shares == 1, confidence)
+    if ceiling.denies(accuracy.low, exact.low) or proportions.betting_p_value(shares, ceiling.reached) <= error:
         return True
     return ceiling.game is not None and _game(played, ceiling.game.share, ceiling.game.bits) <= error
 
 
 def _game(played: Played, share: float, bits: float) -> float:
     games, times = np.unique(np.stack([played.correct, played.records], axis=1), axis=0, return_counts=True)
-    each = [statistics.game_p_value(int(correct), int(n), share=share, bits=bits) for correct, n in games]
-    return statistics.combined(np.repeat(each, times))
+    each = [proportions.game_p_value(int(correct), int(n), share=share, bits=bits) for correct, n in games]
+    return proportions.combined(np.repeat(each, times))

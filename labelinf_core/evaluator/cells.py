@@ -79,7 +79,7 @@ class Cell:
             run record.
         content: SHA-256 of the labels themselves; it never leaves the run record.
         public: Whether anybody may know the labels.
-        strangers: Its components that do not come with labelinf, or run a user's own code: kinds and full specs.
+        foreign: Whether it runs other code than labelinf's own: a third party's, or a user's.
         lost: Why it cannot be played, when planning has found out that a plugin's part of it cannot be had.
         role: Why it stands in the plan.
     """
@@ -94,7 +94,7 @@ class Cell:
     code: Mapping[str, str] = attrs.field(factory=dict, hash=False, repr=False)
     content: str = attrs.field(eq=False, default="", repr=False)
     public: bool = attrs.field(eq=False, default=False)
-    strangers: tuple[str, ...] = attrs.field(eq=False, default=())
+    foreign: bool = attrs.field(eq=False, default=False)
     lost: str = attrs.field(eq=False, default="")
     role: Role = attrs.field(eq=False, default=Role.NAMED)
 
@@ -177,7 +177,6 @@ class Plan:
         fresh_order: Names of the channels that play the labels in a fresh random order.
         installed: How many attacks are installed for every channel, by its name.
         key: Secret of the run, in hexadecimal digits; empty when all labels are public.
-        bounds: Distributions that provide bounds: all of them are asked about every cell.
         left_out: What the suite asks for and a plugin's fault keeps out, as sentences.
     """
 
@@ -192,7 +191,6 @@ class Plan:
     fresh_order: tuple[str, ...] = ()
     installed: Mapping[str, int] = attrs.field(factory=dict)
     key: str = attrs.field(default="", repr=False)
-    bounds: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
 
     def keyed(self, key: str) -> Plan:

@@ -5,8 +5,8 @@ anything is played; then it is settled who plays. Nothing that was observed ente
 depends on luck nor spends any of an alarm's error.
 
 * An attack that is *certain of every label* cannot be beaten: the first of these plays alone.
-* Otherwise all play that :meth:`Channel.strongest` names for this threat model, and every attack that another plugin
-  brings: of a stranger nothing is known, so it may be the strongest there is.
+* Otherwise all play that :meth:`Channel.strongest` names for this threat model, and every attack that another
+  distribution brings: of a stranger nothing is known, so it may be the strongest there is.
 * Where none of these fits, all that fit play; a blind guess only where nothing else does, and that leaves the line of
   defences untested.
 
@@ -25,7 +25,7 @@ from labelinf_core.evaluator.cells import Cell, Plan, Role
 from labelinf_core.evaluator.records import Implied, Status
 from labelinf_core.evaluator.survey import Fault, Point, points
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec, parse
 
 if TYPE_CHECKING:
@@ -79,21 +79,21 @@ def installed(builder: Builder, channel: str) -> tuple[Point, ...]:
         if item.descriptor.channel in (None, channel)
     ]
     specs = [listed.get(name, Spec(name)) for name in sorted(names, key=lambda name: [*listed, name].index(name))]
-    found = points(builder, Kind.ATTACK, specs, ["attacks"] * len(specs))
+    found = points(builder.on(channel), Kind.ATTACK, specs, ["attacks"] * len(specs))
     return tuple(point for answer in found if not isinstance(answer, Fault) for point in answer)  # else it needs more
 
 
 def place(builder: Builder, channel: str, attack: str, threat: ThreatModel) -> int | None:
     """Return where an attack stands among those that may be the strongest under a threat model; None: it does not.
 
-    Whoever comes with another plugin than the channel comes after those that the channel names.
+    Whoever comes with another distribution than the channel comes after those that the channel names.
     """
     listed = [spec.name for spec in _listed(builder, channel, threat)]
     name = parse(attack, "attack").name
     if name in listed:
         return listed.index(name)
-    home = builder.host.find(Kind.CHANNEL, channel).plugin
-    stranger = builder.host.find(Kind.ATTACK, name).plugin != home
+    home = builder.host.find(Kind.CHANNEL, channel).plugin.distribution
+    stranger = builder.host.find(Kind.ATTACK, name, channel).plugin.distribution != home
     return len(listed) if stranger or not listed else None
 
 

@@ -32,11 +32,9 @@ from labelinf_core.evaluator.cells import Plan
 from labelinf_core.evaluator.executors import Executor, InProcess, Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
-from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.host import Host
-from labelinf_core.specs import Builder, faults, parse, strict_converter
+from labelinf_core.specs import Builder, faults, strict_converter
 
-__all__ = ["Engine", "copies", "read_engine"]
+__all__ = ["Engine", "local", "read_engine"]
 
 _NEEDS = {"dask": "distributed", "slurm": "submitit"}
 
@@ -48,7 +46,7 @@ class Engine:
     Attributes:
         executor: ``local``, ``dask`` or ``slurm``.
         workers: How many workers, or jobs of an array; one per core when omitted; 0 plays what comes
-            with labelinf in this process, and strangers' or a user's own code in a copy of it.
+            with labelinf in this process, and other code in one worker.
         address: Of Dask's scheduler; without one, Dask's workers run on this machine.
         cluster: What submitit submits to: ``slurm``, or ``local`` to try it on this machine.
         seconds: How long a job of an array should take.
@@ -96,50 +94,29 @@ class Engine:
                 parameters=self.parameters,
             ) as arrays:
                 yield arrays
-        elif workers == 0:
-            with copies(plan, builder, timeout) as executor:
-                yield executor
         else:
-            labels = label_sets(plan, builder)
-            pool = Processes(
-                workers=workers,
-                host=builder.host,
-                timeout=timeout,
-                labels=labels,
-                modules=_modules(plan, builder.host),
-            )
-            with pool:
-                yield pool
+            with local(plan, builder, timeout, workers) as executor:
+                yield executor
 
 
 @contextmanager
-def copies(plan: Plan, builder: Builder, timeout: float | None, workers: int = 0) -> Iterator[Executor]:
-    """Begin to perform a plan in this process and in copies of it, which know what only this process knows.
+def local(plan: Plan, builder: Builder, timeout: float | None, workers: int) -> Iterator[Executor]:
+    """Begin to perform a plan in workers on this machine.
 
     Args:
         plan: What is performed.
         builder: Builds the components of a host's plugins.
-        timeout: Seconds that one task may take in a copy.
-        workers: How many copies; 0 has one, which performs what runs strangers' code, and this process the rest.
+        timeout: Seconds that one task may take in a worker.
+        workers: How many; 0 has one, which performs what runs other code than labelinf's own, this process the rest.
     """
     labels = label_sets(plan, builder)
-    bench = Bench(builder=builder)
-    bench.hold(labels)
-    if not hasattr(os, "fork"):
-        yield InProcess(bench)
-        return
-    with Processes(
-        workers=max(workers, 1), host=builder.host, timeout=timeout, labels=labels, copies=True
-    ) as processes:
-        yield processes if workers else InProcess(bench, strangers=processes)
-
-
-def _modules(plan: Plan, host: Host) -> tuple[str, ...]:
-    """Return the modules of labelinf's own that the cells of a plan name."""
-    parts = {(Kind.CHANNEL, cell.channel) for cell in plan.cells} | {(Kind.ATTACK, cell.attack) for cell in plan.cells}
-    parts |= {(Kind.DEFENCE, stage) for cell in plan.cells for stage in cell.defences}
-    items = {host.find(kind, parse(spec, "cell").name) for kind, spec in parts}
-    return tuple(sorted(item.descriptor.target.partition(":")[0] for item in items if not item.plugin.stranger))
+    with Processes(workers=max(workers, 1), host=builder.host, timeout=timeout, labels=labels) as processes:
+        if workers:
+            yield processes
+        else:
+            bench = Bench(builder=builder)
+            bench.hold(labels)
+            yield InProcess(bench, aside=processes)
 
 
 def read_engine(text: str, workers: int | None) -> Engine:

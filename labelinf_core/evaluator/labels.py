@@ -13,10 +13,9 @@ from labelinf_core.contracts.errors import InputError, LabelinfError, PluginErro
 from labelinf_core.contracts.gate import own_words, unquoted
 from labelinf_core.evaluator.cells import Plan, digest_of
 from labelinf_core.evaluator.survey import strange
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder, Spec, parse
 
 __all__ = ["grouped_only_where_known", "label_sets", "load_labels"]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from labelinf_core.contracts.components import Placebo
 from labelinf_core.contracts.guarantees import Verdict
-from labelinf_core.evaluator.statistics import holm, p_value
+from labelinf_core.statistics.proportions import holm, p_value
 
 __all__ = ["LEVEL", "placebo_p_value", "void_verdicts"]
 

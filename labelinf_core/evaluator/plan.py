@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 import attrs
 
 from labelinf_core.contracts.components import LabelSet
-from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
+from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError, UnknownNameError
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan, Role, Shown, digest_of, new_key
 from labelinf_core.evaluator.choice import ALL, STRONGEST, installed
 from labelinf_core.evaluator.labels import grouped_only_where_known, load_labels
@@ -39,12 +40,16 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
     Raises:
         InputError: Something cannot be used; all faults come at once, one a line.
     """
-    planner = _Planner(builder=builder)
+    planner = _Planner(builder=builder, left_out=list(suite.left_out))
     cells: dict[str, Cell] = {}
     for index, matrix in enumerate(suite.matrix):
-        for cell in planner.cells(matrix, f"{place}: matrix[{index}]"):
+        before = dict(planner.faults)
+        for cell in planner.cells(matrix, f"{matrix.part or place}: matrix[{index}]"):
             if cell.id not in cells or cell.role < cells[cell.id].role:
                 cells[cell.id] = cell
+        if matrix.part:  # a plugin's fault, not the user's
+            planner.left_out += [f"{text} (its cells are left out)" for text in planner.faults if text not in before]
+            planner.faults = before
     if planner.faults or not cells:
         raise InputError("\n".join([*_told(planner.faults, place, builder.host), *dict.fromkeys(planner.left_out)]))
     homes = [item.descriptor.channel for item in builder.host.catalogue(Kind.ATTACK)]
@@ -59,7 +64,6 @@ def make_plan(suite: Suite, builder: Builder, place: str) -> Plan:
         counts_only=tuple(name for name, channel in planner.channels.items() if channel.counts_only),
         installed={name: sum(home in (None, name) for home in homes) for name in planner.channels},
         fresh_order=tuple(name for name, channel in planner.channels.items() if channel.fresh_order),
-        bounds=tuple(sorted({item.plugin.distribution for item in builder.host.catalogue(Kind.BOUND)})),
         left_out=tuple(dict.fromkeys(planner.left_out)),
     )
     return plan.keyed(new_key())
@@ -188,7 +192,9 @@ class _Planner:
     ) -> list[Point]:
         """Return the points of grids; what cannot be built is a fault."""
         fitting = [pair for pair in zip(written, where, strict=True) if self._belongs(kind, *pair, channel)]
-        answers = points(self.builder, kind, [item for item, _ in fitting], [place for _, place in fitting])
+        answers = points(
+            self.builder.on(channel or ""), kind, [item for item, _ in fitting], [place for _, place in fitting]
+        )
         for answer in answers:
             if isinstance(answer, Fault):
                 self.faults[answer.text] = answer.missing
@@ -198,10 +204,13 @@ class _Planner:
         """Whether a component plays on the channel, or on any; a fault where it does not."""
         try:
             name = parse(written, where).name
+            with contextlib.suppress(UnknownNameError):
+                self.builder.host.find(kind, name, channel or "")
+                return True
             home = self.builder.host.find(kind, name).descriptor.channel
         except LabelinfError:
             return True  # told where it is looked up
-        if channel and home not in (None, channel):
+        if channel:
             self.faults[f"{where}: {kind.noun} {name!r} plays on the {home} channel, not on {channel!r}."] = ""
             return False
         return True
@@ -231,7 +240,6 @@ def _cell(
     builder: Builder,
 ) -> Cell:
     parts = (channel, attack, *pipeline)
-    kinds = (Kind.CHANNEL, Kind.ATTACK, *(Kind.DEFENCE for _ in pipeline))
     return Cell(
         channel=channel.full,
         attack=attack.full,
@@ -242,17 +250,14 @@ def _cell(
         public=facts.public,
         versions={plugin.distribution: plugin.version for point in parts for plugin in point.plugins},
         code={code: content_of(code) for point in parts for code in code_in(point.full)},
-        strangers=tuple(
-            f"{kind.value} {point.full}"
-            for kind, point in zip(kinds, parts, strict=True)
-            if any(plugin.stranger for plugin in point.plugins) or any(code_in(point.full))
-        ),
+        foreign=any(plugin.stranger for point in parts for plugin in point.plugins)
+        or any(any(code_in(point.full)) for point in parts),
         labels=source,
         shown=Shown(
             channel=str(channel.spec),
             attack=str(attack.spec),
             defences=tuple(str(stage.spec) for stage in pipeline),
-            reference=str(builder.host.find(Kind.ATTACK, attack.spec.name).descriptor.reference),
+            reference=str(builder.host.find(Kind.ATTACK, attack.spec.name, channel.spec.name).descriptor.reference),
         ),
         role=role,
     )

@@ -36,15 +36,14 @@ from labelinf_core.contracts.errors import ComponentError, InconclusiveError, In
 from labelinf_core.contracts.gate import said
 from labelinf_core.contracts.guarantees import Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel, third_party
-from labelinf_core.evaluator.audited import audited
 from labelinf_core.evaluator.cells import Cell, digest_of
 from labelinf_core.evaluator.choice import place
 from labelinf_core.evaluator.labels import load_labels
-from labelinf_core.evaluator.records import Audited, Implied, Status, Trial
+from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.theory import theory, vouched
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.markers import PROJECT
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, parse
 
 __all__ = ["Bench", "attack_rng", "curator_rng", "told"]
@@ -120,14 +119,6 @@ class Bench:
             note = f"what the defences cost honest users could not be measured: {told(error, cell)}"
             return attrs.evolve(implied, notes=(*implied.notes, note))
 
-    def ask(self, cell: Cell, distribution: str) -> Implied:
-        """Return what the bounds of a distribution that provides no part of ``cell`` say of it. Raises nothing."""
-        try:
-            channel, setting = self._set_up(cell)
-            return self._known(cell, channel.threat(setting), distribution)
-        except (Exception, SystemExit):
-            return Implied()  # told of the cell itself
-
     def play(self, cell: Cell, seed: int, trial: int, proved: tuple[Ceiling, ...] | None = None) -> Trial:
         """Play one trial of ``cell``. Raises nothing: a component may do anything.
 
@@ -163,27 +154,21 @@ class Bench:
             evidence=outcome.evidence,
             doubt=outcome.doubt,
             placebo=outcome.placebo,
-            audited=self._audited(cell, outcome),
+            audited=outcome.audited,
             ceilings=self._after(cell, outcome.queries, proved),
             gallery=outcome.gallery,
         )
 
-    def _audited(self, cell: Cell, outcome: Outcome) -> Audited | None:
-        if outcome.hits is None:
-            return None
-        channel, setting = self._set_up(cell)
-        return audited(outcome.hits, outcome.n_records, channel.threat(setting))
-
     def _after(self, cell: Cell, queries: int, proved: tuple[Ceiling, ...] | None) -> tuple[Ceiling, ...]:
         """Return the ceilings that hold for ``queries`` and for no larger budget."""
-        key = (cell.channel, cell.digest, cell.defences, tuple(cell.versions), queries)
+        key = (cell.channel, cell.digest, cell.defences, queries)
         if key not in self._spent:
             channel, setting = self._set_up(cell)
             full = channel.threat(setting)
             less = channel.spending(full, queries)
             if proved is None:
                 proved = self._known(cell, full).ceilings
-            found = self._theory_of(cell, less, tuple(cell.versions)).ceilings if less else ()
+            found = self._theory_of(cell, less).ceilings if less else ()
             _room(self._spent)[key] = tuple(item for item in found if item not in proved)
         return self._spent[key]
 
@@ -211,7 +196,8 @@ class Bench:
             for kind, spec, component in parts:
                 if component is error.component:
                     name = parse(spec, "cell").name
-                    plugin = self.builder.host.find(kind, name).plugin
+                    home = parse(cell.channel, "cell").name
+                    plugin = self.builder.host.find(kind, name, home).plugin
                     raise ComponentError(f"{kind.value} {name} ({plugin}): {error}", component) from error
             raise
 
@@ -226,7 +212,7 @@ class Bench:
         return game
 
     def _built(self, cell: Cell) -> tuple[Channel, Setting]:
-        build = self.builder.build
+        build = self.builder.on(parse(cell.channel, "cell").name).build
         setting = Setting(
             data=self._labels(cell),
             attack=build(Kind.ATTACK, cell.attack, "cell"),
@@ -272,18 +258,17 @@ class Bench:
             place=place(self.builder, parse(cell.channel, "cell").name, cell.attack, threat),
         )
 
-    def _known(self, cell: Cell, threat: ThreatModel, asking: str = "") -> Implied:
+    def _known(self, cell: Cell, threat: ThreatModel) -> Implied:
         """Return what theory says of a pipeline: asked once for all attacks that face the same threat model."""
-        only = (asking,) if asking else tuple(sorted(cell.versions))
-        known = self._theory.setdefault((*cell.target, *only, *self.without), [])
+        known = self._theory.setdefault((*cell.target, *self.without), [])
         found = next((said for before, said in known if _same(before, threat)), None)
         if found is None:
-            found = self._theory_of(cell, threat, only)
+            found = self._theory_of(cell, threat)
             known.append((threat, found))
         return found
 
-    def _theory_of(self, cell: Cell, threat: ThreatModel, only: tuple[str, ...]) -> Implied:
-        return theory(self.builder, parse(cell.channel, "cell").name, threat, self.without, only)
+    def _theory_of(self, cell: Cell, threat: ThreatModel) -> Implied:
+        return theory(self.builder, parse(cell.channel, "cell").name, threat, self.without)
 
 
 def _room(remembered: dict[K, T]) -> dict[K, T]:

@@ -13,12 +13,12 @@ from typing import Any, TypeVar, overload
 import attrs
 import cattrs
 
-from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.documents import plain
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.images import Gallery
 
-__all__ = ["Audited", "Implied", "Kept", "Status", "Trial", "from_json", "to_json"]
+__all__ = ["Implied", "Kept", "Status", "Trial", "from_json", "to_json"]
 
 T = TypeVar("T")
 
@@ -43,23 +43,6 @@ class Status(enum.Enum):
     def final(self) -> bool:
         """Whether the rest of the cell is given up: it would hang or crash again."""
         return self in (Status.TIMEOUT, Status.CRASHED)
-
-
-@attrs.frozen(kw_only=True)
-class Audited:
-    """What a trial says about a certificate of label-DP, as the core has computed it.
-
-    Attributes:
-        at_least: The epsilon that the trial proves, at 95 % confidence.
-        delta: The delta that goes with it.
-        certified: The epsilon that is certified; infinity when none is.
-        p_value: Probability of so many correct guesses, or more, under the certificate; 1 when there is none.
-    """
-
-    at_least: float
-    delta: float
-    certified: float
-    p_value: float
 
 
 @attrs.frozen(kw_only=True)

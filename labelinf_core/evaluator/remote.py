@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 import attrs
@@ -21,9 +22,9 @@ from labelinf_core.evaluator.executors import Processes
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.plan import environment_here
 from labelinf_core.evaluator.records import Implied, Trial
-from labelinf_core.evaluator.tasks import Play, Task
+from labelinf_core.evaluator.tasks import Task
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.watch import MEMORY_VARIABLE
+from labelinf_core.plugin.worker import MEMORY_VARIABLE
 from labelinf_core.specs import Builder
 
 __all__ = ["Answer", "Parcel", "Refused", "end", "perform", "size_of_batch"]
@@ -97,22 +98,9 @@ def perform(parcel: Parcel, tasks: Sequence[Task]) -> tuple[Answer, float]:
     """
     if refusal := parcel.refusal():
         return Refused(refusal), 0.0
-    import time
-
     start = time.perf_counter()
     places = {id(task): place for place, task in enumerate(tasks)}
-    given_up: dict[str, int] = {}
-
-    def wanted() -> Iterator[Task]:
-        for task in tasks:
-            if not (isinstance(task, Play) and task.trial > given_up.get(task.cell.id, task.trial)):
-                yield task
-
-    found: list[tuple[int, Implied | Trial]] = []
-    for task, result in _pool(parcel).perform(wanted()):
-        found.append((places[id(task)], result))
-        if isinstance(task, Play) and result.status.final:
-            given_up[task.cell.id] = min(task.trial, given_up.get(task.cell.id, task.trial))
+    found = [(places[id(task)], result) for task, result in _pool(parcel).perform(tasks)]
     return found, time.perf_counter() - start
 
 
@@ -133,7 +121,7 @@ def _pool(parcel: Parcel) -> Processes:
     if key not in _POOLS:
         if parcel.memory:
             os.environ[MEMORY_VARIABLE] = parcel.memory
-        _POOLS[key] = Processes(workers=1, host=parcel.host, timeout=parcel.timeout, labels=parcel.labels)
+        _POOLS[key] = Processes(workers=1, host=parcel.host, timeout=parcel.timeout, labels=parcel.labels, fresh=True)
     return _POOLS[key]
 
 

@@ -8,13 +8,14 @@ import attrs
 
 from labelinf_core.contracts.components import Measure
 from labelinf_core.contracts.guarantees import Ceiling, Interval, Verdict, judge, left_to_gain
-from labelinf_core.evaluator import alarms, placebo, statistics
+from labelinf_core.evaluator import alarms, placebo
 from labelinf_core.evaluator.cells import Cell, LabelFacts, Plan
 from labelinf_core.evaluator.choice import Field, choose
 from labelinf_core.evaluator.records import Implied, Status, Trial
 from labelinf_core.evaluator.store import Made, Store
 from labelinf_core.evaluator.tally import Played, Tally, tallied
 from labelinf_core.specs import parse
+from labelinf_core.statistics import proportions
 
 __all__ = ["CellResult", "Results", "result_of", "summarise", "worst"]
 
@@ -190,9 +191,9 @@ def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
     blind = max(result.implied.baseline, result.tally.chance or 0.0)
     result = attrs.evolve(result, implied=attrs.evolve(result.implied, baseline=blind))
     shares, n_records, implied = played.shares, int(played.records[0]), result.implied
-    family_wise = 1 - (1 - statistics.CONFIDENCE) / n_cells
-    accuracy = statistics.label_accuracy(shares, n_records)
-    exact = statistics.exact_recovery(played.correct == played.records)
+    family_wise = 1 - (1 - proportions.CONFIDENCE) / n_cells
+    accuracy = proportions.label_accuracy(shares, n_records)
+    exact = proportions.exact_recovery(played.correct == played.records)
     verdict = judge(
         accuracy=accuracy,
         exact=exact,
@@ -200,7 +201,7 @@ def _judged(result: CellResult, played: Played, n_cells: int) -> CellResult:
         promise=implied.promise,
         ceilings=implied.ceilings,
         contradicted=alarms.contradicted(played, implied, n_cells),
-        at_least=statistics.leak_floor(shares, n_records, family_wise),
+        at_least=proportions.leak_floor(shares, n_records, family_wise),
         blind=implied.blind or bool(result.tally.doubt),
     )
     if alarms.reads_elsewhere(played, implied.baseline, n_cells, blind=implied.blind):

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-import attrs
-
 from labelinf_core.contracts.errors import InconclusiveError, InputError
 from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Plan
@@ -67,7 +65,6 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
     """
     mistakes: dict[str, Status] = {}  # in order, each once
     culprits: dict[str, str] = {}
-    parts: dict[str, dict[str, Implied]] = {}
     known = sum(store.knows(cell.id) for cell in plan.cells)
     progress(known)
     for task, result in _asked(plan, store, executor):
@@ -75,15 +72,12 @@ def _prepare(plan: Plan, store: Store, executor: Executor, progress: Callable[[i
             culprits[result.culprit] = result.message
         elif result.status in _NOTHING:
             mistakes[result.message] = result.status
-        found = parts.setdefault(task.cell.id, {})
-        found[task.asking] = result
-        if len(found) == 1 + len(_bystanders(plan, task.cell)):
-            known += 1
-            progress(known)
-            if not culprits and found[""].status not in _NOTHING:
-                store.keep_implied(task.cell.id, _merged(parts.pop(task.cell.id)))
         if culprits:
             break
+        known += 1
+        progress(known)
+        if result.status not in _NOTHING:
+            store.keep_implied(task.cell.id, result)
     if mistakes and not culprits:
         unclear = all(status is Status.UNCLEAR for status in mistakes.values())
         raise (InconclusiveError if unclear else InputError)("\n".join(mistakes))
@@ -116,37 +110,9 @@ def _unknown(plan: Plan, store: Store) -> Iterator[Imply]:
             certain[cell.id] = known.is_certain
         return certain.get(cell.id, False)
 
-    cells = sorted(in_turn(plan.cells), key=lambda turn: _plugins(turn[0]))
-    for asking in ("", *plan.bounds):
-        for cell, before in cells:
-            if asking not in cell.versions and not store.knows(cell.id) and not settled(cell, before, is_certain):
-                yield Imply(cell=cell, asking=asking, without=without)
-
-
-def _plugins(cell: Cell) -> list[str]:
-    """Return what to sort cells by so that a stranger's are together: a worker that ran its code plays no others."""
-    return [*sorted(cell.versions), *cell.strangers]
-
-
-def _bystanders(plan: Plan, cell: Cell) -> tuple[str, ...]:
-    """Return the distributions whose bounds are asked although they provide no part of the cell."""
-    return tuple(name for name in plan.bounds if name not in cell.versions)
-
-
-def _merged(parts: dict[str, Implied]) -> Implied:
-    """Add what bystanders say to what is known of a cell, in an order that depends on their names only."""
-    own = parts.pop("")
-    if own.status not in (Status.OK, Status.REFUSED):
-        return own
-    for asked, said in sorted(parts.items()):
-        failed = () if said.status is Status.OK else (f"bounds of {asked} are left out: {said.message}",)
-        own = attrs.evolve(
-            own,
-            ceilings=own.ceilings + said.ceilings,
-            bounds=own.bounds + said.bounds,
-            notes=tuple(dict.fromkeys((*own.notes, *said.notes, *failed))),
-        )
-    return own
+    for cell, before in in_turn(plan.cells):
+        if not store.knows(cell.id) and not settled(cell, before, is_certain):
+            yield Imply(cell=cell, without=without)
 
 
 def _chosen(plan: Plan, store: Store) -> dict[Cell, tuple[Ceiling, ...]]:
@@ -160,9 +126,7 @@ def _chosen(plan: Plan, store: Store) -> dict[Cell, tuple[Ceiling, ...]]:
     curators: dict[tuple[str, ...], int] = {}
     for cell in plan.cells:
         curators.setdefault(cell.curator, len(curators))
-    cells = sorted(
-        (cell for cell in plan.cells if cell.id in chosen), key=lambda cell: (_plugins(cell), curators[cell.curator])
-    )
+    cells = sorted((cell for cell in plan.cells if cell.id in chosen), key=lambda cell: curators[cell.curator])
     return {cell: known[cell.id].ceilings if cell.id in known else () for cell in cells}
 
 

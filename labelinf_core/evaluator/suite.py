@@ -19,6 +19,7 @@ Keys that are not listed in :class:`Matrix` are settings of the channel. A list 
 
 from __future__ import annotations
 
+import functools
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -27,19 +28,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import cattrs
 from cattrs.errors import ClassValidationError
+from cattrs.gen import make_dict_structure_fn, override
 
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.evaluator.choice import STRONGEST
 from labelinf_core.evaluator.strangers import code_in, refusal
-from labelinf_core.plugin.apart import apart
-from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.descriptors import Kind, SuitePart
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import faults, parse, strict_converter
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host
 
-__all__ = ["Matrix", "Suite", "homes", "read_suite", "shipped_suites"]
+__all__ = ["Matrix", "Suite", "homes", "read_part", "read_suite", "shipped_suites"]
 
 
 @attrs.frozen(kw_only=True)
@@ -52,6 +55,7 @@ class Matrix:
         defences: Defences; an item that is a list is a pipeline, from the curator outward.
         channel: Name of the channel; empty for the one that the attacks and defences belong to.
         settings: Fields of the channel (loss, scorer, queries, ...).
+        part: The file of a plugin's that it stands in; empty: the user's own.
     """
 
     labels: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
@@ -59,6 +63,7 @@ class Matrix:
     defences: list[Any] = attrs.field(validator=attrs.validators.min_len(1))
     channel: str = ""
     settings: dict[str, Any] = attrs.field(factory=dict)
+    part: str = ""
 
     def home(self, host: Host) -> str:
         """Return the channel the table is played on: the one it names, or the only one its components belong to.
@@ -106,12 +111,14 @@ class Suite:
         title: What a report calls it.
         trials: How often every cell is played, each time with fresh randomness.
         seed: What all randomness is derived from.
+        left_out: Parts of it that plugins offer and nobody can read, a sentence each.
     """
 
     matrix: list[Matrix] = attrs.field(validator=attrs.validators.min_len(1))
     title: str = ""
     trials: int = attrs.field(default=20, validator=attrs.validators.ge(1))
     seed: int = attrs.field(default=0, validator=attrs.validators.ge(0))
+    left_out: tuple[str, ...] = ()
 
 
 def shipped_suites(host: Host) -> tuple[str, ...]:
@@ -137,8 +144,26 @@ def read_suite(name: str, host: Host, *, allow_code: bool = False) -> Suite:
         if code and not allow_code and (foreign := [text for text in code if text not in _inert(host)]):
             raise refusal(foreign, name)
         return suite
-    read = [_parsed(_text_of_part(part.file), part.file) for part in parts]
-    return attrs.evolve(read[0], title=name, matrix=[table for suite in read for table in suite.matrix])
+    read, lost = list[Suite](), list[str]()
+    for part in parts:
+        try:
+            read.append(read_part(part))
+        except LabelinfError as error:
+            lost.append(f"{error} (that part of suite {name} is left out)")
+    if not read:
+        raise PluginError("\n".join(lost))
+    tables = [table for suite in read for table in suite.matrix]
+    return attrs.evolve(read[0], title=name, matrix=tables, left_out=tuple(lost))
+
+
+def read_part(part: SuitePart) -> Suite:
+    """Read the part of a suite that a plugin offers.
+
+    Raises:
+        LabelinfError: It cannot be read, or is malformed.
+    """
+    suite = _parsed(_text_of_part(part.file), part.file)
+    return attrs.evolve(suite, matrix=[attrs.evolve(table, part=part.file) for table in suite.matrix])
 
 
 def _inert(host: Host) -> frozenset[str]:
@@ -158,9 +183,18 @@ def _parsed(text: str, name: str) -> Suite:
     if isinstance(matrices, list):
         tables["matrix"] = [_with_settings(matrix) for matrix in matrices]
     try:
-        return strict_converter().structure({"title": Path(name).stem, **tables}, Suite)
+        return _converter().structure({"title": Path(name).stem, **tables}, Suite)
     except ClassValidationError as error:
         raise InputError("\n".join(f"{name}: {fault.lstrip('.: ')}" for fault in faults(error, ""))) from error
+
+
+@functools.cache
+def _converter() -> cattrs.Converter:
+    """Return what reads a suite: all of it but what is not written in one."""
+    converter = strict_converter()
+    read = make_dict_structure_fn(Suite, converter, _cattrs_forbid_extra_keys=True, left_out=override(omit=True))
+    converter.register_structure_hook(Suite, read)
+    return converter
 
 
 def _text_of_part(file: str) -> str:
@@ -193,7 +227,7 @@ def _with_settings(matrix: object) -> object:
     """Gather the keys that belong to the channel; one attack or defence may stand without a list."""
     if not isinstance(matrix, Mapping):
         return matrix
-    own = {field.name for field in attrs.fields(Matrix)} - {"settings"}
+    own = {field.name for field in attrs.fields(Matrix)} - {"settings", "part"}
     table = {key: value for key, value in matrix.items() if key in own}
     for key in {"labels", "attacks", "defences"} & table.keys():
         table[key] = table[key] if isinstance(table[key], list) else [table[key]]

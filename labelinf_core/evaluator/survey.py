@@ -1,8 +1,7 @@
 """What a plan has to know of components: asked of their classes, answered in plain data.
 
-What may reach a stranger's code is asked apart (:mod:`labelinf_core.plugin.apart`), so that whoever plans a run has
-imported nothing but labelinf when it sums the run up. A stranger that takes its process with it loses its own answer:
-what was asked together is then asked again one by one.
+What may reach a third party's code is asked in a worker (:mod:`labelinf_core.plugin.worker`). One that takes it along
+loses its own answer: what was asked together is then asked again one by one.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ import attrs
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Channel, Measure
 from labelinf_core.contracts.errors import LabelinfError, NameConflictError, PluginError, UnknownNameError
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.records import PluginRecord
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder, Spec, parse
 
 __all__ = ["ChannelFacts", "Fault", "Point", "channel_facts", "points", "strange"]
@@ -83,27 +81,16 @@ def points(builder: Builder, kind: Kind, written: Sequence[object], where: Seque
         For each its points, or what is wrong with it.
     """
     found: dict[int, list[Point] | Fault] = {}
-    aside: dict[object, list[int]] = {}
-    for index, item in enumerate(written):
-        if strange(builder.host, item):
-            aside.setdefault(_home(builder.host, kind, item), []).append(index)
-        else:
-            found[index] = _points(builder, kind, item, where[index])
-    for indices in aside.values():
-        found |= zip(indices, _apart(builder, kind, [(written[i], where[i]) for i in indices]), strict=True)
+    foreign = [index for index, item in enumerate(written) if strange(builder.host, item)]
+    for index in set(range(len(written))).difference(foreign):
+        found[index] = _points(builder, kind, written[index], where[index])
+    if foreign:
+        found |= zip(foreign, _apart(builder, kind, [(written[i], where[i]) for i in foreign]), strict=True)
     return [found[index] for index in range(len(written))]
 
 
-def _home(host: Host, kind: Kind, written: object) -> str:
-    """Return who provides what is written; empty where nobody can say."""
-    try:
-        return host.find(kind, parse(written, "").name).plugin.name
-    except LabelinfError:
-        return ""
-
-
 def _apart(builder: Builder, kind: Kind, items: Sequence[tuple[object, str]]) -> list[list[Point] | Fault]:
-    """Look up what may run one stranger's code."""
+    """Look up what may run third parties' code."""
     try:
         name = f"{kind.plural} {', '.join(str(written) for written, _ in items)}"
         return apart(name, lambda: [_points(builder, kind, *item) for item in items])
@@ -145,7 +132,12 @@ def _point(builder: Builder, kind: Kind, spec: Spec, where: str) -> Point:
 
 
 def _lost(builder: Builder, kind: Kind, spec: Spec, error: PluginError) -> Point:
-    return Point(spec=spec, full=str(spec), plugins=(builder.host.find(kind, spec.name).plugin,), lost=str(error))
+    return Point(
+        spec=spec,
+        full=str(spec),
+        plugins=(builder.host.find(kind, spec.name, builder.channel).plugin,),
+        lost=str(error),
+    )
 
 
 def channel_facts(host: Host, name: str) -> ChannelFacts:

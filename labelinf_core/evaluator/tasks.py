@@ -15,9 +15,9 @@ from labelinf_core.contracts.guarantees import Ceiling
 from labelinf_core.evaluator.cells import Cell, Role
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
-from labelinf_core.plugin.watch import alone
+from labelinf_core.plugin.worker import alone
 
-__all__ = ["Group", "Imply", "Play", "Task", "draw", "groups", "needs"]
+__all__ = ["Group", "Imply", "Play", "Task", "draw", "groups"]
 
 
 @attrs.frozen(kw_only=True)
@@ -26,19 +26,16 @@ class Imply:
 
     Attributes:
         cell: The cell.
-        asking: A distribution that provides no part of the cell and whose bounds are asked about it; empty for all
-            that the cell's own distributions say.
         without: Bounds that are not asked, and why.
     """
 
     cell: Cell
-    asking: str = ""
     without: Mapping[str, str] = attrs.field(factory=dict, hash=False)
 
     @property
     def together(self) -> tuple[object, ...]:
         """Tasks with the same are performed one after another by one worker: what they share is computed once."""
-        return (needs(self), self.asking, self.cell.target)
+        return (Imply, *self.cell.target)
 
     def perform(self, bench: Bench) -> Implied:
         """Do it; a candidate is not asked where another one of its line of defences is certain of every label."""
@@ -48,7 +45,7 @@ class Imply:
         if self.cell.role is Role.CANDIDATE and bench.settled.get(self.cell.target, self.cell.id) != self.cell.id:
             return Implied(status=Status.PENDING)
         with alone():
-            known = bench.ask(self.cell, self.asking) if self.asking else bench.imply(self.cell)
+            known = bench.imply(self.cell)
         if self.cell.role is Role.CANDIDATE and known.is_certain:
             bench.settled[self.cell.target] = self.cell.id
         return known
@@ -81,7 +78,7 @@ class Play:
     @property
     def together(self) -> tuple[object, ...]:
         """As of :class:`Imply`: the attacks of one trial meet what was trained for the first of them."""
-        return (needs(self), self.trial, self.cell.curator)
+        return (self.trial, *self.cell.curator)
 
     def perform(self, bench: Bench) -> Trial:
         """Do it."""
@@ -110,12 +107,3 @@ def draw(source: Iterator[Group], size: int) -> list[Group]:
     while sum(map(len, drawn)) < size and (group := next(source, None)):
         drawn.append(group)
     return drawn
-
-
-def needs(task: Task) -> frozenset[str]:
-    """Return whose code a task runs: distributions, and each component in it that is a stranger's.
-
-    A process that has performed it may perform what needs at least as much, and nothing else.
-    """
-    asked = {f"bounds of {task.asking}"} if isinstance(task, Imply) and task.asking else set[str]()
-    return frozenset({*task.cell.versions, *task.cell.strangers, *asked})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -20,9 +20,8 @@ from labelinf_core.contracts.errors import LabelinfError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Promise
 from labelinf_core.contracts.threat import ThreatModel, third_party
 from labelinf_core.evaluator.records import Implied
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 from labelinf_core.specs import Builder
 
 __all__ = ["theory", "vouched"]
@@ -36,7 +35,6 @@ def theory(
     channel: str,
     threat: ThreatModel,
     without: Mapping[str, str] = MappingProxyType({}),
-    only: Collection[str] | None = None,
 ) -> Implied:
     """Collect what bounds say of a threat model, whatever the attack. Nothing else issues a ceiling.
 
@@ -45,10 +43,9 @@ def theory(
         channel: Name of the channel.
         threat: What the adversary knows and may spend, the stages between folded.
         without: Bounds that are not asked, by name, and why; noted.
-        only: Distributions whose bounds are asked; all when omitted.
     """
     notes: list[str] = []
-    bounds = dict(_bounds(builder, channel, without, only, notes))
+    bounds = dict(_bounds(builder.on(channel), channel, without, notes))
     if threat.unsaid:
         notes.append(f"nothing is known of {', '.join(dict.fromkeys(threat.unsaid))}: of what is behind it, the worst")
     ceilings = _gather(bounds, threat, lambda bound: bound.ceilings(threat), Ceiling, notes)
@@ -79,12 +76,11 @@ def _bounds(
     builder: Builder,
     channel: str,
     without: Mapping[str, str],
-    only: Collection[str] | None,
     notes: list[str],
 ) -> Iterator[tuple[str, _Source]]:
     for item in builder.host.catalogue(Kind.BOUND):
         name = item.descriptor.name
-        if item.descriptor.channel not in (None, channel) or (only and item.plugin.distribution not in only):
+        if item.descriptor.channel not in (None, channel):
             continue
         if name in without:
             notes.append(f"bound {name} is left out: {without[name]}")

@@ -11,7 +11,7 @@ import pluggy
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.catalogue import Catalogue
-from labelinf_core.plugin.descriptors import Descriptor, Kind
+from labelinf_core.plugin.descriptors import Descriptor
 from labelinf_core.plugin.hookspecs import Specs
 from labelinf_core.plugin.markers import CONTRACT, PROJECT
 from labelinf_core.plugin.records import told
@@ -74,24 +74,17 @@ def provided(manager: pluggy.PluginManager) -> tuple[Descriptor, ...]:
     """Return what the plugin in ``manager`` provides, sorted by kind and name.
 
     Raises:
-        TypeError: A hook yields something else than descriptors of its own kind, or one of them twice.
+        TypeError: It yields something else than descriptors, or one of them twice.
     """
     found: list[Descriptor] = []
-    for kind in Kind:
-        for results in getattr(manager.hook, kind.hook)():
-            for item in results:
-                found.append(_checked(item, kind, found))
+    for results in manager.hook.labelinf_components():
+        for item in results:
+            if not isinstance(item, Descriptor):
+                raise TypeError(f"labelinf_components must yield Descriptor objects, got {type(item).__name__}")
+            if any((item.kind, item.name, item.channel) == (o.kind, o.name, o.channel) for o in found):
+                raise TypeError(f"labelinf_components yields {item} twice")
+            found.append(item)
     return tuple(sorted(found, key=lambda item: (item.kind.value, item.name)))
-
-
-def _checked(item: object, kind: Kind, before: list[Descriptor]) -> Descriptor:
-    if not isinstance(item, Descriptor):
-        raise TypeError(f"{kind.hook} must yield Descriptor objects, got {type(item).__name__}")
-    if item.kind is not kind:
-        raise TypeError(f"{kind.hook} yielded {item}, which is not of kind {kind.value!r}")
-    if any((item.kind, item.name) == (other.kind, other.name) for other in before):
-        raise TypeError(f"{kind.hook} yields {item} twice")
-    return item
 
 
 @functools.lru_cache(maxsize=64)

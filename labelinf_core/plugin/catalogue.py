@@ -46,7 +46,7 @@ from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement, StatementStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["Catalogue"]
 
@@ -85,16 +85,18 @@ class Catalogue:
             raise PluginError(f"{package}/{file}: unknown table {unknown[0]!r}; known are {', '.join(sorted(known))}.")
         return cls(package=package, file=file, tables=tables)
 
-    def descriptors(self, kind: Kind) -> Iterator[Descriptor]:
-        """Yield the components of one kind.
+    @hookimpl
+    def labelinf_components(self) -> Iterator[Descriptor]:
+        """Yield the components, kind by kind.
 
         Raises:
             PluginError: An entry lacks a value, has one too many, or one of the wrong form.
         """
-        shared = None if kind in _EVERYWHERE else self.tables.get("default-channel")
-        for name, where, entry in self._entries(kind.value):
-            entry = {"channel": name if kind is Kind.CHANNEL else shared, **entry}
-            yield self._made(Descriptor, where, entry, kind=kind, name=name, reference=_reference(where, entry))
+        for kind in Kind:
+            shared = None if kind in _EVERYWHERE else self.tables.get("default-channel")
+            for name, where, entry in self._entries(kind.value):
+                entry = {"channel": name if kind is Kind.CHANNEL else shared, **entry}
+                yield self._made(Descriptor, where, entry, kind=kind, name=name, reference=_reference(where, entry))
 
     @hookimpl
     def labelinf_statements(self) -> Iterator[Statement]:
@@ -168,19 +170,6 @@ class Catalogue:
 
     def _absolute(self, text: str) -> str:
         return f"{self.package}{text}" if text.startswith(".") and ":" in text and " " not in text else text
-
-
-def _hook(kind: Kind) -> Callable[[Catalogue], Iterator[Descriptor]]:
-    """Return the hook that yields the components of one kind."""
-
-    def described(self: Catalogue) -> Iterator[Descriptor]:
-        return self.descriptors(kind)
-
-    return hookimpl(described)
-
-
-for _kind in Kind:
-    setattr(Catalogue, _kind.hook, _hook(_kind))
 
 
 def _reference(where: str, entry: dict[str, Any]) -> Reference:

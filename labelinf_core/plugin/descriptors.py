@@ -34,7 +34,7 @@ _TARGET = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 class Kind(enum.Enum):
-    """The kinds of component a plugin can provide, each with the hook that yields it."""
+    """The kinds of component a plugin can provide."""
 
     LOSS = "loss"
     METRIC = "metric"
@@ -44,11 +44,6 @@ class Kind(enum.Enum):
     BOUND = "bound"
     LABELS = "labels"
     CHANNEL = "channel"
-
-    @property
-    def hook(self) -> str:
-        """Name of the hook whose implementations yield this kind."""
-        return _HOOKS[self]
 
     @property
     def noun(self) -> str:
@@ -62,16 +57,6 @@ class Kind(enum.Enum):
 
 
 _NOUNS = {Kind.NOISE: "noise model", Kind.LABELS: "label source"}
-_HOOKS = {
-    Kind.LOSS: "labelinf_losses",
-    Kind.METRIC: "labelinf_metrics",
-    Kind.ATTACK: "labelinf_attacks",
-    Kind.NOISE: "labelinf_noise_models",
-    Kind.DEFENCE: "labelinf_defences",
-    Kind.BOUND: "labelinf_bounds",
-    Kind.LABELS: "labelinf_label_sources",
-    Kind.CHANNEL: "labelinf_channels",
-}
 
 
 def _matches(pattern: re.Pattern[str], example: str) -> Any:

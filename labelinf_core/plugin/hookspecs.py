@@ -1,4 +1,4 @@
-"""The hooks a labelinf plugin may implement: one that returns a catalogue of everything, or one per kind.
+"""The hooks a labelinf plugin may implement: one that returns a catalogue of everything, or one for each part of it.
 
 A plugin is a module named by an entry point of the group ``labelinf``. It declares the version of this contract it
 was written for and yields descriptors::
@@ -8,7 +8,7 @@ was written for and yields descriptors::
     labelinf_contract = 2
 
     @hookimpl
-    def labelinf_defences():
+    def labelinf_components():
         yield Descriptor(kind=Kind.DEFENCE, name="my-defence", channel="my-channel", ...)
 
 Hooks must be cheap: yield descriptors, import nothing numerical. The order does not matter; the host sorts by name.
@@ -42,46 +42,8 @@ class Specs:
         return None
 
     @hookspec
-    def labelinf_losses(self) -> Iterable[Descriptor]:
-        """Yield losses: what a curator's score adds up (:class:`labelinf_core.contracts.components.Loss`)."""
-        return ()
-
-    @hookspec
-    def labelinf_metrics(self) -> Iterable[Descriptor]:
-        """Yield metrics: what a leaderboard scores (:class:`labelinf_core.contracts.components.Metric`)."""
-        return ()
-
-    @hookspec
-    def labelinf_attacks(self) -> Iterable[Descriptor]:
-        """Yield attacks: what recovers labels (:class:`labelinf_core.contracts.components.Attack`)."""
-        return ()
-
-    @hookspec
-    def labelinf_noise_models(self) -> Iterable[Descriptor]:
-        """Yield noise models, of scores (:class:`labelinf_core.contracts.noise.NoiseModel`) and of labels.
-
-        Those of labels derive from :class:`labelinf_core.contracts.noise.LabelNoise`.
-        """
-        return ()
-
-    @hookspec
-    def labelinf_defences(self) -> Iterable[Descriptor]:
-        """Yield defences (:class:`labelinf_core.contracts.components.Defence`)."""
-        return ()
-
-    @hookspec
-    def labelinf_bounds(self) -> Iterable[Descriptor]:
-        """Yield bounds: what the theory implies (:class:`labelinf_core.contracts.components.Bound`)."""
-        return ()
-
-    @hookspec
-    def labelinf_label_sources(self) -> Iterable[Descriptor]:
-        """Yield label sources (:class:`labelinf_core.contracts.labels.LabelSource`)."""
-        return ()
-
-    @hookspec
-    def labelinf_channels(self) -> Iterable[Descriptor]:
-        """Yield channels: games an evaluator can play (:class:`labelinf_core.contracts.components.Channel`)."""
+    def labelinf_components(self) -> Iterable[Descriptor]:
+        """Yield components of any kind (:class:`labelinf_core.plugin.descriptors.Kind`)."""
         return ()
 
     @hookspec

@@ -3,7 +3,8 @@
 pluggy's own ``load_setuptools_entrypoints`` stops at the first plugin that fails to import and lets a second
 distribution silently replace an entry point of the same name. This host does neither: a faulty plugin is reported
 and left out, two distributions under one entry-point name both stay out, and a component that two plugins provide
-belongs to neither. Choosing one silently would change which code a result came from.
+belongs to neither. Choosing one silently would change which code a result came from. A name belongs to a kind and a
+channel, so that two channels may share one; and nobody takes a name from what comes with labelinf.
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ import pluggy
 
 from labelinf_core.contracts.errors import NameConflictError, PluginError, UnknownNameError
 from labelinf_core.plugin.alone import alone, answers, described, identity, provided, version_hint
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Command, Descriptor, Kind, SuitePart
 from labelinf_core.plugin.markers import PROJECT
 from labelinf_core.plugin.records import PluginRecord, PluginStatus, Registered, told
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_core.plugin.statements import Statement
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -56,7 +56,8 @@ class Host:
     @property
     def strangers(self) -> frozenset[str]:
         """Names of the components that do not come with labelinf."""
-        return frozenset(name for (_, name), owners in self._components.items() if owners[0].plugin.stranger)
+        found = self._components.items()
+        return frozenset(name for (_, name), owners in found if any(item.plugin.stranger for item in owners))
 
     def listed(self) -> Host:
         """Return what a worker needs to build components, as plain data: without anybody's hooks."""
@@ -99,23 +100,42 @@ class Host:
             candidates = list(sharing)
             if name in unwanted:
                 host._note(candidates[0], PluginStatus.BLOCKED)
-            elif len(candidates) > 1:
+                continue
+            ours = [point for point in candidates if identity(point.dist)[0] == PROJECT]
+            if len(candidates) > 1 and len(ours) != 1:
                 host._fail(candidates[0], _shared(candidates))
-            else:
-                host._load_one(candidates[0])
+                continue
+            host._load_one(*(ours or candidates))
+            for point in candidates if ours else ():
+                if point not in ours:
+                    taken = PluginError(f"labelinf itself has a plugin {name!r}; the entry point needs another name")
+                    host._fail(point, taken, f"{name} of {identity(point.dist)[0]}")
         return host
 
-    def find(self, kind: Kind, name: str) -> Registered:
+    def find(self, kind: Kind, name: str, channel: str = "") -> Registered:
         """Return the component of ``kind`` called ``name``.
 
+        Args:
+            kind: What it is.
+            name: Its name.
+            channel: On which channel it is played; empty where that is not known.
+
         Raises:
-            NameConflictError: More than one plugin provides it. The message names them all.
+            NameConflictError: More than one plugin provides it, or more than one channel has it. The message names all.
             UnknownNameError: No loaded plugin provides it. The message suggests near names and lists the plugins that
                 failed or are blocked.
         """
         owners = self._components.get((kind, name), [])
-        if len(owners) == 1:
-            return owners[0]
+        if channel and kind is not Kind.CHANNEL:
+            owners = [item for item in owners if item.descriptor.channel in (None, channel)]
+        found = [item for item in owners if self.is_found(item)]
+        if len(found) > 1:  # of several channels
+            found = [item for item in found if not item.plugin.stranger] or found
+        if len(found) == 1:
+            return found[0]
+        if found:
+            homes = " and ".join(str(item.descriptor.channel) for item in found)
+            raise NameConflictError(f"{kind.noun} {name!r} is one of the channels {homes}; say which (--channel).")
         if owners:
             raise NameConflictError(
                 f"{kind.noun} {name!r} is provided by {' and by '.join(str(o.plugin) for o in owners)}. "
@@ -129,17 +149,34 @@ class Host:
         Raises:
             NameConflictError: The name is taken and the host is strict.
         """
-        owners = self._components.setdefault((item.descriptor.kind, item.descriptor.name), [])
-        owners.append(item)
-        if self.strict and len(owners) > 1:
-            raise NameConflictError(next(self.contested()))
+        self._components.setdefault((item.descriptor.kind, item.descriptor.name), []).append(item)
+        if self.strict and (told := next(self.contested(), "")):
+            raise NameConflictError(told)
+
+    def is_found(self, item: Registered) -> bool:
+        """Whether a component is found by its name: nobody else's could be meant, or it alone comes with labelinf."""
+        others = [other.plugin.stranger for other in self._rivals(item)]
+        return not others or (all(others) and not item.plugin.stranger)
+
+    def _rivals(self, item: Registered) -> list[Registered]:
+        """Return the other components that its name could mean on some channel."""
+        home = item.descriptor.channel
+        return [
+            other
+            for other in self._components[item.descriptor.kind, item.descriptor.name]
+            if other is not item and (None in (home, other.descriptor.channel) or home == other.descriptor.channel)
+        ]
 
     def catalogue(self, kind: Kind | None = None) -> Iterator[Registered]:
         """Yield every component that is not contested, sorted by kind and name."""
         for key in sorted(self._components, key=lambda item: (item[0].value, item[1])):
-            owners = self._components[key]
-            if kind in (None, key[0]) and len(owners) == 1:
-                yield owners[0]
+            if kind in (None, key[0]):
+                yield from filter(self.is_found, self._components[key])
+
+    def provided(self, plugin: str) -> Iterator[Registered]:
+        """Yield every component of a plugin, sorted by kind and name; also one that is not found by its name."""
+        for key in sorted(self._components, key=lambda item: (item[0].value, item[1])):
+            yield from (item for item in self._components[key] if item.plugin.name == plugin)
 
     def asked(self, kind: Kind, question: Callable[[type[Any]], T]) -> Iterator[tuple[str, T]]:
         """Yield every component of a kind by name, with what ``question`` finds out about its class.
@@ -153,11 +190,14 @@ class Host:
                 _LOG.warning("labelinf: %s", error)
 
     def contested(self) -> Iterator[str]:
-        """Yield one sentence for every component name that several plugins claim."""
+        """Yield one sentence for every component name that several plugins claim, on one channel."""
         for (kind, name), owners in sorted(self._components.items(), key=lambda item: (item[0][0].value, item[0][1])):
-            if len(owners) > 1:
-                who = " and by ".join(str(owner.plugin) for owner in owners)
-                yield f"{kind.noun} {name!r} is provided by {who}; neither is used"
+            lost = [item for item in owners if not self.is_found(item)]
+            taken = [item for item in lost if not all(other.plugin.stranger for other in self._rivals(item))]
+            for item in taken:
+                yield f"{kind.noun} {name!r} of {item.plugin} is left out: labelinf has one of that name"
+            if rest := [str(item.plugin) for item in lost if item not in taken]:
+                yield f"{kind.noun} {name!r} is provided by {' and by '.join(rest)}; neither is used"
 
     def problems(self) -> Iterator[str]:
         """Yield one sentence for every plugin that was left out for a fault, and every contested name."""
@@ -171,45 +211,65 @@ class Host:
 
         A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
-        return tuple(sorted(self._yielded("labelinf_statements", Statement), key=lambda item: _natural(item.key)))
+        found = self._yielded("labelinf_statements", Statement, lambda item: item.key)
+        return tuple(sorted(found, key=lambda item: _natural(item.key)))
 
     def reproductions(self) -> tuple[Reproduction, ...]:
         """Return every published table that the loaded plugins compute again, sorted by name.
 
         A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
-        return tuple(sorted(self._yielded("labelinf_reproductions", Reproduction), key=lambda item: item.name))
+        found = self._yielded("labelinf_reproductions", Reproduction, lambda item: item.name)
+        return tuple(sorted(found, key=lambda item: item.name))
 
     def commands(self) -> tuple[Command, ...]:
         """Return every command that the loaded plugins add, sorted by group and name.
 
         A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
-        return tuple(sorted(self._yielded("labelinf_commands", Command), key=lambda item: (item.group, item.name)))
+        found = self._yielded("labelinf_commands", Command, lambda item: (item.group, item.name))
+        return tuple(sorted(found, key=lambda item: (item.group, item.name)))
 
     def suites(self) -> tuple[SuitePart, ...]:
         """Return the parts of every suite that the loaded plugins offer, sorted by suite and rank.
 
         A plugin whose hook fails is named and left out, or an error when the host is strict.
         """
-        return tuple(sorted(self._yielded("labelinf_suites", SuitePart), key=lambda item: (item.suite, item.rank)))
+        found = self._yielded("labelinf_suites", SuitePart, lambda item: item)
+        return tuple(sorted(found, key=lambda item: (item.suite, item.rank)))
 
-    def _yielded(self, hook: str, expected: type[T]) -> Iterator[T]:
+    def _yielded(self, hook: str, expected: type[T], key: Callable[[T], object]) -> Iterator[T]:
         """Call a hook of one plugin after another: one that fails is named and costs nobody else theirs.
+
+        Of what has one ``key`` that which comes with labelinf stays.
 
         Raises:
             PluginError: A plugin's hook failed and ``strict`` is set.
         """
-        for name in self._points:
-            who = f"{self.records[name]}: {hook}"
+        ours: set[object] = set()
+        for name in sorted(self._points, key=lambda name: self.records[name].stranger):
             try:
-                yield from self._answers(name, who, hook, expected)
+                found = self.offers(name, hook, expected)
             except PluginError as error:
                 if self.strict:
                     raise
                 _LOG.warning("labelinf: %s; what it offers there is left out", error)
+                continue
+            if not self.records[name].stranger:
+                ours.update(map(key, found))
+            elif taken := [item for item in found if key(item) in ours]:
+                told = ", ".join(str(key(item)) for item in taken)
+                _LOG.warning("labelinf: %s: %s: %s is labelinf's own; left out", self.records[name], hook, told)
+                found = [item for item in found if item not in taken]
+            yield from found
 
-    def _answers(self, name: str, who: str, hook: str, expected: type[T]) -> list[T]:
+    def offers(self, name: str, hook: str, expected: type[T]) -> list[T]:
+        """Return what a hook of one loaded plugin yields.
+
+        Raises:
+            PluginError: It failed, or yields something else.
+        """
+        who = f"{self.records[name]}: {hook}"
         if self.records[name].stranger:
             return apart(who, lambda: answers(alone(self._points[name].load(), name), who, hook, expected))
         with watch.over(f"{hook} of plugin {name}"):
@@ -236,9 +296,9 @@ class Host:
             manager = self._managers[point.name] = alone(point.load(), point.name)
             return provided(manager)
 
-    def _fail(self, entry_point: EntryPoint, error: BaseException) -> None:
+    def _fail(self, entry_point: EntryPoint, error: BaseException, name: str = "") -> None:
         problem = f"{told(error)}{version_hint(entry_point.dist)}"
-        record = self._note(entry_point, PluginStatus.FAILED, problem=problem)
+        record = self._note(entry_point, PluginStatus.FAILED, problem=problem, name=name)
         if self.strict:
             raise PluginError(f"{record} failed: {problem}") from error
 
@@ -249,17 +309,18 @@ class Host:
         *,
         provides: tuple[Descriptor, ...] = (),
         problem: str = "",
+        name: str = "",
     ) -> PluginRecord:
         distribution, version_of_it = identity(entry_point.dist)
         record = PluginRecord(
-            name=entry_point.name,
+            name=name or entry_point.name,
             distribution=distribution,
             version=version_of_it,
             status=status,
             provides=provides,
             problem=problem,
         )
-        self.records[entry_point.name] = record
+        self.records[record.name] = record
         return record
 
     def _explain_missing(self, kind: Kind, name: str) -> str:

@@ -11,10 +11,9 @@ import attrs
 
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.gate import clean, unquoted
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Descriptor
 from labelinf_core.plugin.markers import PROJECT
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,6 +26,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.evaluator.cells import Cell, Plan, digest_of
@@ -36,7 +37,7 @@ from labelinf_core.report.formats import FORMATS
 from labelinf_core.report.published import STEP
 from labelinf_core.specs import Builder
 
-__all__ = ["Attacked", "Reading", "attacked", "attacked_run", "readings"]
+__all__ = ["Attacked", "Reading", "attacked", "attacked_run", "readings", "record_answer"]
 
 Labels = NDArray[np.intp]
 
@@ -351,3 +352,21 @@ class _Adversary:
             return np.full(n, -1)
         guess: Labels = found.x.reshape(n, classes).argmax(axis=1)
         return guess
+
+
+def record_answer(found: Sequence[Attacked], *, full: bool) -> Answer:
+    """Return what the files of a run give away, what stops that, and what it costs."""
+    away = list(dict.fromkeys(item.file for item in found if item.gives_away))
+    if not found:
+        leaks = "nothing: all labels of this run are public"
+    elif away:
+        leaks = f"more than the majority guess, by {', '.join(away)}"
+    else:
+        leaks = "nothing above the majority guess, in any file; that is not a proof of safety"
+    return Answer(
+        leaks=leaks,
+        stopped="writing the files without --full, and publishing no other"
+        if full or away
+        else "publishing no other file",
+        costs="the exact counts of every trial, which stay in run.sqlite",
+    )

@@ -21,8 +21,8 @@ from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.evaluator.cells import LabelFacts
 from labelinf_core.evaluator.records import Status, Trial
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report.published import STEP, Leak, leaks, published
+from labelinf_core.statistics.proportions import CONFIDENCE
 
 __all__ = ["SCHEMA", "as_csv", "as_json", "json_of", "row", "seconds_of"]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from labelinf_core.contracts.guarantees import Interval, Verdict
 from labelinf_core.evaluator.results import CellResult, Results
-from labelinf_core.evaluator.statistics import CONFIDENCE
 from labelinf_core.report import asides, pictures, words
 from labelinf_core.report.boards import Board, baseline, boards, columns, costs, ranked
 from labelinf_core.report.headline import answers
 from labelinf_core.report.published import leaks, published
 from labelinf_core.report.svg import as_svg
 from labelinf_core.report.templates import templates
+from labelinf_core.statistics.proportions import CONFIDENCE
 
 __all__ = ["as_html"]
 

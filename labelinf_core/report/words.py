@@ -92,9 +92,16 @@ def count(n: int, noun: str) -> str:
 
 
 def percent(proportion: float) -> str:
-    """Write a proportion in percent: one decimal, none when it is exactly 0 or 1, never rounded to either."""
+    """Write a proportion in percent: one decimal, none when it is exactly 0 or 1, never rounded to either.
+
+    What lies outside, as a measured change may, is shown as it is.
+    """
+    if proportion < 0:
+        return f"-{percent(-proportion)}"
     if proportion in (0.0, 1.0):
         return f"{100 * proportion:.0f}"
+    if proportion > 1:
+        return f"{100 * proportion:.1f}"
     return f"{min(max(100 * proportion, 0.1), 99.9):.1f}"
 
 

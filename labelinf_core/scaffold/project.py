@@ -92,7 +92,6 @@ class Project:
             "project": self,
             "contract": CONTRACT,
             "channel": home,
-            "hook": self.kind.hook,
             "labelinf": _compatible(),
         }
         component = templates.from_string(_text(self.template)).render(facts)

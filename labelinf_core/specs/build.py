@@ -19,7 +19,7 @@ from labelinf_core.contracts.components import BASES
 from labelinf_core.contracts.errors import InputError, LabelinfError, PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs.faults import derives_from, failure, faults, strict_converter
 from labelinf_core.specs.text import Spec, parse, show, stages
 
@@ -36,11 +36,14 @@ class Builder:
 
     Attributes:
         host: Where names are looked up.
+        channel: On which channel what is built is played; empty where that is not known.
     """
 
     host: Host
+    channel: str = ""
     _converter: cattrs.Converter = attrs.field(init=False, repr=False)
     _makers: dict[type[Any], Callable[..., Any]] = attrs.field(init=False, repr=False, factory=dict)
+    _others: dict[str, Builder] = attrs.field(init=False, repr=False, factory=dict)
 
     @_converter.default
     def _make_converter(self) -> cattrs.Converter:
@@ -51,6 +54,14 @@ class Builder:
                 functools.partial(self._structure, kind),
             )
         return converter
+
+    def on(self, channel: str) -> Builder:
+        """Return the builder of what is played on one channel."""
+        if self.channel == channel:
+            return self
+        if channel not in self._others:
+            self._others[channel] = Builder(self.host, channel)
+        return self._others[channel]
 
     def build(self, kind: Kind, written: object, where: str) -> Any:
         """Return the component of ``kind`` that ``written`` describes.
@@ -106,7 +117,7 @@ class Builder:
     def owners(self, kind: Kind, written: object, where: str) -> Iterator[PluginRecord]:
         """Yield the plugins that provide a component and the components among its parameters."""
         spec = parse(written, where)
-        item = self.host.find(kind, spec.name)
+        item = self.host.find(kind, spec.name, self.channel)
         yield item.plugin
         hints = _hints(item.load())
         for key, value in spec.params.items():
@@ -132,7 +143,7 @@ class Builder:
         return show(default if isinstance(default, enum.Enum) else self._plain(hint, default, None))
 
     def _class(self, kind: Kind, spec: Spec) -> type[Any]:
-        return self.host.find(kind, spec.name).load()
+        return self.host.find(kind, spec.name, self.channel).load()
 
     def _structure(self, kind: Kind, value: Any, expected: type) -> Any:
         """Build one component, top-level or nested; faults stay cattrs's, so that they carry their place."""

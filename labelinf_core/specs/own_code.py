@@ -16,10 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from labelinf_core.contracts.errors import ComponentError, InputError
-from labelinf_core.plugin.apart import apart
-from labelinf_core.plugin.aside import unheard
 from labelinf_core.plugin.host import suggested
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import apart, unheard, watch
 
 __all__ = ["FILES", "FUNCTION", "PROGRAMS", "own_function", "parts_of", "watched_function"]
 
@@ -97,8 +95,8 @@ def watched_function(target: str, what: str) -> Callable[..., Any]:
 
 
 def _imported(module: str) -> Any:
-    """Import a module; where nobody watches, a copy of this process tries first."""
-    if module not in sys.modules and not watch.watched:
+    """Import a module; a worker tries first."""
+    if module not in sys.modules and not watch.worker:
         apart(f"module {module}", functools.partial(_try, module), once=False)
     with watch.over(f"module {module}"):
         return importlib.import_module(module)

@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from labelinf_core.contracts.errors import LabelinfError, UnknownNameError
-from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.evaluator.plan import make_plan
+from labelinf_core.evaluator.suite import read_part
+from labelinf_core.plugin.descriptors import Command, Kind, SuitePart
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.records import Registered
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.records import PluginRecord, Registered
+from labelinf_core.plugin.reproductions import Reproduction
+from labelinf_core.plugin.statements import Statement
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder, Spec
 from labelinf_core.testing import channels, kinds
 from labelinf_core.testing.rules import NotApplicableError, require
@@ -52,22 +56,24 @@ class Result:
 
 @attrs.frozen(kw_only=True)
 class Check:
-    """One rule, tried on one component.
+    """One rule, tried on one component, or on what a plugin offers beside its components.
 
     Attributes:
         rule: What is required, for example ``"is-frozen"``.
-        item: The component.
+        item: The component, or the plugin.
         try_it: Raises AssertionError when the rule is broken, ``NotApplicableError`` when it does not apply.
         expected: Why it is known to be broken; empty when it must be kept.
     """
 
     rule: str
-    item: Registered = attrs.field(repr=False)
-    try_it: Callable[[Host, Registered], None] = attrs.field(repr=False)
+    item: Registered | PluginRecord = attrs.field(repr=False)
+    try_it: Callable[[Host, Any], None] = attrs.field(repr=False)
     host: Host = attrs.field(repr=False)
     expected: str = ""
 
     def __str__(self) -> str:
+        if isinstance(self.item, PluginRecord):
+            return f"plugin:{self.item.name}:{self.rule}"
         return f"{self.item.descriptor.kind.value}:{self.item.descriptor.name}:{self.rule}"
 
     def run(self) -> None:
@@ -105,7 +111,7 @@ class Check:
 def checks_of(
     plugin: str, host: Host | None = None, *, expected_failures: Mapping[str, str] | None = None
 ) -> Sequence[Check]:
-    """Return every check of every component of ``plugin``.
+    """Return every check of every component of ``plugin``, and of what it offers besides.
 
     Args:
         plugin: Its name.
@@ -126,13 +132,35 @@ def checks_of(
         )
     checks = [
         Check(rule=rule, item=item, try_it=try_it, host=host)
-        for item in host.catalogue()
-        if item.plugin.name == plugin
+        for item in host.provided(plugin)
         for rule, try_it in _rules(host, item.descriptor)
     ]
+    checks += [Check(rule=rule, item=record, try_it=try_it, host=host) for rule, try_it in _OFFERED]
     if unknown := sorted(expected.keys() - {str(check) for check in checks}):
         raise UnknownNameError(f"plugin {plugin!r} has no check {unknown[0]!r} that could be expected to fail.")
     return tuple(attrs.evolve(check, expected=expected.get(str(check), "")) for check in checks)
+
+
+def _suites_are_played(host: Host, record: PluginRecord) -> None:
+    parts = host.offers(record.name, "labelinf_suites", SuitePart)
+    if not parts:
+        raise NotApplicableError("it offers none")
+    for part in parts:
+        plan = make_plan(read_part(part), Builder(host), part.file)
+        require(not plan.left_out, "; ".join(plan.left_out))
+
+
+def _are_read(hook: str, expected: type[Any], host: Host, record: PluginRecord) -> None:
+    if not host.offers(record.name, hook, expected):
+        raise NotApplicableError("it offers none")
+
+
+_OFFERED: tuple[tuple[str, Callable[[Host, PluginRecord], None]], ...] = (
+    ("suites-are-played", _suites_are_played),
+    ("statements-are-read", functools.partial(_are_read, "labelinf_statements", Statement)),
+    ("reproductions-are-read", functools.partial(_are_read, "labelinf_reproductions", Reproduction)),
+    ("commands-are-read", functools.partial(_are_read, "labelinf_commands", Command)),
+)  #: rules of a plugin, beside those of its components
 
 
 def run_checks(
@@ -154,7 +182,7 @@ def example(host: Host, item: Registered) -> Any:
     """
     spec = _example_spec(item)
     try:
-        return _builder(host).build(item.descriptor.kind, spec, "check")
+        return _builder(host, item).build(item.descriptor.kind, spec, "check")
     except LabelinfError as error:
         raise AssertionError(
             f"it cannot be built from its defaults ({error}); give every parameter a default, or the class an "
@@ -162,8 +190,12 @@ def example(host: Host, item: Registered) -> Any:
         ) from error
 
 
+def _builder(host: Host, item: Registered) -> Builder:
+    return _builders(host).on(item.descriptor.channel or "")
+
+
 @functools.lru_cache(maxsize=1)
-def _builder(host: Host) -> Builder:
+def _builders(host: Host) -> Builder:
     """Return the builder of all examples of a host: each of its own would prepare every class anew."""
     return Builder(host)
 
@@ -175,6 +207,10 @@ def _example_spec(item: Registered) -> Spec:
     if needed := sorted(set(missing) - set(given)):
         raise NotApplicableError(f"it needs {', '.join(needed)}; an 'example_parameters' dictionary would show some")
     return Spec(item.descriptor.name, given)
+
+
+def _is_found(host: Host, item: Registered) -> None:
+    require(host.is_found(item), "another plugin has a component of that name, so that nobody finds this one")
 
 
 def _is_frozen(host: Host, item: Registered) -> None:
@@ -202,7 +238,7 @@ def _has_reference(host: Host, item: Registered) -> None:
 
 
 def _survives_a_round_trip(host: Host, item: Registered) -> None:
-    builder = _builder(host)
+    builder = _builder(host, item)
     kind = item.descriptor.kind
     spec = _example_spec(item)
     full = builder.full(kind, spec, "check")
@@ -213,6 +249,7 @@ def _survives_a_round_trip(host: Host, item: Registered) -> None:
 
 
 def _rules(host: Host, descriptor: Descriptor) -> Iterator[tuple[str, Callable[[Host, Registered], None]]]:
+    yield "is-found", _is_found
     yield "is-documented", _is_documented
     yield "has-a-reference", _has_reference
     kind = descriptor.kind

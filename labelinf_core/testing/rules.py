@@ -14,7 +14,7 @@ from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import Attack, Guess
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator.statistics import p_value
+from labelinf_core.statistics.proportions import p_value
 
 __all__ = [
     "NotApplicableError",

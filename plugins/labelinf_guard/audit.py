@@ -22,7 +22,8 @@ import numpy as np
 
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.certificate.noise import lattice_log
-from labelinf_guard.metrics import GRID, METRICS
+from labelinf_guard.export.stateless import GRID
+from labelinf_guard.metrics import METRICS
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board

@@ -18,8 +18,8 @@ from labelinf_guard.clock import Clock
 from labelinf_guard.commitment import claims_of, whole_terms
 from labelinf_guard.files import Labels, State, derived, draw_split, new_key, read_labels, replaced
 from labelinf_guard.kept import Kept
-from labelinf_guard.ledger.book import Rules
-from labelinf_guard.ledger.charge import MILLIBITS
+from labelinf_guard.ledger.book import Book, Rules
+from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
 from labelinf_guard.ledger.store import Ledger
 from labelinf_guard.metrics import Metric
 from labelinf_guard.policy import Policy
@@ -51,6 +51,13 @@ def begin(path: Path, policy: Policy, clock: Clock, source: Words, metric: Metri
     metric, sizes = metric or metric_of(policy, path.parent), sizes_of(labels, public)
     certificate_of(policy, metric, sizes)
     rules = rules_of(policy, metric, sizes)
+    if not (Book(rules=rules).sure() or policy.target.accept_void):
+        worst = worst_charge(rule_named(rules.rule, rules.answers)) / MILLIBITS
+        raise InputError(
+            f"this board could tell {rules.budget / MILLIBITS:.1f} bits, and one answer may cost {worst:.1f}: it would "
+            "be closed before the first. Take a smaller [public] share, fewer decimals or a larger [target] gain: "
+            "labelinf guard plan says how large."
+        )
     if isinstance(metric, Own):
         metric.ready()  # what cannot be imported is said to the host, before a team is told that it has no score
     with state.alone(), _whole(path, state) as fresh:
@@ -85,7 +92,7 @@ def rules_of(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
         answers=policy.budget.per_board if ranked else scale_of(policy, metric).answers,
         budget=math.floor(bits * MILLIBITS) if math.isfinite(bits) else -1,
         beat=round(1000 * policy.release.beat),
-        allowed=round(1000 * policy.limits.seconds),
+        allowed=round(1000 * _allowed(policy, metric)),
         per_team=policy.budget.per_team,
         per_team_day=policy.budget.per_team_day,
         per_day=policy.budget.per_day,
@@ -93,6 +100,12 @@ def rules_of(policy: Policy, metric: Metric, sizes: Sizes) -> Rules:
         terms=whole_terms(policy, metric, sizes),
         claims=claims_of(found),
     )
+
+
+def _allowed(policy: Policy, metric: Metric) -> float:
+    """Return how many seconds before a beat a submission must come: half a beat, of the guard's own metrics."""
+    enough = policy.limits.seconds if isinstance(metric, Own) else max(1.0, policy.release.beat / 2)
+    return min(policy.limits.seconds, enough)
 
 
 @contextmanager

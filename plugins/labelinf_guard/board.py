@@ -32,6 +32,7 @@ from labelinf_guard.ledger.store import Ledger, RefusedError
 from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.parse import Expected, ParseError, Submission, parse
 from labelinf_guard.policy import Policy, read_policy
+from labelinf_guard.recommendation import Recommendation, recommend
 from labelinf_guard.release import Noise, Scale
 from labelinf_guard.scoring import Own
 from labelinf_guard.standing import STANDING
@@ -52,7 +53,7 @@ class Answer:
 
     Attributes:
         score: Text of fixed width, or that it could not be scored.
-        left: Submissions that the team has left.
+        left: Submissions of the team that are surely answered, as long as no other team sends any.
     """
 
     score: str
@@ -144,7 +145,8 @@ class Board:
         ledger = Ledger.open(state.ledger, state.anchor, derived(key, "chain"), clock or SystemClock())
         begun = ledger.book.known()
         sizes = sizes_of(labels, public, min(FORM, begun.form))
-        if begun != attrs.evolve(rules_of(policy, metric, sizes), claims=begun.claims):
+        own = rules_of(policy, metric, sizes)  # claims, and what a scorer is allowed, are of the version that began it
+        if begun != attrs.evolve(own, claims=begun.claims, allowed=begun.allowed):
             ledger.close()
             raise InputError(
                 f"{path} was changed since the board was begun, or another version of labelinf began it. Restore "
@@ -193,6 +195,15 @@ class Board:
         Raises:
             InputError: The ledger cannot be read or written; nothing is told then.
         """
+        entry = self.enter(team, data)
+        return entry if isinstance(entry, Refused) else self.tell(entry, team)
+
+    def enter(self, team: str, data: bytes) -> Entry | Refused:
+        """Number and score one submission, or refuse it; :meth:`tell` says what it is told.
+
+        Raises:
+            InputError: As :meth:`submit`.
+        """
         if not _TEAM.fullmatch(team):
             return Refused(reason="The name of a team has letters, digits and ._@+- only, 64 at most.")
         try:
@@ -207,11 +218,30 @@ class Board:
             self._keep(entry, submission)
         else:
             self._mended(entry, submission)
-        return self._told(self.ledger.wait(entry), team)
+        return entry
+
+    def tell(self, entry: Entry, team: str) -> Answer:
+        """Return the answer to a submission that was numbered, at its beat.
+
+        Raises:
+            InputError: As :meth:`submit`.
+        """
+        told = self.ledger.wait(entry)
+        symbol = self.ledger.book.known().answers if told.symbol is None else told.symbol
+        return Answer(score=self.text(symbol), left=self.ledger.book.left(team))
 
     def certificate(self) -> Certificate:
         """Return what the board proves when all that it may tell is told."""
         return certificate_of(self.policy, self._metric, self.sizes())
+
+    def recommendation(self) -> Recommendation:
+        """Return what the board was worth before its first submission."""
+        return recommend(self.policy, self._metric, self.sizes())
+
+    @property
+    def minimise(self) -> bool:
+        """Whether smaller scores are better."""
+        return self._metric.minimise
 
     def others(self) -> list[str]:
         """Return other boards of the same file of labels, as far as they are known: certificates do not add up."""
@@ -325,10 +355,6 @@ class Board:
             return self._metric.score(self._codes[chosen], rows[chosen], len(self.expected.classes))
         except UnscorableError:
             return None
-
-    def _told(self, entry: Entry, team: str) -> Answer:
-        symbol = self.ledger.book.known().answers if entry.symbol is None else entry.symbol
-        return Answer(score=self.text(symbol), left=max(0, self.policy.budget.per_team - self.ledger.book.used(team)))
 
     def _sealed(self, submission: Submission) -> str:
         """Return a keyed hash of a submission, the metric and the ids: what makes two of them the same."""

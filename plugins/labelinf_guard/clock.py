@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -21,6 +22,10 @@ class Clock(Protocol):
         """Return at ``until``, or at once if that has passed."""
         ...
 
+    async def pause(self, until: int) -> None:
+        """Return at ``until`` too, and let others go on meanwhile."""
+        ...
+
 
 @attrs.frozen
 class SystemClock:
@@ -34,6 +39,11 @@ class SystemClock:
         """Sleep."""
         while (left := until - self.now()) > 0:
             time.sleep(left / 1000)
+
+    async def pause(self, until: int) -> None:
+        """Sleep, and keep no thread for it."""
+        while (left := until - self.now()) > 0:
+            await asyncio.sleep(left / 1000)
 
 
 @attrs.define
@@ -53,3 +63,7 @@ class StepClock:
     def wait(self, until: int) -> None:
         """It is ``until`` now."""
         self.time = max(self.time, until)
+
+    async def pause(self, until: int) -> None:
+        """It is ``until`` now."""
+        self.wait(until)

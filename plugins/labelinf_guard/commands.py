@@ -72,10 +72,18 @@ def init(board: Path, as_json: bool) -> None:
 
     with waiting("beginning the board"), closing(Board.init(board)) as opened:
         certificate, head, others = opened.certificate(), opened.ledger.head, opened.others()
+        worth = opened.recommendation()
     sentences, arithmetic = list(certificate.sentences()), list(certificate.arithmetic())
-    words = [*sentences, "", *(f"  {line}" for line in arithmetic), *(f"\n{line}" for line in beside(others))]
+    words = [*worth.lines(), "", *sentences, "", *(f"  {line}" for line in arithmetic)]
+    words += [f"\n{line}" for line in beside(others)]
     words += [f"\nledger begun; chain head {head}", f"next: labelinf guard score {board} --team NAME FILE"]
-    document = {"certificate": sentences, "arithmetic": arithmetic, "head": head, "others": others}
+    document = {
+        "recommendation": worth,
+        "certificate": sentences,
+        "arithmetic": arithmetic,
+        "head": head,
+        "others": others,
+    }
     tell(document, words, as_json=as_json)
 
 
@@ -88,6 +96,7 @@ def init(board: Path, as_json: bool) -> None:
 def score(context: click.Context, board: Path, team: str, submission: Path, as_json: bool) -> None:
     """Answer one submission, at its beat. Exits with status 2 when it is refused."""
     from labelinf_guard.board import Board, Refused
+    from labelinf_guard.certificate.statement import counted
 
     with closing(Board.open(board)) as opened:
         limit = opened.policy.limits.bytes + 1
@@ -100,7 +109,7 @@ def score(context: click.Context, board: Path, team: str, submission: Path, as_j
     if isinstance(told, Refused):
         click.echo(told.reason, err=True)
         context.exit(Exit.INPUT)
-    tell(told, (told.score, f"{told.left} submissions left"), as_json=as_json)
+    tell(told, (told.score, f"{counted(told.left, 'submission')} left"), as_json=as_json)
 
 
 @guard.command()
@@ -183,6 +192,8 @@ def serve(board: Path, address: str, port: int, host_port: int, as_json: bool) -
     from labelinf_guard.board import Board
 
     try:
+        import uvicorn  # noqa: F401  which the service needs last
+
         from labelinf_guard.service import run
     except ImportError as error:
         raise InputError("labelinf guard serve needs Starlette and uvicorn: pip install 'labelinf[serve]'.") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -25,27 +25,40 @@ pre { white-space: pre-wrap; overflow-wrap: anywhere; }
 _WIDE = "body { max-width: 80rem; } pre { overflow-x: auto; white-space: pre; } svg { max-width: 44rem; }"
 
 
-def public_page(title: str, standing: Sequence[tuple[str, str]], certificate: Iterable[str], head: str) -> str:
-    """Return the page for everybody: best answers, the certificate, how to submit, and the chain head."""
+def public_page(
+    title: str,
+    about: Mapping[str, str],
+    standing: Sequence[tuple[str, str]],
+    certificate: Iterable[str],
+    head: str,
+) -> str:
+    """Return the page for everybody: what is scored, best answers, the certificate, how to submit, and the head."""
     rows = "".join(
         f'<tr><td class="n">{place}</td><td>{escape(team)}</td><td class="n">{escape(score)}</td></tr>'
         for place, (team, score) in enumerate(standing, 1)
     )
-    said = "".join(f"<p>{escape(line)}</p>" for line in certificate)
+    known = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in about.items()
+    )
     return _page(
         title,
+        f"<table>{known}</table><h2>Teams</h2>"
         f"<table><thead><tr><th scope=col>#</th><th scope=col>Team</th><th scope=col>Best answer</th></tr></thead>"
         f"<tbody>{rows or '<tr><td colspan=3>No answer has been told yet.</td></tr>'}</tbody></table>"
-        f"<h2>What this board proves</h2>{said}"
+        f"{_section('What this board proves', certificate)}"
         "<h2>Submit</h2><pre>curl -u TEAM:TOKEN --data-binary @submission.csv ADDRESS/submissions</pre>"
         "<p>The answer comes at the next beat. The host gives each team its token.</p>"
         f"<h2>Chain head</h2><pre>{escape(head)}</pre>",
     )
 
 
-def host_page(title: str, lines: Iterable[str]) -> str:
-    """Return the page for the host: the lines of ``labelinf guard status``."""
-    return _page(f"{title}: for the host", f"<pre>{escape(chr(10).join(lines))}</pre>")
+def host_page(title: str, sections: Mapping[str, Iterable[str]]) -> str:
+    """Return the page for the host: what ``labelinf guard status`` says."""
+    return _page(f"{title}: for the host", "".join(_section(name, lines) for name, lines in sections.items()))
+
+
+def _section(name: str, lines: Iterable[str]) -> str:
+    return f"<h2>{escape(name)}</h2>" + "".join(f"<p>{escape(line)}</p>" for line in lines)
 
 
 def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
@@ -58,7 +71,11 @@ def plan_page(title: str, rows: Sequence[Row], lines: Sequence[str]) -> str:
     attacked = Series(
         name="best known attack, on fair coins", points=_points(row.attack for row in rows), line=False, bound=False
     )
-    kept = Series(name="rank correlation of honest teams", points=_points((row.kendall for row in rows), 1), line=False)
+    kept = Series(
+        name="rank correlation of honest teams",
+        points=_points((row.kendall.mean if row.kendall else None for row in rows), 1),
+        line=False,
+    )
     pictures = [
         Picture(title="Points over a perfect model", x="policy", y="points", series=(proved, attacked), names=void),
         Picture(title="What honest teams keep", x="policy", y="Kendall's tau", series=(kept,), names=names),

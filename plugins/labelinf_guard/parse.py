@@ -18,7 +18,6 @@ import hashlib
 import io
 import itertools
 import json
-import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -27,9 +26,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_guard.export import stateless
+from labelinf_guard.export.stateless import Form, SubmissionError, checked
+
 __all__ = ["Expected", "Fault", "ParseError", "Submission", "parse"]
 
-_NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
 _KINDS = {"f": 8, "i": 8, "u": 8, "U": 4096, "S": 1024}  # kinds of arrays, and the widest item
 _COLUMN = "prediction"
 
@@ -39,12 +40,12 @@ class Fault(enum.Enum):
 
     LARGE = "The file is larger than this board takes."
     UNREADABLE = "The file is not CSV, JSON, npy, npz or Parquet that can be read."
-    COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
-    UNKNOWN = "An id is not one of those that are expected."
-    DUPLICATE = "An id occurs more than once."
-    MISSING = "An expected id is missing."
-    VALUE = "A prediction must be a class of this board, or a finite decimal number."
-    RANGE = "Probabilities must lie between 0 and 1, and not all of a row may be 0."
+    COLUMNS = stateless.COLUMNS
+    UNKNOWN = stateless.UNKNOWN
+    DUPLICATE = stateless.DUPLICATE
+    MISSING = stateless.MISSING
+    VALUE = stateless.VALUE
+    RANGE = stateless.RANGE
 
 
 class ParseError(Exception):
@@ -79,9 +80,19 @@ class Expected:
     classes_predicted: bool
     most_bytes: int = 1 << 26
     between: tuple[float, float] | None = None
-    places: dict[str, int] = attrs.field(
-        init=False, default=attrs.Factory(lambda self: {name: at for at, name in enumerate(self.ids)}, takes_self=True)
+    places: frozenset[str] = attrs.field(
+        init=False, default=attrs.Factory(lambda self: frozenset(self.ids), takes_self=True)
     )
+
+    @property
+    def form(self) -> Form:
+        """What a row looks like."""
+        return Form(
+            id=self.column,
+            classes=self.classes,
+            classes_predicted=self.classes_predicted,
+            between=self.between,
+        )
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -222,66 +233,22 @@ def _parquet(data: bytes, expected: Expected) -> tuple[list[str], Iterable[_Row]
 
 
 def _canonical(header: list[str], rows: Iterable[_Row], expected: Expected) -> Submission:
-    order = _order(header, expected)
-    width = len(header) - 1
-    found: list[Any] = [None] * len(expected.ids)
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise ParseError(Fault.COLUMNS, line)
-        name, *values = (cells[at] for at in order)
-        place = expected.places.get(str(name)) if isinstance(name, str | int) and not isinstance(name, bool) else None
-        if place is None:
-            raise ParseError(Fault.UNKNOWN, line)
-        if found[place] is not None:
-            raise ParseError(Fault.DUPLICATE, line)
-        found[place] = _cell(values, expected, line)
-    if any(row is None for row in found):
-        raise ParseError(Fault.MISSING)
+    at: list[int | None] = [None]  # the line that is read
+
+    def cells() -> Iterator[Sequence[Any]]:
+        for at[0], row in rows:
+            yield row
+        at[0] = None
+
+    try:
+        found = checked(expected.form, expected.places, header, cells())
+    except SubmissionError as error:
+        raise ParseError(Fault(str(error)), at[0]) from None
+    ordered = [found[name] for name in expected.ids]
     if expected.classes_predicted:
-        return Submission(rows=np.array(found, dtype=np.intp))
-    if expected.between is not None:
-        return Submission(rows=np.clip(np.array(found, dtype=np.float64), *expected.between) + 0.0)
-    return Submission(rows=_normalised(np.array(found, dtype=np.float64).reshape(len(found), width)))
-
-
-def _order(header: list[str], expected: Expected) -> list[int]:
-    """Return where the id stands, and then the predictions in the order of the classes."""
-    if len(set(header)) < len(header):
-        raise ParseError(Fault.COLUMNS)
-    single, wide = {expected.column, _COLUMN}, {expected.column, *expected.classes}
-    one = expected.classes_predicted or expected.between is not None
-    if set(header) == single and (one or len(expected.classes) == 2):
-        return [header.index(expected.column), header.index(_COLUMN)]
-    if set(header) == wide and not one:
-        return [header.index(name) for name in (expected.column, *expected.classes)]
-    raise ParseError(Fault.COLUMNS)
-
-
-def _cell(values: list[Any], expected: Expected, line: int | None) -> Any:
-    if expected.classes_predicted:
-        return _class(values[0], expected, line)
-    return _row(values, line) if expected.between is None else _number(values[0], line)
-
-
-def _class(value: Any, expected: Expected, line: int | None) -> int:
-    if isinstance(value, str | int) and not isinstance(value, bool) and str(value) in expected.classes:
-        return expected.classes.index(str(value))
-    raise ParseError(Fault.VALUE, line)
-
-
-def _row(values: list[Any], line: int | None) -> list[float]:
-    row = [_number(value, line) for value in values]
-    if min(row) < 0 or max(row) > 1 or (len(row) > 1 and max(row) <= 0):
-        raise ParseError(Fault.RANGE, line)
-    return row
-
-
-def _number(value: Any, line: int | None) -> float:
-    if isinstance(value, str) and _NUMBER.fullmatch(value):
-        value = float(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
-        raise ParseError(Fault.VALUE, line)
-    return float(value)
+        return Submission(rows=np.array(ordered, dtype=np.intp))
+    numbers = np.array(ordered, dtype=np.float64)
+    return Submission(rows=_normalised(numbers) if expected.between is None else numbers[:, 0] + 0.0)
 
 
 def _normalised(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -27,17 +27,18 @@ from labelinf_core.contracts.components import Knob
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_guard import shipped
-from labelinf_guard.begin import begin
+from labelinf_guard.begin import begin, rules_of
 from labelinf_guard.board import Answer, Board
 from labelinf_guard.certificate.response import response_epsilon
-from labelinf_guard.certificate.statement import Certificate, certify, proved_bits
+from labelinf_guard.certificate.statement import Certificate, certify, proved_bits, thousandths
 from labelinf_guard.clock import StepClock
-from labelinf_guard.ledger.charge import MILLIBITS, rule_named, worst_charge
+from labelinf_guard.ledger.book import Book
 from labelinf_guard.metrics import Metric, UnscorableError
 from labelinf_guard.policy import BudgetPart, LimitsPart, Policy, PublicPart, ReleasePart, TargetPart, exact
+from labelinf_guard.recommendation import recommend
 from labelinf_guard.scoring import Own
 from labelinf_guard.task import Task, task_of
-from labelinf_guard.terms import Sizes, metric_of, noise_of, scale_of, terms_of
+from labelinf_guard.terms import Sizes, budget_of, metric_of, noise_of, terms_of
 from labelinf_privacy.noise.discrete_gaussian import DiscreteGaussian
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.game.curator import ActiveDefence, Ask, Query, ScoreDefence
@@ -121,7 +122,8 @@ class GuardedBoard(ScoreDefence):
         told.append(Ledgered(bits=public.bits, information=proved_bits(self.certificate(threat).terms, public)))
         queries = self.answers
         if self.bits >= 0:  # after so many some may still be answered, and none must be
-            queries = min(queries, max(1, int(self.bits * MILLIBITS / self._worst(threat))))
+            rules = rules_of(self._policy(threat), self._metric(threat), self._sizes(threat))
+            queries = max(1, Book(rules=rules).sure())
             told.append(Refusing())
         shown: ScoreEffect = Rounded(step=10.0**-self.decimals)
         if self.show != "scores":
@@ -133,6 +135,14 @@ class GuardedBoard(ScoreDefence):
         policy = attrs.evolve(self._policy(threat), target=TargetPart(perfect=threat.baseline, accept_void=True))
         bits = self.bits if self.bits >= 0 else math.inf
         return certify(terms_of(policy, self._metric(threat), self._sizes(threat), bits))
+
+    def deployment(self, threat: ThreatModel) -> tuple[str, ...]:
+        """What such a board grants, what honest teams pay for it, and its ``board.toml``."""
+        policy, metric, sizes = self._deployed(threat), self._metric(threat), self._sizes(threat)
+        proved = certify(terms_of(policy, metric, sizes, budget_of(policy, metric, sizes))).now
+        policy = attrs.evolve(policy, target=TargetPart(gain=thousandths(proved) / 1000))
+        worth = recommend(policy, metric, sizes)
+        return (*worth.lines(), "", *worth.board.splitlines())
 
     @classmethod
     def knobs(cls, threat: ThreatModel) -> tuple[Knob, ...]:
@@ -147,25 +157,25 @@ class GuardedBoard(ScoreDefence):
     def _metric(self, threat: ThreatModel) -> Metric:
         return metric_of(self._policy(threat), Path())
 
-    def _policy(self, threat: ThreatModel) -> Policy:
-        most = dict.fromkeys(("per_team", "per_team_day", "per_day", "per_board"), self.answers)
+    def _deployed(self, threat: ThreatModel) -> Policy:
+        """Return the board as a host would begin it, whatever it proves."""
         return Policy(
             board=self._task(threat).part,
             public=PublicPart(share=self.share, flip=self.flip),
             release=ReleasePart(show=self.show, decimals=self.decimals, noise=self.noise, rule=self.rule),
-            budget=BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most),
+            budget=BudgetPart(bits=self.bits, per_board=self.answers),
             target=TargetPart(accept_void=True),
-            limits=LimitsPart(seconds=_SECONDS),
         )
+
+    def _policy(self, threat: ThreatModel) -> Policy:
+        """Return the same for a game, in which one team sends all there is."""
+        most = dict.fromkeys(("per_team", "per_team_day", "per_day", "per_board"), self.answers)
+        budget = BudgetPart(bits=self.bits if self.bits >= 0 else 1e12, **most)
+        return attrs.evolve(self._deployed(threat), budget=budget, limits=LimitsPart(seconds=_SECONDS))
 
     def _sizes(self, threat: ThreatModel) -> Sizes:
         public = max(1, round(self.share * threat.n_records))
         return Sizes(public=public, sealed=threat.n_records - public)
-
-    def _worst(self, threat: ThreatModel) -> int:
-        policy = self._policy(threat)
-        answers = self.answers if self.show == "ranks" else scale_of(policy, self._metric(threat)).answers
-        return worst_charge(rule_named(policy.rule, answers), self.answers)
 
 
 class _Playing(ActiveDefence):

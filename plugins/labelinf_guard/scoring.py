@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.metrics import UnscorableError
+from labelinf_guard.metrics import Metric, UnscorableError
 
 __all__ = ["Own"]
 
@@ -66,7 +66,7 @@ def _ended(child: subprocess.Popen[bytes]) -> None:
 
 
 @attrs.frozen(kw_only=True)
-class Own:
+class Own(Metric):
     """A function of the host's, ``function(labels, rows)``, as a metric.
 
     Attributes:
@@ -173,7 +173,3 @@ class Own:
             f"{self.function} cannot be imported from {self.folder or 'this folder'} within [limits] memory and "
             f"{_STARTED:.0f} seconds: nothing was scored."
         )
-
-    def move(self, n: int, n_classes: int) -> None:
-        """Nothing is known of it."""
-        return None

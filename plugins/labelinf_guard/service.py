@@ -15,9 +15,10 @@ import binascii
 import contextlib
 import hmac
 import threading
+from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 from starlette.applications import Starlette
@@ -27,8 +28,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from labelinf_guard.board import Board, Refused
+from labelinf_guard.ledger.book import Entry
 from labelinf_guard.pages import STYLE, host_page, public_page
-from labelinf_guard.status import shown, status_of
+from labelinf_guard.status import about, sections, status_of
 
 __all__ = ["host_app", "public_app", "run"]
 
@@ -44,10 +46,13 @@ _STRANGER = "The name of the team or its token is wrong."
 _AUDIT = 2.0  # seconds for which a page of the host's looks for labels that are determined
 _PAGES = 4  # threads for pages, which must not wait behind submissions
 _HOSTS = ["127.0.0.1", "localhost", "[::1]"]  # by another name a web site could read it through a browser
-_AWAITING = 64  # submissions that wait for a beat at the same time
+_SCORED = 4  # submissions that are scored at the same time
+_SEATS = 2  # of one team that are read or scored at the same time; who waits for a beat holds none
 
 Page = Callable[[Board], Response]
-Answer = Callable[[Request], Awaitable[Response]]
+Answered = Callable[[Request], Awaitable[Response]]
+
+Made = TypeVar("Made")
 
 
 @attrs.define(eq=False)
@@ -62,7 +67,7 @@ class _Threads:
         default=attrs.Factory(lambda self: ThreadPoolExecutor(self._workers), takes_self=True), init=False
     )
 
-    async def ask(self, ask: Page) -> Response:
+    async def ask(self, ask: Callable[[Board], Made]) -> Made | Response:
         """Return what is made of the board, in a thread; the same sentence for whatever goes wrong."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._asked, ask)
 
@@ -72,7 +77,7 @@ class _Threads:
         for board in self._opened:
             board.close()
 
-    def _asked(self, ask: Page) -> Response:
+    def _asked(self, ask: Callable[[Board], Made]) -> Made | Response:
         try:
             if not hasattr(self._local, "board"):
                 self._local.board = self._board.another()
@@ -85,21 +90,28 @@ class _Threads:
 
 def public_app(board: Board) -> Starlette:
     """Return what everybody may ask of a board: its page, and answers to submissions."""
-    pages, awaiting = _Threads(board, _PAGES), _Threads(board, _AWAITING)
+    pages, scorers, tellers = (_Threads(board, workers) for workers in (_PAGES, _SCORED, _PAGES))
+    seats: defaultdict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(_SEATS))
 
     async def submit(request: Request) -> Response:
         team, token = _credentials(request.headers.get("authorization", ""))
         if not hmac.compare_digest(board.token(team).encode(), token.encode()):
             return _said(401, _STRANGER, **{"WWW-Authenticate": "Basic"})
-        data = await _body(request, board.policy.limits.bytes)
-        return await awaiting.ask(lambda own: _submitted(own, team, data))
+        async with seats[team]:
+            data = await _body(request, board.policy.limits.bytes)
+            entered = await scorers.ask(lambda own: _entered(own, team, data))
+        if isinstance(entered, Response):
+            return entered
+        entry, beat = entered
+        await board.ledger.clock.pause(beat)
+        return await tellers.ask(lambda own: _told(own, entry, team))
 
     routes = [
         Route("/", _on(pages, _public), methods=["GET"]),
         Route("/board.json", _on(pages, _public_json), methods=["GET"]),
         Route("/submissions", submit, methods=["POST"]),
     ]
-    return _app(routes, pages, awaiting)
+    return _app(routes, pages, scorers, tellers)
 
 
 def host_app(board: Board) -> Starlette:
@@ -145,12 +157,13 @@ def _app(routes: list[Route], *threads: _Threads) -> Starlette:
             some.close()
 
     handlers: Any = {404: nothing, 405: nothing, Exception: down}
-    return Starlette(
-        routes=[*routes, Route("/style.css", style, methods=["GET"])], exception_handlers=handlers, lifespan=life
-    )
+    routes = [*routes, Route("/style.css", style, methods=["GET"])]
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=life)
+    app.router.redirect_slashes = False  # a redirect names the host that a client says it asks
+    return app
 
 
-def _on(threads: _Threads, page: Page) -> Answer:
+def _on(threads: _Threads, page: Page) -> Answered:
     async def answer(request: Request) -> Response:
         return await threads.ask(page)
 
@@ -158,21 +171,22 @@ def _on(threads: _Threads, page: Page) -> Answer:
 
 
 def _public(board: Board) -> Response:
-    return HTMLResponse(
-        public_page(board.policy.board.title, board.standing(), board.certificate().sentences(), board.ledger.head),
-        headers=_HEADERS,
-    )
+    standing, certificate = board.standing(), board.certificate().sentences()
+    page = public_page(board.policy.board.title, about(board), standing, certificate, board.ledger.head)
+    return HTMLResponse(page, headers=_HEADERS)
 
 
 def _public_json(board: Board) -> Response:
     teams = [{"team": team, "score": score} for team, score in board.standing()]
-    said = {"title": board.policy.board.title, "teams": teams, "certificate": board.certificate().sentences()}
-    return JSONResponse({**said, "head": board.ledger.head}, headers=_HEADERS)
+    said = {"title": board.policy.board.title, "about": about(board), "teams": teams}
+    certificate = board.certificate().sentences()
+    return JSONResponse({**said, "certificate": certificate, "head": board.ledger.head}, headers=_HEADERS)
 
 
 def _host(board: Board) -> Response:
     board.ledger.settle()
-    return HTMLResponse(host_page(board.policy.board.title, shown(status_of(board, seconds=_AUDIT))), headers=_HEADERS)
+    found = sections(status_of(board, seconds=_AUDIT))
+    return HTMLResponse(host_page(board.policy.board.title, found), headers=_HEADERS)
 
 
 def _host_json(board: Board) -> Response:
@@ -180,11 +194,15 @@ def _host_json(board: Board) -> Response:
     return JSONResponse(status_of(board, seconds=_AUDIT), headers=_HEADERS)
 
 
-def _submitted(board: Board, team: str, data: bytes) -> Response:
-    told = board.submit(team, data)
-    if isinstance(told, Refused):
-        return _said(422, told.reason)
-    return JSONResponse({"score": told.score, "left": told.left}, headers=_HEADERS)
+def _entered(board: Board, team: str, data: bytes) -> tuple[Entry, int] | Response:
+    """Return what was numbered and scored, and when it may be told; or a refusal, at once."""
+    entry = board.enter(team, data)
+    return _said(422, entry.reason) if isinstance(entry, Refused) else (entry, board.ledger.beat(entry))
+
+
+def _told(board: Board, entry: Entry, team: str) -> Response:
+    answer = board.tell(entry, team)
+    return JSONResponse({"score": answer.score, "left": answer.left}, headers=_HEADERS)
 
 
 def _said(status: int, reason: str, **headers: str) -> Response:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from labelinf_guard.certificate.gain import game_line
+from labelinf_guard.certificate.statement import counted
 from labelinf_guard.ledger.charge import Near, Seen, charge_of
 
 if TYPE_CHECKING:
     from labelinf_guard.board import Board
     from labelinf_guard.certificate.statement import Certificate
 
-__all__ = ["beside", "shown", "status_of"]
+__all__ = ["about", "beside", "sections", "shown", "status_of"]
 
 _STRANGE = 3.0  # bits above what is usual: eight times less likely
 _FEW = 3  # scores that say something of a team
@@ -48,6 +49,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
         "reserved": book.reserved / 1024,
         "budget": budget / 1024 if budget >= 0 else None,
         "closed": book.closed,
+        "left": book.sure(),
         "submissions": len(book.entries),
         "teams": teams,
         "faults": faults,
@@ -59,6 +61,7 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
             "doubt": certificate.terms.doubt,
             "perfect": certificate.terms.perfect,
         },
+        "board": board.recommendation().lines(),
         "certificate": certificate.sentences(),
         "arithmetic": certificate.arithmetic(),
         "head": board.ledger.head,
@@ -68,34 +71,58 @@ def status_of(board: Board, *, seconds: float) -> dict[str, Any]:
 
 def shown(found: Mapping[str, Any]) -> list[str]:
     """Return the same as lines to read."""
+    lines = [line for part in sections(found).values() for line in [*part, ""]]
+    return lines[:-1]
+
+
+def sections(found: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the same as lines under headings."""
     budget = "no limit" if found["budget"] is None else f"{found['budget']:.1f}"
-    lines = [
+    state = found["closed"] or f"open, {counted(found['left'], 'answer')} surely left for all teams together"
+    spent = [
         f"spent {found['spent']:.1f} bits, reserved {found['reserved']:.1f}, budget {budget}",
-        f"{found['submissions']} submissions; {found['closed'] or 'open'}",
+        f"{counted(found['submissions'], 'submission')}; {state}",
         *(f"WRONG  {fault}." for fault in found["faults"]),
     ]
+    teams = []
     for row in found["teams"]:
         mark = "  scores surprise far more than usual: look at its files" if row["surprising"] else ""
-        lines.append(f"  {row['team']:24} {row['submissions']:5} submissions {row['bits']:8.1f} bits{mark}")
+        teams.append(f"{row['team']:24} {row['submissions']:5} submissions {row['bits']:8.1f} bits{mark}")
     line = found["line"]
+    known = [*_known(found["labels"]), *_run(found["odometer"], line["doubt"])]
     if line["now"] is not None:
         full = "" if line["full"] is None else f", or on {100 * line['full']:.1f} % when all is told,"
-        lines.append(
+        known.append(
             f"by what was charged so far one list of guesses fixed by a rule is right on {100 * line['now']:.1f} % or "
             f"more{full} with probability {line['doubt']:g} at most, if a perfect model is right on "
             f"{100 * line['perfect']:g} % on average (your assumption; not measured)"
         )
-    return [
-        *lines,
-        *_known(found["labels"]),
-        *_run(found["odometer"], line["doubt"]),
-        "",
-        *found["certificate"],
-        "",
-        *(f"  {line}" for line in found["arithmetic"]),
-        *beside(found["others"]),
-        f"head {found['head']}",
-    ]
+    return {
+        "Spent": spent,
+        "Teams": teams or ["no team has sent anything"],
+        "Known so far": known,
+        "The board": found["board"],
+        "Certificate": found["certificate"],
+        "Arithmetic": found["arithmetic"],
+        "Ledger": [*beside(found["others"]), f"head {found['head']}"],
+    }
+
+
+def about(board: Board) -> dict[str, str]:
+    """Return what everybody may know of a board before they submit: what it scores, tells and has left."""
+    part, release, book = board.policy.board, board.policy.release, board.ledger.book
+    quota = board.policy.budget
+    return {
+        "Metric": f"{part.metric or part.ours}, {'less' if board.minimise else 'more'} is better",
+        "Answers": {
+            "scores": f"scores of {counted(release.decimals, 'decimal')}",
+            "records": "the best score of all teams so far",
+            "ranks": "how many submissions so far were better",
+        }[release.show]
+        + f", every {release.beat:g} seconds",
+        "Each team": f"{counted(quota.per_team, 'submission')}, {quota.per_team_day} a day",
+        "Left": book.closed or f"{counted(book.sure(), 'answer')} of all teams together",
+    }
 
 
 def beside(others: Sequence[str]) -> list[str]:

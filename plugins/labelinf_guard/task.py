@@ -23,9 +23,9 @@ from labelinf_core.contracts.components import Metric
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
+from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.metrics import METRICS
 from labelinf_guard.policy import BoardPart
-from labelinf_guard.terms import DEVIATIONS
 from labelinf_scores.game.effects import Clipped, Confined, Moved, RowSums, ScoreEffect
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.brier import Brier
@@ -109,7 +109,7 @@ def _of_metric(threat: ScoreThreat, metric: ScoredMetric, low: float | None, hig
     classes = _names(threat.n_classes)
     if metric.of_values:
         classes = [repr(float(value)) for value in threat.totals.values]
-    exact = not parameters and (name in DEVIATIONS or name in METRICS)
+    exact = not parameters and (name in OF_VALUES or name in METRICS)
     written, effects = _queries(threat, metric)
     if exact:
         return Task(
@@ -169,9 +169,9 @@ def _queries(threat: ScoreThreat, metric: ScoredMetric) -> tuple[Written, tuple[
 
 def _grid(threat: ScoreThreat, name: str) -> tuple[ScoreEffect, ...]:
     """Return how far the board's own score of values is off, whose costs lie on a grid."""
-    if name not in DEVIATIONS:
+    if name not in OF_VALUES:
         return ()
-    power, root = DEVIATIONS[name]
+    power, root = OF_VALUES[name]
     span = float(max(threat.totals.values) - min(threat.totals.values))
     return (Moved(bound=(_ROOT if root else _COST) * span ** (1 if root else power), blind=True),)
 

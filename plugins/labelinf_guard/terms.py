@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.gain import bits_of_gain
 from labelinf_guard.certificate.noise import FEWEST_STEPS, StepNoise, capacity_bits, order_bits, score_variance
-from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, sealed_gain
+from labelinf_guard.certificate.statement import FORM, Certificate, Part, Terms, certify, counted, sealed_gain
 from labelinf_guard.certificate.transcripts import transcript_bits
+from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.files import Labels
 from labelinf_guard.metrics import METRICS, Metric, metric_named
 from labelinf_guard.policy import Policy, exact
 from labelinf_guard.release import FINE, Noise, Scale
 from labelinf_guard.scoring import Own
 from labelinf_guard.shipped import shipped, written
-from labelinf_guard.values import Deviation
 
 __all__ = [
-    "DEVIATIONS",
     "Sizes",
     "budget_of",
     "certificate_of",
@@ -39,7 +38,6 @@ __all__ = [
     "values_of",
 ]
 
-DEVIATIONS = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  #: power, and whether the root is told
 _MOST_VALUE = 10**12
 _MOST_ANSWERS = 1_500_000  # predicted in a second
 _MOST_RANKS = 200_000
@@ -90,11 +88,8 @@ def metric_of(policy: Policy, folder: Path) -> Metric:
         InputError: There is none of that name or with those parameters, or nobody knows its range.
     """
     part, values = policy.board, values_of(policy)
-    if part.metric in METRICS:
-        return metric_named(part.metric, part.parameters)
-    if part.metric in DEVIATIONS and not part.parameters:
-        power, root = DEVIATIONS[part.metric]
-        return Deviation(values=values, power=power, root=root)
+    if part.metric in METRICS or (part.metric in OF_VALUES and not part.parameters):
+        return metric_named(part.metric, part.parameters, part.classes)
     function, classes_predicted, minimise = part.ours, part.predicts == "classes", part.minimise
     if part.metric:
         word = written(part.metric, part.parameters)
@@ -295,7 +290,7 @@ def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None
         InputError: There is to be noise, and it proves nothing for this metric.
     """
     noise = noise_of(policy, metric, sizes.sealed, policy.final.noise)
-    if noise is None or (isinstance(metric, Deviation) and metric.root):  # a root is no mean of numbers
+    if noise is None or policy.board.metric == "rmse":  # a root is no mean of numbers
         return None
     varies = score_variance(
         noise.move * sizes.sealed * Fraction(FINE + 1, FINE),
@@ -308,8 +303,8 @@ def final_ratio(policy: Policy, metric: Metric, sizes: Sizes) -> Fraction | None
 
 
 def _released(policy: Policy) -> str:
-    ranks = f" and the first {policy.final.ranks} ranks" if policy.final.ranks else ""
-    return f"{policy.final.scores} scores of {policy.release.decimals} decimals{ranks}"
+    ranks = f" and {counted(policy.final.ranks, 'first rank')}" if policy.final.ranks else ""
+    return f"{counted(policy.final.scores, 'score')} of {counted(policy.release.decimals, 'decimal')}{ranks}"
 
 
 def _final_bits(policy: Policy, metric: Metric, sizes: Sizes) -> float:

@@ -34,7 +34,7 @@ import numpy as np
 import scipy.optimize
 from numpy.typing import NDArray
 
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile, Profile
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile, Profile
 
 __all__ = [
     "accuracy",

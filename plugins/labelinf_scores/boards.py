@@ -17,7 +17,7 @@ from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import Step, steps
 from labelinf_core.contracts.errors import PluginError
 from labelinf_core.contracts.guarantees import towards
-from labelinf_core.plugin.apart import apart
+from labelinf_core.plugin.worker import apart
 
 if TYPE_CHECKING:
     from labelinf_core.plugin.host import Host

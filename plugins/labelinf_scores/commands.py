@@ -57,6 +57,12 @@ __all__ = ["scorer"]
     type=Finite(min=0),
     help="How near a guess of a real label must be  [default: a hundredth of the interquartile range]",
 )
+@click.option(
+    "--simulations",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Labellings that an attack may score  [default: 30000, of a program 20000 or 2000]",
+)
 @output_options
 @block_option
 @click.pass_context
@@ -79,6 +85,7 @@ def scorer(
     gain: str,
     max_labels_per_query: float | None,
     tolerance: float | None,
+    simulations: int,
     as_json: bool,
     blocks: tuple[str, ...],
 ) -> None:
@@ -89,14 +96,13 @@ def scorer(
     and of EvalAI are taken as they are; 'files:PROGRAM' is run with an input and an output folder, or with the paths of
     {labels}, {predictions}, {input} and {output} in its command.
 
-    What the function does is learnt by probing, on made labels: which loss or metric it computes, of which records,
-    with which weights, through which link, to how many decimals, in which shape it wants predictions. That serves
-    attacks: "expected" is what theory implies if the probe is right. Proofs are of the board as it is deployed,
-    whatever the function is: of what --defence lets through. Exits with status 1 where labels leak, 0 where the board
-    is proved to stay within a --gain or --target that you give, 3 where neither is shown, and 4 where an attack failed
-    and none leaked.
+    The function is run on made labels, as whoever attacks it can run it: attacks read its answers without knowing what
+    it computes. Where it agrees with a metric that ships, those made for that one are tried first. Proofs are of the
+    board as it is deployed, whatever the function is: of what --defence lets through. Exits with status 1 where labels
+    leak, 0 where the board is proved to stay within a --gain or --target that you give, 3 where neither is shown, and 4
+    where an attack failed and none leaked.
     """
-    from labelinf_core.cli.game import labels_spec
+    from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
@@ -105,10 +111,8 @@ def scorer(
         raise InputError("--queries and --days both say what the budget is; give one.")
     if days is not None:
         queries = days * per_day * teams
-        click.echo(
-            f"budget: {days} days of {per_day}: {days * per_day} queries a team, {queries} of {teams} teams",
-            err=True,
-        )
+        together = f", {queries} by all {teams} teams together" if teams > 1 else ""
+        click.echo(f"budget: {days * per_day} queries a team in {days} days{together}", err=True)
     builder = Builder(load_host(blocks))
     named = labels_spec(builder.host, labels or "breast-cancer", column=column, groups=groups)
     data = load_labels(builder, named, "--labels", reals=True)
@@ -125,6 +129,7 @@ def scorer(
             stages=defences,
             goal=Goal(target=target, gain=gain, most=max_labels_per_query),
             tolerance=tolerance,
+            simulations=simulations,
             progress=progress,
         )
     tell(_document(report), _lines(report), as_json=as_json)
@@ -132,48 +137,35 @@ def scorer(
 
 
 def _lines(report: ScorerReport) -> Iterator[str]:
-    """Yield the answer, what the probe found, what every attack got, and what is proved to help."""
+    """Yield the answer, what the scorer agrees with, what every attack got, and what is proved to help."""
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.words import answer
 
-    data, findings = report.data, report.findings
+    data = report.data
     yield from answer(report).lines(make_console().width)
-    if report.contradicting and not report.changed:
-        yield (
-            f"The probe must have been wrong: if it were right, {_would(report)} by {', '.join(report.contradicting)}. "
-            "What else it implies is void, no change is suggested, and more than this may leak."
-        )
     if report.changed:
-        yield (
-            "The scorer changed while it was attacked: the first question is answered otherwise now. What was learnt "
-            "of it is void, no change is suggested, and more than this may leak."
-        )
+        yield "The scorer changed while it was attacked: it keeps state, and more than this may leak."
     kinds = f"{data.n_classes} classes" if data.reals is None else "real numbers"
     yield f"\n{report.scorer} on {data.title} ({data.n_records} labels, {kinds})"
-    yield f"found by probing ({findings.queries} queries): {findings.sentence()}\n"
+    yield f"run on made labels: {report.sentence()}\n"
     for leak in report.leaks:
-        if not leak.refusal or getattr(findings, "mean", False):
-            yield _line(leak)
+        if not leak.refusal or leak.attack.startswith("simulate"):
+            yield _line(leak, report.simulations)
     if report.changes:
         yield _suggestions(report)
 
 
-def _would(report: ScorerReport) -> str:
-    fell_short = any(leak.expected for leak in report.leaks if leak.contradicts)
-    return "all labels would have come out" if fell_short else "some labels would fit every answer that was read"
-
-
-def _line(leak: Extraction) -> str:
+def _line(leak: Extraction, granted: int) -> str:
     from labelinf_scores.audit.words import said
 
     if leak.refusal:
         return f"  {leak.attack:24} not played: {leak.refusal}"
     if leak.accuracy is None:
         return f"  {leak.attack:24} failed after {leak.queries} queries: {leak.failure}"
-    sure = "all labels expected" if leak.expected and leak.contradicts else "expected" if leak.expected else "observed"
+    ran = f", {runs} of {granted} simulations" if (runs := leak.evidence.get("simulations")) else ""
     blind = f"{leak.blind} {leak.baseline:.1%}"
-    rate = f"{leak.queries} queries, {leak.labels_per_query:.2f} labels a query ({sure}, {leak.seconds:.1f} s)"
-    return f"  {leak.attack:24} {said(leak.accuracy)} of {leak.counted} ({blind}), {rate}"
+    rate = f"{leak.queries} queries, {leak.labels_per_query:.2f} labels a query{ran} ({leak.seconds:.1f} s)"
+    return f"  {leak.attack:24} {said(leak.accuracy)} of {leak.unit} ({blind}), {rate}"
 
 
 def _suggestions(report: ScorerReport) -> str:
@@ -200,13 +192,12 @@ def _document(report: ScorerReport) -> dict[str, Any]:
             "n_records": data.n_records,
             "n_classes": None if data.reals is not None else data.n_classes,
         },
-        "findings": report.findings.document,
-        "explained": bool(getattr(report.findings, "found", None)),
+        "findings": report.found.document if report.found else {"agrees with": None},
+        "simulations granted": report.simulations,
         "word": report.decision.word.value,
         "status": report.decision.status,
         "defences": report.stages,
         "attacks": report.leaks,
-        "attacks that contradict the findings": report.contradicting,
         "changed while attacked": report.changed,
         "numbers to name": report.decision.unnamed,
         "target": str(report.decision.target),

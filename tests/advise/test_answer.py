@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 
+from labelinf_core.advise.answer import answer_of
 from labelinf_core.advise.search import Advice
-from labelinf_core.cli.advice import answer_of
 from labelinf_core.contracts.components import Knob
 
 

@@ -37,6 +37,8 @@ def test_the_table_stands_in_the_help_and_in_the_docs(labelinf: Labelinf) -> Non
         (["matrix", "small.toml", *ON, "--attack", "fake-raises", "--only", "fake-raises/none"], Exit.INCOMPLETE),
         (["matrix", "no-such.toml"], Exit.INPUT),
         (["attack", "fake-raises", "--labels", "fake-labels"], Exit.INCOMPLETE),
+        (["attack", "fake-dies", "--labels", "fake-labels"], Exit.INCOMPLETE),
+        (["matrix", "small.toml", *ON, "--attack", "fake-dies", "--only", "fake-dies/none"], Exit.INCOMPLETE),
         (["attack", "fake-reader", "--labels", "fake-labels"], Exit.DONE),
         (["advise", "--records", "20", "--target", "60%", "--only", "no such knob"], Exit.INCONCLUSIVE),
         (["bounds", "--records", "20"], Exit.DONE),

@@ -198,11 +198,8 @@ def described(kind, name, target):
                       target="teller_plugin:" + target, channel="score")
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield described(Kind.ATTACK, "repeater", "Repeater")
-
-@hookimpl
-def labelinf_defences():
     yield described(Kind.DEFENCE, "teller", "Teller")
 '''
 

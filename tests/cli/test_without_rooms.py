@@ -64,7 +64,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> str:
     return out
 
 
-@pytest.mark.parametrize("plugin", ["data", "gradients", "guard", "outputs", "privacy", "scores"])
+@pytest.mark.parametrize("plugin", ["data", "gradients", "guard", "outputs", "papers", "privacy", "scores"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_works_or_says_what_is_missing(
     labelinf: Labelinf, monkeypatch: pytest.MonkeyPatch, kept: str, plugin: str, command: str

@@ -8,6 +8,7 @@ import json
 import math
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
+    Audited,
     Guess,
     Knob,
     Measure,
@@ -27,9 +29,6 @@ from labelinf_core.contracts.components import (
 from labelinf_core.contracts.errors import ComponentError, InputError, QueryRefusedError
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame, Promise
 from labelinf_core.contracts.outcomes import counted
-from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator.audited import audited
-from labelinf_core.evaluator.records import Audited
 
 SEALED = pytest.raises(ValueError, match="read-only")
 
@@ -314,6 +313,8 @@ SAID = ("formula", "conditions", "statement")
         (Ceiling, {"accuracy": 0.5, "statement": "\x00", "conditions": "c"}),
         (Promise, {"survives": math.nan, "present": 0, "statement": "s", "conditions": "c"}),
         (Promise, {"survives": 1, "present": 0, "statement": "s", "conditions": "c", "proved": "yes"}),
+        (Audited, {"at_least": math.nan, "delta": 0, "certified": 1, "p_value": 0.5}),
+        (Audited, {"at_least": 1, "delta": 0, "certified": 1, "p_value": 2}),
         (Placebo, {"n_correct": 1, "n_records": 2, "chance": math.nan}),
         (Placebo, {"n_correct": 1, "n_records": 2, "chance": 0.5, "declared": "no"}),
         (Measure, {"key": 1, "title": "t"}),
@@ -364,9 +365,15 @@ TRUTH = np.array([0, 0, 1], dtype=np.intp)
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=True), "its trial says queries=True"),
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure="all"), "its measure is a str"),  # type: ignore[arg-type]
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=3)), "2 values are no groups of 3"),
-        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, surest=np.array([0, 2])), "places of guesses, .* 0 to 1"),
-        (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, surest=np.array([1, 1])), "names a guess twice"),
-        (Trialled(guess=GUESS, records=np.array([0, 1]), queries=1, surest=np.array([0])), "that it planted only"),
+        (Trialled(guess=GUESS, records=np.array([2, 0]), queries=1, uniform=True), "uniform that are not planted"),
+        (
+            Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, measure=Overlap(size=2), uniform=True),
+            "uniform that are not planted classes, each guessed by itself",
+        ),
+        (
+            Trialled(guess=Guess(labels=TRUTH[:2], confidence=np.ones(3)), planted=TRUTH[:2], queries=1),
+            "its confidence must be 2 numbers",
+        ),
         (Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo="fine"), "its placebo is a str"),  # type: ignore[arg-type]
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -376,18 +383,6 @@ def test_a_trial_that_says_something_else_is_the_channels_failure(trial: Any, fa
         counted(trial, TRUTH, 2, None)
 
 
-def test_the_core_says_which_guesses_are_right_and_what_the_surest_prove() -> None:
-    """A channel ranks guesses: that they are right, and what that proves, is not its to say."""
-    planted, guess = np.array([0, 1, 1, 0]), Guess(labels=np.array([0, 1, -1, 1]))
-    ranked = Trialled(guess=guess, planted=planted, queries=1, surest=np.array([3, 2, 0, 1]))
-    found = counted(ranked, TRUTH, 2, None)
-    assert found.hits is not None
-    assert found.hits.tolist() == [False, True, True]
-    threat = ThreatModel(n_records=400, n_classes=2, prior=(0.5, 0.5))
-    assert audited(np.arange(400) < 390, 400, threat).at_least > audited(np.arange(400) >= 10, 400, threat).at_least
-    assert audited(np.zeros(0, dtype=bool), 400, threat) == Audited(at_least=0, delta=0, certified=math.inf, p_value=1)
-
-
 def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> None:
     found = counted(Trialled(guess=GUESS, records=np.array([2, 0]), queries=3), TRUTH, 2, None)
     assert (found.n_correct, found.n_records, found.queries) == (0, 2, 3)
@@ -395,6 +390,22 @@ def test_the_core_counts_what_was_guessed_of_the_records_that_are_named() -> Non
     assert found.guess.tolist() == [1, -1, 0]
     swapped = Trialled(guess=GUESS, planted=np.array([1, 0]), queries=1, measure=Overlap(size=2))
     assert counted(swapped, TRUTH, 2, None).n_correct == 2
+
+
+def test_the_core_proves_an_epsilon_from_uniform_labels() -> None:
+    truth = np.arange(200) % 2
+    right = Trialled(guess=Guess(labels=truth), planted=truth, queries=1, uniform=True)
+    audited = counted(right, TRUTH, 2, None, lambda: (0.5, 0.0)).audited
+    assert audited is not None
+    assert audited.certified == 0.5
+    assert audited.at_least > 3
+    assert audited.provable == pytest.approx(audited.at_least)
+    assert audited.p_value < 1e-20
+    blind = Trialled(guess=Guess(labels=np.zeros(200, dtype=int)), planted=truth, queries=1, uniform=True)
+    found = counted(blind, TRUTH, 2, None).audited
+    assert found is not None
+    assert (found.at_least, found.certified, found.p_value) == (0.0, np.inf, 1.0)
+    assert counted(attrs.evolve(right, uniform=False), TRUTH, 2, None).audited is None
 
 
 def test_the_core_counts_the_placebo() -> None:

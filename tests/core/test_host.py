@@ -14,6 +14,7 @@ from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.hookspecs import Specs
 from labelinf_core.plugin.host import BLOCK_VARIABLE, Host
 from labelinf_core.plugin.records import PluginStatus
+from labelinf_core.testing import CheckOutcome, checks_of
 
 InstallFake = Callable[..., Path]
 
@@ -22,7 +23,7 @@ from labelinf_core import Descriptor, Kind, Reference, hookimpl
 labelinf_contract = 2
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield Descriptor(kind=Kind.ATTACK, name={name!r}, channel="score", summary="does nothing",
                      reference=Reference(work="w", statement="s"), target={target!r})
 """
@@ -70,19 +71,14 @@ def test_every_builtin_plugin_loads_without_a_problem() -> None:
             HEAD + "@hookimpl\ndef labelinf_atacks(): return []", "unknown hook 'labelinf_atacks'", id="misspelt-hook"
         ),
         pytest.param(
-            HEAD + "@hookimpl\ndef labelinf_attacks(seed): return []",
+            HEAD + "@hookimpl\ndef labelinf_components(seed): return []",
             "can not be found in the hookspec",
             id="unknown-argument",
         ),
-        pytest.param(yields("labelinf_attacks", "'x'"), "must yield Descriptor objects, got str", id="wrong-type"),
+        pytest.param(yields("labelinf_components", "'x'"), "must yield Descriptor objects, got str", id="wrong-type"),
         pytest.param(
-            yields("labelinf_attacks", DESCRIPTOR.format(kind="LOSS", name="a")),
-            "yielded loss 'a', which is not of kind 'attack'",
-            id="wrong-kind",
-        ),
-        pytest.param(
-            yields("labelinf_attacks", ", ".join([DESCRIPTOR.format(kind="ATTACK", name="a")] * 2)),
-            "labelinf_attacks yields attack 'a' twice",
+            yields("labelinf_components", ", ".join([DESCRIPTOR.format(kind="ATTACK", name="a")] * 2)),
+            "labelinf_components yields attack 'a' twice",
             id="twice",
         ),
         pytest.param(good("Bad Name"), "must look like lower-case words joined by '-'", id="bad-name"),
@@ -156,13 +152,68 @@ def test_a_name_with_two_providers_belongs_to_neither(install_fake: InstallFake)
 
 
 def test_two_distributions_with_one_entry_point_both_fail(install_fake: InstallFake) -> None:
+    install_fake("shadow", entry="twice", module="shadow_p", source=good("other"))
+    install_fake("shade", entry="twice", module="shade_p", source=good("another"))
+
+    host = Host.load()
+
+    assert host.records["twice"].status is PluginStatus.FAILED
+    assert "'twice' is declared by" in host.records["twice"].problem
+    assert "shadow 1.0" in host.records["twice"].problem
+
+
+def test_nobody_takes_the_entry_point_of_what_comes_with_labelinf(install_fake: InstallFake) -> None:
+    """Both stayed out: whoever installed a package with an entry point ``scores`` lost all scores."""
     install_fake("shadow", entry="scores", module="shadow_p", source=good("other"))
 
     host = Host.load()
 
-    assert host.records["scores"].status is PluginStatus.FAILED
-    assert "'scores' is declared by" in host.records["scores"].problem
-    assert "shadow 1.0" in host.records["scores"].problem
+    assert host.records["scores"].status is PluginStatus.LOADED
+    assert host.records["scores of shadow"].status is PluginStatus.FAILED
+    assert [told for told in host.problems() if "shadow 1.0" in told and "needs another name" in told]
+
+
+def test_a_name_belongs_to_a_channel_and_a_kind(install_fake: InstallFake) -> None:
+    """Where a package of another channel had a ``label-rr`` the default matrix refused, and every check missed it."""
+    own = Host.load().find(Kind.DEFENCE, "label-rr")
+    source = yields(
+        "labelinf_components", DESCRIPTOR.format(kind="DEFENCE", name="label-rr")[:-1] + ", channel='split')"
+    )
+    install_fake("elsewhere", entry="elsewhere", module="elsewhere_p", source=source)
+
+    host = Host.load(strict=True)
+
+    assert not list(host.contested())
+    assert host.find(Kind.DEFENCE, "label-rr").descriptor == own.descriptor
+    assert host.find(Kind.DEFENCE, "label-rr", str(own.descriptor.channel)).descriptor == own.descriptor
+    assert host.find(Kind.DEFENCE, "label-rr", "split").plugin.name == "elsewhere"
+    assert len([item for item in host.catalogue(Kind.DEFENCE) if item.descriptor.name == "label-rr"]) == 2
+
+
+def test_a_builtin_is_never_lost_to_a_name_and_who_has_taken_it_is_told(install_fake: InstallFake) -> None:
+    install_fake("greedy", entry="greedy", module="greedy_p", source=good("majority"))
+
+    host = Host.load()
+
+    assert host.find(Kind.ATTACK, "majority").plugin.distribution == "labelinf"
+    assert host.find(Kind.ATTACK, "majority", "score").plugin.distribution == "labelinf"
+    assert list(host.contested()) == [
+        "attack 'majority' of plugin 'greedy' of greedy 1.0 is left out: labelinf has one of that name"
+    ]
+    failed = [str(check) for check in checks_of("greedy", host) if check.result().outcome is CheckOutcome.FAILED]
+    assert "attack:majority:is-found" in failed
+
+
+def test_two_channels_that_have_a_name_are_told_apart_by_the_channel(install_fake: InstallFake) -> None:
+    for name in ("left", "right"):
+        described = DESCRIPTOR.format(kind="ATTACK", name="shared")[:-1] + f", channel='{name}')"
+        install_fake(name, entry=name, module=f"{name}_p", source=yields("labelinf_components", described))
+
+    host = Host.load()
+
+    assert host.find(Kind.ATTACK, "shared", "left").plugin.name == "left"
+    with pytest.raises(NameConflictError, match=r"attack 'shared' is one of the channels left and right"):
+        host.find(Kind.ATTACK, "shared")
 
 
 def test_an_unknown_name_suggests_near_ones_and_lists_failures(install_fake: InstallFake) -> None:

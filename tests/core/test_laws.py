@@ -96,11 +96,8 @@ def test_nothing_unpickles_what_a_user_hands_in() -> None:
     assert len(sources) > 30
     for path in sources:
         text = path.read_text(encoding="utf-8")
-        if path.parts[-2:] == ("plugin", "apart.py"):  # between our own processes, labelinf's own types alone
+        if path.parts[-2:] == ("plugin", "worker.py"):  # written by a worker, read by whoever started it
             assert "pickle.load" not in text
-        elif path.parts[-2:] == ("plugin", "aside.py"):  # a copy reads what its parent asks; never the other way round
-            assert text.count("pickle.load") == 1
-            assert "asked.put(pickle.load(file))" in text
         else:
             assert "import pickle" not in text, path
         assert "allow_pickle=True" not in text, path

@@ -216,13 +216,10 @@ def item(kind, name, target, channel):
                       reference=Reference(work="test", statement="test"))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     for channel in ("pay", "batch"):
         for name in ("Reader", "Constant"):
             yield item(Kind.ATTACK, channel + "-" + name.lower(), name, channel)
-
-@hookimpl
-def labelinf_channels():
     yield item(Kind.CHANNEL, "pay", "Pay", None)
     yield item(Kind.CHANNEL, "batch", "Batch", None)
 '''

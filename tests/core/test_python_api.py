@@ -265,7 +265,7 @@ def test_every_function_has_an_example_and_says_what_it_raises() -> None:
 def test_a_game_has_the_same_names_in_python_on_the_command_line_and_in_a_suite() -> None:
     from labelinf.theory import Game
     from labelinf_core.cli.bounds import bounds
-    from labelinf_core.cli.game import SETTINGS
+    from labelinf_core.evaluator.game import SETTINGS
     from labelinf_scores.game.channel import ScoreChannel
 
     options = {item.name: item for item in bounds.params}
@@ -276,3 +276,15 @@ def test_a_game_has_the_same_names_in_python_on_the_command_line_and_in_a_suite(
     assert set(SETTINGS) <= {field.name for field in attrs.fields(ScoreChannel)}
     with pytest.raises(TypeError, match="'recrods' is no setting of a game; there are records, classes"):
         li.bounds(recrods=100)  # type: ignore[call-arg]
+
+
+def test_the_api_computes_without_the_command_line() -> None:
+    code = (
+        "import sys, labelinf as li; li.bounds(records=20);"
+        "repr(li.matrix([0, 1] * 4, attacks=['majority'], trials=1));"
+        "repr(li.advise(gain='5%', records=20, only=['randomised-response'], certificates_only=True));"
+        "print([name for name in sys.modules if name.startswith('labelinf_core.cli')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stdout == "[]\n"

@@ -52,13 +52,10 @@ labelinf_contract = 2
 R = Reference(work="w", statement="s")
 
 @hookimpl
-def labelinf_defences():
+def labelinf_components():
     yield Descriptor(kind=Kind.DEFENCE, name="wrap-up", summary="s", reference=R, target="spec_parts:Wrap")
     yield Descriptor(kind=Kind.DEFENCE, name="needs", summary="s", reference=R, target="spec_parts:Needs")
     yield Descriptor(kind=Kind.DEFENCE, name="hidden", summary="s", reference=R, target="spec_hidden:Hidden")
-
-@hookimpl
-def labelinf_noise_models():
     yield Descriptor(kind=Kind.NOISE, name="flat-noise", summary="s", reference=R, target="spec_parts:Flat")
 """
 HIDDEN = """

@@ -9,11 +9,11 @@ import sys
 import pytest
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.plugin.watch import memory_limit
+from labelinf_core.plugin.worker import memory_limit
 
 FORKS = """
 import os
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 with watch.over("a plugin"):
     child = os.fork()
 if child:
@@ -21,7 +21,7 @@ if child:
 print("once")
 """
 ASKS = """
-from labelinf_core.plugin.watch import limit_memory
+from labelinf_core.plugin.worker import limit_memory
 limit_memory(1)
 try:
     bytearray(2**29)
@@ -68,9 +68,9 @@ def test_the_command_line_tells_it_in_one_sentence() -> None:
 
 def test_a_fault_of_our_own_is_shown_without_its_text() -> None:
     """The text of an exception may quote a label; where it was raised cannot."""
-    code = "from labelinf_core.cli.supervisor import supervised\ndef command(): raise KeyError('SECRET'[:6].lower())\n"
+    code = "from labelinf_core.cli import _status\ndef command(): raise KeyError('SECRET'[:6].lower())\n"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}raise SystemExit(supervised(command))"], capture_output=True, text=True
+        [sys.executable, "-c", f"{code}raise SystemExit(_status(command))"], capture_output=True, text=True
     )
 
     assert done.returncode == 4

@@ -85,7 +85,7 @@ def test_a_bad_parameter_is_one_sentence(written: str, message: str) -> None:
 def test_listing_the_sources_imports_nothing_numerical() -> None:
     script = (
         "import sys, labelinf_data.plugin as plugin; catalogue = plugin.labelinf_catalogue(); "
-        "assert list(catalogue.labelinf_label_sources()); "
+        "assert list(catalogue.labelinf_components()); "
         "print({'numpy', 'sklearn'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

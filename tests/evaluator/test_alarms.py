@@ -14,12 +14,13 @@ import attrs
 import numpy as np
 import pytest
 
-from labelinf_core.contracts.components import Placebo
+from labelinf_core.contracts.components import Audited, Placebo
 from labelinf_core.contracts.guarantees import Ceiling, PerGame
-from labelinf_core.evaluator import alarms, statistics
+from labelinf_core.evaluator import alarms
 from labelinf_core.evaluator.placebo import void_verdicts
-from labelinf_core.evaluator.records import Audited, Implied, Trial
+from labelinf_core.evaluator.records import Implied, Trial
 from labelinf_core.evaluator.tally import tallied
+from labelinf_core.statistics import proportions
 
 
 def trials(shares: Sequence[float], n_records: int = 100, queries: int = 5) -> list[Trial]:
@@ -84,8 +85,8 @@ def test_each_limit_lies_where_its_part_of_the_error_puts_it(n_cells: int, n_cei
     shares = [trial.n_correct / trial.n_records for trial in seen]
     error = 0.05 / n_cells / 5 / n_ceilings
     limits = {
-        "accuracy": statistics.alarm_accuracy(shares, 100, 1 - 2 * error).low,
-        "exact": statistics.clopper_pearson(12, 30, 1 - 2 * error).low,
+        "accuracy": proportions.alarm_accuracy(shares, 100, 1 - 2 * error).low,
+        "exact": proportions.clopper_pearson(12, 30, 1 - 2 * error).low,
     }
     for field, limit in limits.items():
         for side, denied in ((-1e-6, True), (1e-6, False)):
@@ -98,7 +99,7 @@ def test_what_holds_for_what_was_spent_has_a_share_of_the_error_that_falls_with_
     """``1 / ((m + 1)(m + 2))`` of it, which sums to one over all m that might have been spent."""
     shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
     error = 0.05 / 5 / ((queries + 1) * (queries + 2))
-    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * error).low
+    limit = proportions.alarm_accuracy(shares, 100, 1 - 2 * error).low
     for side, denied in ((-1e-6, True), (1e-6, False)):
         seen = [attrs.evolve(t, ceilings=(ceiling(limit + side),)) for t in trials(shares, queries=queries)]
         assert contradicted(seen, implied(), 1) is denied
@@ -106,7 +107,7 @@ def test_what_holds_for_what_was_spent_has_a_share_of_the_error_that_falls_with_
 
 def test_of_trials_that_spent_differently_the_most_decides_the_share_of_the_error() -> None:
     shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
-    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11)).low
+    limit = proportions.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11)).low
     for side, denied in ((-1e-6, True), (1e-6, False)):
         told = (ceiling(limit + side),)
         few, many = (trials(part, queries=spent) for part, spent in ((shares[:15], 1), (shares[15:], 9)))
@@ -191,7 +192,7 @@ def test_fixed_class_counts_are_covered_by_their_charge() -> None:
     """All guesses the same class, all counts known, no answer: exactly the majority share, in every game."""
     n, majority = 300, 180
     charge = -math.log2(math.comb(n, majority) * 0.6**majority * 0.4 ** (n - majority))
-    assert statistics.game_p_value(majority, n, share=0.6, bits=charge) == 1.0
+    assert proportions.game_p_value(majority, n, share=0.6, bits=charge) == 1.0
 
 
 @pytest.mark.parametrize("n_ones", [1, 2, 3])
@@ -215,7 +216,7 @@ def test_one_game_by_brute_force(n_ones: int, n_answers: int) -> None:
         for _ in range(n_answers):
             best = {one | two for one in best for two in sets}
         reached = max(map(len, best)) / len(orders)
-        assert reached <= statistics.game_p_value(k, n, share=share, bits=bits) + 1e-12
+        assert reached <= proportions.game_p_value(k, n, share=share, bits=bits) + 1e-12
 
 
 def test_betting_needs_no_assumption() -> None:
@@ -225,18 +226,18 @@ def test_betting_needs_no_assumption() -> None:
             reached = sum(
                 math.comb(n_trials, wins) * mean**wins * (1 - mean) ** (n_trials - wins)
                 for wins in range(n_trials + 1)
-                if statistics.betting_p_value([1.0] * wins + [0.0] * (n_trials - wins), mean) <= alpha
+                if proportions.betting_p_value([1.0] * wins + [0.0] * (n_trials - wins), mean) <= alpha
             )
             assert reached <= alpha + 1e-12
 
 
 def test_betting_by_hand() -> None:
-    assert statistics.betting_p_value([0.8], 0.2) == pytest.approx(
+    assert proportions.betting_p_value([0.8], 0.2) == pytest.approx(
         1 / np.mean([1 + part * 3 for part in (1 / 64, 1 / 16, 1 / 4, 1 / 2, 1)])
     )
-    assert statistics.betting_p_value([0.1], 0.0) == 0.0
-    assert statistics.betting_p_value([0.0], 0.0) == 1.0
-    assert statistics.betting_p_value([], 0.5) == 1.0
+    assert proportions.betting_p_value([0.1], 0.0) == 0.0
+    assert proportions.betting_p_value([0.0], 0.0) == 1.0
+    assert proportions.betting_p_value([], 0.5) == 1.0
 
 
 def test_the_line_of_a_guess_without_a_query_covers_every_fixed_guess() -> None:
@@ -250,15 +251,15 @@ def test_the_line_of_a_guess_without_a_query_covers_every_fixed_guess() -> None:
                 for hit in range(both, min(guessed, ones) + 1)
             )
             correct = n - guessed - ones + 2 * both
-            assert at_least <= statistics.no_query_p_value(correct, n, share) + 1e-12
+            assert at_least <= proportions.no_query_p_value(correct, n, share) + 1e-12
 
 
 def test_fisher_by_hand() -> None:
-    assert statistics.combined([]) == 1.0
-    assert statistics.combined([0.03]) == pytest.approx(0.03)
+    assert proportions.combined([]) == 1.0
+    assert proportions.combined([0.03]) == pytest.approx(0.03)
     product = 0.1 * 0.2
-    assert statistics.combined([0.1, 0.2]) == pytest.approx(product * (1 - math.log(product)))
-    assert 0 <= statistics.combined([0.0] * 5) < 1e-300
+    assert proportions.combined([0.1, 0.2]) == pytest.approx(product * (1 - math.log(product)))
+    assert 0 <= proportions.combined([0.0] * 5) < 1e-300
 
 
 @pytest.mark.parametrize(("p", "denied"), [(0.0099, True), (0.0101, False)])
@@ -269,7 +270,7 @@ def test_audits_have_their_part_of_the_error(p: float, denied: bool) -> None:
 
 def test_ceilings_of_what_was_spent_share_the_error() -> None:
     shares = [1.0, 0.5, 0.75, 1.0, 0.25] * 6
-    limit = statistics.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11) / 2).low
+    limit = proportions.alarm_accuracy(shares, 100, 1 - 2 * 0.05 / 5 / (10 * 11) / 2).low
     for side, denied in ((-1e-6, True), (1e-6, False)):
         told = (ceiling(limit + side), ceiling(1.0))
         seen = [attrs.evolve(trial, ceilings=told) for trial in trials(shares, queries=9)]
@@ -279,7 +280,7 @@ def test_ceilings_of_what_was_spent_share_the_error() -> None:
 def test_reading_elsewhere_is_corrected_for_the_number_of_cells() -> None:
     """70 of 100 where a blind guess has 60 %: Chernoff's bound is .11; 80: 1e-4, enough for one cell in fifty."""
     seen = trials([0.8], queries=0)
-    p = statistics.no_query_p_value(80, 100, 0.6)
+    p = proportions.no_query_p_value(80, 100, 0.6)
     assert reads_elsewhere(seen, 0.6, int(0.05 / p))
     assert not reads_elsewhere(seen, 0.6, int(0.05 / p) + 1)
 
@@ -288,7 +289,7 @@ def test_a_few_games_of_great_spread_are_seen_by_betting_alone() -> None:
     """Three shares that no interval of a mean can speak of, each far above the ceiling."""
     seen, tight = trials([1.0, 0.2, 0.6]), ceiling(0.03)
     error = 0.05 / 5
-    assert statistics.alarm_accuracy([1.0, 0.2, 0.6], 100, 1 - 2 * error).low < 0.03
+    assert proportions.alarm_accuracy([1.0, 0.2, 0.6], 100, 1 - 2 * error).low < 0.03
     assert contradicted(seen, implied(tight), 1)
     assert not contradicted(seen, implied(attrs.evolve(tight, accuracy=0.3)), 1)
 
@@ -297,7 +298,7 @@ def test_the_luckiest_of_many_games_is_no_alarm() -> None:
     """One of sixty games in two hundred times: all together they are what sixty games are."""
     proved = ceiling(0.6, game=PerGame(share=0.5))
     seen = trials([0.5] * 59 + [0.63])
-    assert statistics.game_p_value(63, 100, share=0.5, bits=0) < 0.01
+    assert proportions.game_p_value(63, 100, share=0.5, bits=0) < 0.01
     assert not contradicted(seen, implied(proved), 1)
     assert not contradicted(trials([0.6]), implied(proved), 1)
     assert contradicted(trials([0.6] * 4), implied(proved), 1)  # p = .028, four times

@@ -24,7 +24,7 @@ from labelinf_core.evaluator.results import summarise
 from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Play
-from labelinf_core.plugin.watch import MEMORY_VARIABLE
+from labelinf_core.plugin.worker import MEMORY_VARIABLE
 from labelinf_core.report.data import as_csv, as_json
 
 PlanOf = Callable[..., Plan]

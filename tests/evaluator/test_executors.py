@@ -13,8 +13,8 @@ import pytest
 
 from labelinf_core.evaluator import play
 from labelinf_core.evaluator.cells import Plan
-from labelinf_core.evaluator.engines import copies
-from labelinf_core.evaluator.executors import InProcess, Processes
+from labelinf_core.evaluator.engines import local
+from labelinf_core.evaluator.executors import InProcess, Processes, _Player
 from labelinf_core.evaluator.labels import label_sets
 from labelinf_core.evaluator.play import Bench
 from labelinf_core.evaluator.records import Implied, Status, Trial
@@ -22,7 +22,6 @@ from labelinf_core.evaluator.run import run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.tasks import Group, Imply, Play, Task, groups
 from labelinf_core.evaluator.theory import theory as whole
-from labelinf_core.evaluator.turns import Turns
 from labelinf_core.plugin.host import Host
 
 PlanOf = Callable[..., Plan]
@@ -122,11 +121,21 @@ def test_the_attacks_of_a_trial_meet_their_victim_in_one_worker_and_theory_is_as
 def test_no_group_is_split_between_workers(plan_of: PlanOf) -> None:
     """However long its tasks take."""
     plan = plan_of(["majority", "prime-blocks"], ["none", "round(decimals=3)"], trials=1)
-    source = groups(Play(cell=cell, seed=0, trial=0) for cell in plan.cells)
-    turns = Turns(source=source, key=lambda task: (frozenset(), task.cell.curator))
-    pool = Processes(workers=2, host=Host())
+    pool, player = Processes(workers=2, host=Host()), Any
+    pool._waiting.extend(groups(Play(cell=cell, seed=0, trial=0) for cell in plan.cells))
 
-    assert [len(pool._batch(None, turns)) for _ in range(3)] == [2, 2, 0]
+    assert [len(pool._batch(_Player(worker=player))) for _ in range(3)] == [2, 2, 0]
+
+
+def test_a_worker_passes_over_what_another_knows_while_there_is_something_else(plan_of: PlanOf) -> None:
+    plan = plan_of(["majority"], ["none", "round(decimals=3)", "round(decimals=4)"], trials=1)
+    mine, theirs, new = (Play(cell=cell, seed=0, trial=0) for cell in plan.cells)
+    pool, process = Processes(workers=2, host=Host()), Any
+    asks = _Player(worker=process, known={mine.cell.curator})
+    pool._pool += [asks, _Player(worker=process, known={theirs.cell.curator})]
+    pool._waiting.extend([[theirs], [new], [theirs], [mine]])
+
+    assert [pool._batch(asks) for _ in range(5)] == [[new], [mine], [theirs], [theirs], []]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -138,7 +147,7 @@ def test_in_process_play_leaves_strangers_to_a_copy_where_who_hangs_or_dies_cost
     plan = plan_of(["fake-coin", "fake-dies", "fake-hangs", "fake-reader", "majority"], ["none"], trials=2)
     tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
 
-    with copies(plan, bench.builder, 3.0) as executor:
+    with local(plan, bench.builder, 3.0, 0) as executor:
         assert isinstance(executor, InProcess)
         found = [(task, result) for task, result in executor.perform(tasks) if task.trial == 0]
 
@@ -152,25 +161,3 @@ def test_in_process_play_leaves_strangers_to_a_copy_where_who_hangs_or_dies_cost
         else:
             here = bench.play(task.cell, 0, task.trial)
             assert (result.status, result.n_correct, result.evidence) == (Status.OK, here.n_correct, here.evidence)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_process_plays_one_strangers_component_and_no_other(plan_of: PlanOf, bench: Bench) -> None:
-    """Two attacks of one plugin shared a process: what the first did to it reached the second's cells."""
-    plan = plan_of(["fake-coin", "fake-reader", "majority"], ["none", "round(decimals=3)"], trials=4)
-    tasks = [task for task in tasks_of(plan) if isinstance(task, Play)]
-    started: list[frozenset[str]] = []
-
-    @attrs.define
-    class Watched(Processes):
-        def _fit(self, worker: Any, needs: frozenset[str]) -> Any:
-            fitting = super()._fit(worker, needs)
-            if fitting is not worker:
-                started.append(needs)
-            return fitting
-
-    with Watched(workers=1, host=bench.builder.host, labels=label_sets(plan, bench.builder)) as pool:
-        found = list(pool.perform(tasks))
-
-    assert len(found) == len(tasks)
-    assert Counter(map(len, started)) == {1: 1, 3: 2}  # labelinf's own, and each of two attacks of one distribution

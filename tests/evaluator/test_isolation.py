@@ -21,7 +21,7 @@ from labelinf_core.evaluator.run import is_complete, run
 from labelinf_core.evaluator.store import Store
 from labelinf_core.evaluator.suite import Matrix, Suite
 from labelinf_core.plugin.host import Host
-from labelinf_core.plugin.watch import watch
+from labelinf_core.plugin.worker import watch
 from labelinf_core.specs import Builder
 
 InstallFake = Callable[..., Path]
@@ -106,12 +106,12 @@ def described(kind, name, target):
 '''
 ATTACKS = """
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield described(Kind.ATTACK, "zoo", "Zoo")
 """
 DEADLY = """
 @hookimpl
-def labelinf_bounds():
+def labelinf_components():
     yield described(Kind.BOUND, "deadly", "DeadlyBound")
 """
 ENDLESS = f"""{DEADLY}    yield described(Kind.BOUND, "endless", "EndlessBound")
@@ -222,7 +222,7 @@ np.mean = np.sum = lambda *a, **k: 0.25
 def test_whoever_plans_and_sums_up_has_imported_nothing_of_a_stranger(
     zoo: Callable[[str], None], tmp_path: Path
 ) -> None:
-    zoo(PATCHING + ATTACKS + DEADLY)
+    zoo(PATCHING + ATTACKS)
 
     plan = make_plan(
         Suite(
@@ -267,7 +267,7 @@ class Slow(ScoreDefence):
         return (Knob(title="s", template="slow(strength={})", weakest=1.0, strongest=2.0),)
 
 @hookimpl
-def labelinf_defences():
+def labelinf_components():
     reference = Reference(work="tests", statement="slow")
     yield Descriptor(kind=Kind.DEFENCE, name="slow", summary="x", reference=reference, target="slow_plugin:Slow",
                      channel="score")
@@ -312,7 +312,7 @@ class Moody(ScoreAttack):
         return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     reference = Reference(work="tests", statement="moody")
     yield Descriptor(kind=Kind.ATTACK, name="moody", summary="x", reference=reference, target="moody_plugin:Moody",
                      channel="score")
@@ -354,41 +354,6 @@ def test_who_hangs_under_the_python_api_times_out_once(zoo: Callable[[str], None
     assert (healthy.failure, healthy.tally.played) == (None, 2)
     assert [row["trouble"] for row in audited.rows()] == ["attack zoo(how=hangs): no answer within 2 s"]
     assert "zoo_plugin" not in sys.modules
-
-
-PATCHES_ITS_NEIGHBOUR = '''
-@attrs.frozen(kw_only=True)
-class Patches(ScoreAttack):
-    """Leaves NumPy other than it was."""
-    def run(self, oracle, rng):
-        import labelinf_core.evaluator.play as play
-        np.zeros = lambda *a, **k: np.ones(*a, **k)
-        play.curator_rng = lambda *a: np.random.default_rng(0)
-        return Guess(labels=np.ones(oracle.threat.n_records, dtype=np.intp))
-
-@attrs.frozen(kw_only=True)
-class Honest(ScoreAttack):
-    """Guesses the first class."""
-    def run(self, oracle, rng):
-        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
-
-@hookimpl
-def labelinf_attacks():
-    yield described(Kind.ATTACK, "a-patches", "Patches")
-    yield described(Kind.ATTACK, "b-honest", "Honest")
-'''
-
-
-@pytest.mark.timeout(120)
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize("workers", [0, 1])
-def test_two_components_of_one_plugin_share_no_process(zoo: Callable[[str], None], workers: int) -> None:
-    """They shared one for up to two seconds: what the first did to NumPy reached the second's cells."""
-    zoo(PATCHES_ITS_NEIGHBOUR)
-
-    found = li.matrix([0, 0, 0, 1] * 3, attacks=["a-patches", "b-honest"], trials=5, workers=workers)
-
-    assert [row["accuracy"] for row in found.rows()] == [0.25, 0.75]
 
 
 @pytest.mark.timeout(60)

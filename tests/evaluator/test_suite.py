@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.evaluator.plan import make_plan
 from labelinf_core.evaluator.suite import read_suite, shipped_suites
 from labelinf_core.plugin.host import Host
+from labelinf_core.specs import Builder
+from labelinf_core.testing import CheckOutcome, run_checks
 
 HOST = Host.load()
 
@@ -92,3 +96,39 @@ def test_a_suite_must_be_text(tmp_path: Path) -> None:
 
     with pytest.raises(InputError, match="not text in UTF-8"):
         read_suite(str(path), HOST)
+
+
+FAULTY_PARTS = """
+from importlib import resources
+from labelinf_core import hookimpl
+from labelinf_core.plugin.descriptors import SuitePart
+labelinf_contract = 2
+
+@hookimpl
+def labelinf_suites():
+    return [SuitePart(suite="quick", file="faulty_suites:missing.toml"),
+            SuitePart(suite="quick", file="faulty_suites:unknown.toml")]
+"""
+UNKNOWN = '[[matrix]]\nchannel = "score"\nlabels = "made"\nattacks = ["nobody-has-this"]\ndefences = ["none"]\n'
+
+
+def test_a_faulty_part_of_a_suite_costs_its_own_cells_and_is_named_and_checked(
+    install_fake: Callable[..., Path],
+) -> None:
+    """One bad table of an installed plugin, and nobody could play the suites that it adds to."""
+    plain = make_plan(read_suite("quick", Host.load()), Builder(Host.load()), "quick")
+    site = install_fake("faulty", entry="faulty", module="faulty_p", source=FAULTY_PARTS)
+    (site / "faulty_suites").mkdir()
+    (site / "faulty_suites" / "__init__.py").touch()
+    (site / "faulty_suites" / "unknown.toml").write_text(UNKNOWN)
+    host = Host.load()
+
+    plan = make_plan(read_suite("quick", host), Builder(host), "quick")
+
+    assert [cell.contest for cell in plan.cells] == [cell.contest for cell in plain.cells]
+    missing, unknown = plan.left_out
+    assert "faulty_suites:missing.toml" in missing
+    assert unknown.startswith("faulty_suites:unknown.toml: matrix[")
+    assert "no attack is called 'nobody-has-this'" in unknown
+    (broken,) = [check for check in run_checks("faulty", host) if check.outcome is CheckOutcome.FAILED]
+    assert broken.check == "plugin:faulty:suites-are-played"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 WAYS = (
     "raises", "exits", "interrupts", "os-exit", "kills", "aborts", "hangs", "memory", "recursion", "silent",
-    "surrogates", "unpicklable", "nonsense", "huge", "patches", "thread", "child", "closes", "prints",
+    "surrogates", "unpicklable", "nonsense", "huge", "thread", "child", "closes", "prints",
 )  # fmt: skip
-HARMLESS = ("patches", "thread", "child", "prints")  # to the cell itself: it must be played, and its neighbours too
-LOADING = ("raises", "exits", "interrupts", "os-exit", "kills", "hangs", "nonsense", "surrogates", "patches")
+HARMLESS = ("thread", "child", "prints")  # to the cell itself: it must be played, and its neighbours too
+LOADING = ("raises", "exits", "interrupts", "os-exit", "kills", "hangs", "nonsense", "surrogates")
 
 SOURCE = '''
 import os, signal, sys, threading, time
@@ -46,12 +46,6 @@ def memory():
 def recursion():
     recursion()
 
-def patches():
-    np.mean = np.sum = np.log = np.argmax = np.sort = lambda *a, **k: 0.25
-    np.random.Generator = None
-    import labelinf_core.evaluator.play as play
-    play.attack_rng = play.curator_rng = lambda *a: np.random.default_rng(0)
-
 def child():
     if not os.fork():
         time.sleep(300)
@@ -75,13 +69,12 @@ WRONG = {
     "unpicklable": lambda: throw(Unpicklable(1, 2)),
     "nonsense": lambda: object(),
     "huge": lambda: "x" * 10**7,
-    "patches": patches,
     "thread": lambda: threading.Thread(target=time.sleep, args=(300,), daemon=True).start(),
     "child": child,
     "closes": lambda: os.closerange(0, 64),
     "prints": prints,
 }
-HARMLESS = ("patches", "thread", "child", "prints")
+HARMLESS = ("thread", "child", "prints")
 
 def go_wrong(way, fine):
     """Go wrong; return nonsense if that is the way, and else what would be right."""
@@ -166,20 +159,9 @@ def described(kind):
                              channel=None if kind is Kind.LABELS else "score")
 
 @hookimpl
-def labelinf_attacks():
-    return described(Kind.ATTACK)
-
-@hookimpl
-def labelinf_defences():
-    return described(Kind.DEFENCE)
-
-@hookimpl
-def labelinf_label_sources():
-    return described(Kind.LABELS)
-
-@hookimpl
-def labelinf_bounds():
-    return described(Kind.BOUND)
+def labelinf_components():
+    for kind in (Kind.ATTACK, Kind.DEFENCE, Kind.LABELS, Kind.BOUND):
+        yield from described(kind)
 '''
 MODULE = """import zoo_plugin
 zoo_plugin.go_wrong({way!r}, lambda: 0)
@@ -223,7 +205,7 @@ def install(
         name = way.replace("-", "_")
         sources = {
             "import": LOADED.format(way=way),
-            "hook": HOOKED.format(way=way, hook="labelinf_attacks"),
+            "hook": HOOKED.format(way=way, hook="labelinf_components"),
             "late": HOOKED.format(way=way, hook="labelinf_statements"),
         }
         for kind in kinds:

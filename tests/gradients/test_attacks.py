@@ -18,7 +18,6 @@ from labelinf_gradients.attacks.idlg import Idlg
 from labelinf_gradients.attacks.instances import SampleBySample
 from labelinf_gradients.attacks.noisy import FilterDirection, Likelihood, MatchedFilter
 from labelinf_gradients.attacks.rehearsed import RehearsedCounts
-from labelinf_gradients.attacks.variance_search import VarianceSearch
 from labelinf_gradients.game.effects import Added, Batched, Clipped, LocalSteps, Mixed, Rounded, Smoothed
 from labelinf_gradients.game.gradient import (
     GradientAttack,
@@ -29,7 +28,8 @@ from labelinf_gradients.game.gradient import (
     Shared,
 )
 from labelinf_gradients.game.networks import Activation, Layer, Network, Perceptron, softmax
-from labelinf_gradients.search.loss import Objective
+from labelinf_papers.attacks.variance_search import VarianceSearch
+from labelinf_papers.search.loss import Objective
 
 N, K = 40, 6
 SMOOTHED = Smoothed(most=0.5)

@@ -13,10 +13,10 @@ from labelinf_gradients import certificates
 from labelinf_gradients.game.networks import Perceptron, softmax
 from labelinf_gradients.noisy.filters import filtered, likeliest_classes, likeliest_mixtures, principal_directions
 from labelinf_gradients.noisy.likelihood import likeliest_scales
-from labelinf_gradients.published.table5 import Study
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.patterns import BY_FAMILY, ONE_HOT, SMOOTHING
 from labelinf_gradients.recovery.problem import Problem
+from labelinf_papers.published.iclr_table5 import Study
 
 
 @pytest.mark.parametrize("family", ["one-hot", "smoothing", "mixup"])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.defences.clipping import ClippedGaussian, ClippedLaplace, GradientClip
 from labelinf_gradients.defences.coarse import Quantise, Sign

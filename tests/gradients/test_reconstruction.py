@@ -19,16 +19,16 @@ from labelinf_core.plugin.descriptors import Reference
 from labelinf_core.plugin.host import Host
 from labelinf_core.plugin.reproductions import Reproduction
 from labelinf_gradients.game.networks import Activation, Perceptron, softmax
-from labelinf_gradients.published import reconstruction as published
-from labelinf_gradients.published.pictures import grid, reconstructions
-from labelinf_gradients.published.reconstruction import clean_table, noise_table
 from labelinf_gradients.reconstruction.chain import inputs_by_recursion, inputs_by_singular_chain
 from labelinf_gradients.reconstruction.inputs import reconstruct, reconstruct_noisy
 from labelinf_gradients.reconstruction.quality import as_images, psnr, ssim
 from labelinf_gradients.recovery.factor import principal
 from labelinf_gradients.recovery.solver import recover
+from labelinf_papers.published import iclr_reconstruction as published
+from labelinf_papers.published.iclr_grids import grid, reconstructions
+from labelinf_papers.published.iclr_reconstruction import clean_table, noise_table
 
-TARGET = "labelinf_gradients.published.reconstruction:reconstruction"
+TARGET = "labelinf_papers.published.iclr_reconstruction:reconstruction"
 few = settings(max_examples=25)
 
 

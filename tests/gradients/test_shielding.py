@@ -14,9 +14,9 @@ from labelinf_core.cli.exits import Exit
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.audit.client import Audit, audit_client
 from labelinf_gradients.audit.command import _answer, _costs, _lines, _status, _stopped

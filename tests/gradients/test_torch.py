@@ -22,11 +22,11 @@ from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.gradient import Shared
 from labelinf_gradients.game.networks import Layer, Perceptron
 from labelinf_gradients.game.torch_network import TorchNetwork
-from labelinf_gradients.published.matching import MODES, matching_table, ratios
 from labelinf_gradients.reconstruction.inputs import reconstruct
 from labelinf_gradients.reconstruction.matching import Distance, Matching
 from labelinf_gradients.reconstruction.quality import psnr
-from labelinf_gradients.search.secant import Secant
+from labelinf_papers.published.iclr_matching import MODES, matching_table, ratios
+from labelinf_papers.search.secant import Secant
 
 pytest.importorskip("torch")
 

@@ -104,7 +104,8 @@ def test_an_answer_is_the_rounded_score_and_is_the_same_for_ever(begin: Begin, l
     assert score(board, rows) == "0.850"
     spent = board.ledger.book.spent
     shuffled = b"id,prediction\n" + b"\n".join(sorted(csv(rows).splitlines()[1:], reverse=True))
-    assert board.submit("b", shuffled) == Answer(score="0.850", left=100)
+    assert board.submit("b", shuffled) == Answer(score="0.850", left=board.ledger.book.sure())
+    assert 3 < board.ledger.book.sure() < 8  # of 100 bits, 14.3 an answer at most
     assert board.ledger.book.spent == spent
 
 
@@ -200,7 +201,7 @@ def test_shipped_metrics_of_classes(metric: str, exact: str | None) -> None:
     rng = np.random.default_rng(1)
     labels, rows = rng.integers(0, 2, 300), rng.integers(0, 2, 300)
     wanted = getattr(metrics, exact or "accuracy_score")(labels, rows)
-    assert float(metric_named(metric, {}).score(labels, rows, 2)) == pytest.approx(wanted, abs=1e-12)
+    assert float(metric_named(metric, {}, ["0", "1"]).score(labels, rows, 2)) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_shipped_metrics_of_probabilities() -> None:
@@ -211,15 +212,15 @@ def test_shipped_metrics_of_probabilities() -> None:
     rng = np.random.default_rng(1)
     labels, rows = rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300)
     clipped = np.clip(rows, 0.01, 0.99)[np.arange(300), labels]
-    assert float(metric_named("log-loss", {}).score(labels, rows, 3)) == pytest.approx(
+    assert float(metric_named("log-loss", {}, ["0", "1", "2"]).score(labels, rows, 3)) == pytest.approx(
         -np.log(clipped).mean(), abs=1e-10
     )
     brier = ((rows - np.eye(3)[labels]) ** 2).sum(axis=1).mean() / 2
-    assert float(metric_named("brier", {}).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
+    assert float(metric_named("brier", {}, ["0", "1", "2"]).score(labels, rows, 3)) == pytest.approx(brier, abs=1e-10)
     two = np.round(rows[:, :1], 1)
     auc = metrics.roc_auc_score(labels > 0, two[:, 0])
     assert float(
-        metric_named("roc-auc", {}).score((labels > 0).astype(int), np.hstack([1 - two, two]), 2)
+        metric_named("roc-auc", {}, ["0", "1"]).score((labels > 0).astype(int), np.hstack([1 - two, two]), 2)
     ) == pytest.approx(auc)
 
 
@@ -228,7 +229,7 @@ def test_no_label_moves_a_score_further_than_is_said(metric: str) -> None:
     from labelinf_guard.metrics import metric_named
 
     rng = np.random.default_rng(2)
-    found = metric_named(metric, {})
+    found = metric_named(metric, {}, ["0", "1"])
     for _ in range(50):
         labels = rng.integers(0, 3, 7)
         sure = rng.dirichlet([0.05] * 3, 7)
@@ -393,10 +394,10 @@ def _(patch: pytest.MonkeyPatch) -> None:
 
 @planted("the team's submissions left depend on a label")
 def _(patch: pytest.MonkeyPatch) -> None:
-    original = Board._told
+    original = Board.tell
     patch.setattr(
         Board,
-        "_told",
+        "tell",
         lambda self, entry, team: attrs.evolve(
             original(self, entry, team), left=int(self._labels.codes[~self.public][0])
         ),
@@ -587,7 +588,7 @@ def test_what_the_first_arithmetic_proves_is_not_said_to_be_what_the_second_does
     monkeypatch.setattr(
         "labelinf_guard.begin.whole_terms", lambda *args: {k: v for k, v in begun(*args).items() if k != "form"}
     )
-    begin("[public]\nshare = 0.1\n[budget]\nbits = 9.0\n[target]\ngain = 0.08\n").close()
+    begin("[public]\nshare = 0.1\n[budget]\nbits = 9.0\n[target]\ngain = 0.08\naccept_void = true\n").close()
     state = State.of(tmp_path / "board.toml")
     (fault,) = verify(state.ledger, derived(read_key(state.key), "chain")).faults
     assert "points now, computed again" in fault

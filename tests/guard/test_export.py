@@ -85,12 +85,12 @@ def read(text: bytes, expected: Expected) -> Any:
 
 @pytest.mark.parametrize("metric", sorted(METRICS))
 def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
-    """The same answers, and refusals in the same sentences, as the second implementation that boards use."""
+    """The same answers, and refusals in the same sentences, whatever a file is read from."""
     rng = np.random.default_rng(7)
     for game in range(60):
         n_classes = 2 if metric == "roc-auc" else 2 + game % 2
         classes = tuple("abc"[:n_classes])
-        found = metric_named(metric, {})
+        found = metric_named(metric, {}, classes)
         codes = rng.integers(0, n_classes, int(rng.integers(3, 40)))
         ids = [f"i{at:02d}" for at in range(codes.size)]
         if found.classes_predicted:
@@ -103,7 +103,7 @@ def test_an_exported_scorer_says_what_a_board_says(metric: str) -> None:
         rng.shuffle(table)
         if game % 3 == 0:
             table[0][int(rng.integers(len(header)))] = str(rng.choice(["nan", "i01", "2", "-1", "0x1", "b"]))
-        expected = Expected(column="id", ids=tuple(ids), classes=classes, classes_predicted=settings.classes_predicted)
+        expected = Expected(column="id", ids=tuple(ids), classes=classes, classes_predicted=found.classes_predicted)
         text = "\n".join(",".join(row) for row in [header, *table]).encode()
         wanted = read(text, expected)
         if isinstance(wanted, str):

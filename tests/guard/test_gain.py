@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelinf_core.evaluator.statistics import game_p_value
+from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.certificate.gain import (
     binary_entropy,
     bits_of_gain,

@@ -26,7 +26,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.statistics import game_p_value
+from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.certificate.gain import game_line
 from labelinf_guard.clock import StepClock, SystemClock
 from labelinf_guard.ledger.book import Entry, Rules

@@ -25,7 +25,7 @@ GRID = Fraction(1, 2**40)  # on which a board puts costs
 @pytest.mark.parametrize("name", sorted(METRICS))
 def test_a_boards_score_tells_the_reader_of_the_same_metric_these_labels_and_no_others(name: str) -> None:
     rng = np.random.default_rng(5)
-    board, reader = metric_named(name, {}), metric(name)
+    board, reader = metric_named(name, {}, ["0", "1"]), metric(name)
     for _ in range(40):
         labels = rng.permutation(np.repeat([0, 1], rng.integers(2, 12, 2)))
         chance = np.round(rng.uniform(0.02, 0.98, labels.size), 3)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelinf_core.evaluator.statistics import game_p_value
+from labelinf_core.statistics.proportions import game_p_value
 from labelinf_guard.board import Answer, Board, Refused
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 from labelinf_guard.certificate.statement import Part, Terms, certify

@@ -20,7 +20,7 @@ from labelinf_guard.certificate.statement import certify
 from labelinf_guard.commitment import claims_of, whole_terms
 from labelinf_guard.ledger.recompute import gains_again, line_again
 from labelinf_guard.ledger.whole import POWER, lattice_above, log_above, log_below, tail_above
-from labelinf_guard.metrics import Accuracy
+from labelinf_guard.metrics import metric_named
 from labelinf_guard.policy import BoardPart, BudgetPart, FinalPart, Policy, PublicPart, ReleasePart, TargetPart
 from labelinf_guard.terms import Sizes, budget_of, terms_of
 
@@ -66,7 +66,7 @@ def policies(draw: st.DrawFn) -> tuple[Policy, Sizes]:
 def test_whole_numbers_say_the_same_of_every_policy(asked: tuple[Policy, Sizes]) -> None:
     """Never below the first computation, and hardly above it; the line that is printed is proved."""
     policy, sizes = asked
-    metric = Accuracy()
+    metric = metric_named("accuracy", {}, ["0", "1"])
     bits = budget_of(policy, metric, sizes)
     found = certify(terms_of(policy, metric, sizes, bits))
     rules: dict[str, Any] = {
@@ -108,7 +108,7 @@ def test_each_kind_of_noise_is_computed_again(known: bool, classes: int, grouped
     if grouped:
         three = Fraction(3000)
         sizes = attrs.evolve(sizes, public_effective=three, sealed_effective=three, largest=3, public_groups=3000)
-    metric, bits = Accuracy(), math.inf
+    metric, bits = metric_named("accuracy", {}, ["0", "1"]), math.inf
     found = certify(terms_of(policy, metric, sizes, bits))
     rules = {"budget": -1, "rule": policy.rule, "per_board": policy.budget.per_board}
     now, after = gains_again(whole_terms(policy, metric, sizes), rules)
@@ -161,4 +161,4 @@ def test_a_policy_that_cannot_be_is_refused() -> None:
         ({"release": ReleasePart(show="ranks"), "budget": BudgetPart(per_board=10**6)}, "ranks are for boards of"),
     ):
         with pytest.raises(InputError, match=sentence):
-            rules_of(Policy(board=part, **wrong), Accuracy(), sizes)  # type: ignore[arg-type]
+            rules_of(Policy(board=part, **wrong), metric_named("accuracy", {}, ["0", "1"]), sizes)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -78,6 +79,8 @@ def test_sealed_labels_change_no_byte_of_what_clients_are_sent(twins: tuple[Path
         assert dict(headers)["content-security-policy"].startswith("default-src 'none'; style-src 'self';")
         assert dict(headers)["cache-control"] == "no-store"
     page = first[11][2].decode()
+    for said in ("accuracy, more is better", "scores of 3 decimals, every 10 seconds", "answers of all teams together"):
+        assert said in page
     assert "<h1>&lt;Eyes &amp; ears&gt;</h1>" in page
     assert "<script" not in page
     assert all(
@@ -114,14 +117,14 @@ def _sealed(board: Board) -> int:
 def _header(patch: pytest.MonkeyPatch) -> None:
     from labelinf_guard import service
 
-    original = service._submitted
+    original = service._told
 
-    def told(board: Board, team: str, data: bytes) -> Any:
-        answer = original(board, team, data)
+    def told(board: Board, entry: Any, team: str) -> Any:
+        answer = original(board, entry, team)
         answer.headers["X-Debug"] = str(_sealed(board))
         return answer
 
-    patch.setattr(service, "_submitted", told)
+    patch.setattr(service, "_told", told)
 
 
 def _order(patch: pytest.MonkeyPatch) -> None:
@@ -134,7 +137,7 @@ def _error(patch: pytest.MonkeyPatch) -> None:
         self.ledger.clock.wait(60_000 * _sealed(self))
         raise RuntimeError(_sealed(self))
 
-    patch.setattr(Board, "submit", fail)
+    patch.setattr(Board, "enter", fail)
 
 
 @pytest.mark.parametrize("plant", [_header, _order, _error], ids=["a header", "the order of teams", "time"])
@@ -159,10 +162,83 @@ def test_an_error_has_no_text(twins: tuple[Path, Path, Path], monkeypatch: pytes
             return client.post("/submissions", content=csv([1] * N), auth=("a", board.token("a")))
 
         with monkeypatch.context() as patch:
-            patch.setattr(Board, "submit", lambda self, team, data: (_ for _ in ()).throw(ValueError("label 1")))
+            patch.setattr(Board, "enter", lambda self, team, data: (_ for _ in ()).throw(ValueError("label 1")))
             told = post()
         assert (told.status_code, told.json()) == (503, {"reason": "This board cannot answer now. Nothing was told."})
         assert post().status_code == 200
+    board.close()
+
+
+def test_a_team_with_many_files_lets_another_be_scored_at_once(
+    twins: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 300 files of one team two are scored at a time; who waits for a beat keeps no thread and no seat."""
+    pytest.importorskip("httpx")
+    import httpx
+
+    from labelinf_guard.service import _SEATS, public_app
+
+    at_once: list[set[int]] = []
+    scoring: dict[str, set[int]] = {"busy": set(), "other": set()}
+    original = Board.enter
+
+    def enter(self: Board, team: str, data: bytes) -> Any:
+        scoring[team].add(id(data))
+        at_once.append(set(scoring["busy"]))
+        try:
+            return original(self, team, data)
+        finally:
+            scoring[team].discard(id(data))
+
+    monkeypatch.setattr(Board, "enter", enter)
+    board = Board.open(twins[0] / "board.toml", clock=_Held())
+    order: list[str] = []
+
+    async def played() -> None:
+        asked = httpx.AsyncClient(transport=httpx.ASGITransport(public_app(board)), base_url="http://127.0.0.1")
+        rng = np.random.default_rng(0)
+
+        async def post(team: str) -> None:
+            data = csv(rng.integers(0, 2, N))
+            await asked.post("/submissions", content=data, auth=(team, board.token(team)), timeout=60)
+
+        many = [asyncio.create_task(post("busy")) for _ in range(300)]
+        await asyncio.sleep(0.05)
+        one = asyncio.create_task(post("other"))
+        while not any(entry.team == "other" for entry in board.ledger.book.entries):
+            await asyncio.sleep(0.01)
+            board.ledger.settle()
+        order.extend(entry.team for entry in board.ledger.book.entries)
+        for task in [*many, one]:
+            task.cancel()
+        await asked.aclose()
+
+    asyncio.run(played())
+    board.close()
+    assert max(map(len, at_once)) <= _SEATS
+    assert order.index("other") < 100
+
+
+class _Held(StepClock):
+    """A clock at which no beat comes."""
+
+    async def pause(self, until: int) -> None:
+        """Nobody is told anything."""
+        await asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize("path", ["/submissions/", "/submissions//", "/board.json/"])
+def test_no_address_is_answered_by_a_redirect(twins: tuple[Path, Path, Path], path: str) -> None:
+    """It was answered 307 with the Host header that it was sent."""
+    pytest.importorskip("httpx")
+    testing = pytest.importorskip("starlette.testclient")
+    from labelinf_guard.service import public_app
+
+    board = Board.open(twins[0] / "board.toml", clock=StepClock())
+    with testing.TestClient(public_app(board), follow_redirects=False) as client:
+        for told in (client.get(path, headers={"Host": "evil.example"}), client.post(path, content=b"x")):
+            assert (told.status_code, told.json()) == (404, {"reason": "There is nothing here."})
+            assert "evil" not in str(told.headers)
     board.close()
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-from labelinf_core.contracts.components import ABSTAIN
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_outputs.attacks import lira
 from labelinf_outputs.attacks.answering import best_class, lead
 from labelinf_outputs.attacks.blind import BlindGuess
@@ -25,13 +25,13 @@ from labelinf_outputs.attacks.loss_inversion import LossInversion
 from labelinf_outputs.attacks.quantile import Quantile, conditional_quantile
 from labelinf_outputs.attacks.rmia import Rmia
 from labelinf_outputs.attacks.threshold import Level, Threshold, threshold
-from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle, View
 
 Floats = NDArray[np.float64]
 
 
-def run(attack: OutputAttack, probabilities: Floats, references: References | None = None, **shown: Any) -> OutputGuess:
+def run(attack: OutputAttack, probabilities: Floats, references: References | None = None, **shown: Any) -> Guess:
     n, k = probabilities.shape
     losses = shown.get("losses")
     view = View(

@@ -17,10 +17,10 @@ from click.testing import CliRunner, Result
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError, LabelinfError
-from labelinf_core.evaluator import epsilon_bounds
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
 from labelinf_core.specs import Builder
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.decision import Word
 from labelinf_outputs.audit.findings import Audit, Seen
@@ -750,7 +750,7 @@ STRANGER = """
 import os
 import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
-from labelinf_outputs.game.output import OutputAttack, OutputGuess
+from labelinf_outputs.game.output import OutputAttack
 
 labelinf_contract = 2
 np.mean = np.sum = lambda *a, **k: 0.25
@@ -767,10 +767,10 @@ class Stranger(OutputAttack):
             os._exit(3)
         if self.how == "stops":
             raise KeyboardInterrupt
-        return OutputGuess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     reference = Reference(work="tests", statement="stranger")
     yield Descriptor(kind=Kind.ATTACK, name="stranger", summary="x", reference=reference,
                      target="strange_outputs:Stranger", channel="output")

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special
 
+from labelinf_core.statistics.profiles import GaussianProfile
 from labelinf_outputs.defences.alibi import STEPS, learned_prior, noise_of, observe, posterior
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.lp_mst import LpMst
@@ -30,7 +31,6 @@ from labelinf_privacy.label_noise.prior_response import PriorResponse, best_k, r
 from labelinf_privacy.label_noise.randomised_response import RandomisedResponse
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_privacy.profiles import GaussianProfile
 from labelinf_privacy.words import SeededWords
 
 DRAWS = 60_000

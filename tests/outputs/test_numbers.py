@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import Setting
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.statistics import clopper_pearson, p_value
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.proportions import clopper_pearson, p_value
 from labelinf_data.bundled import BreastCancer
 from labelinf_outputs.attacks.calibrated import Calibrated
 from labelinf_outputs.attacks.delta_margin import DeltaMargin
@@ -17,7 +17,7 @@ from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.defences.label_rr import LabelRr
 from labelinf_outputs.defences.resampling_rr import ResamplingRr
 from labelinf_outputs.game.canaries import CanaryGame
-from labelinf_outputs.game.channel import OutputChannel, ranked
+from labelinf_outputs.game.channel import OutputChannel
 from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_outputs.game.view import LossOracle
 from labelinf_outputs.labels.digits_parity import DigitsParity
@@ -81,7 +81,7 @@ def accused(defence: OutputDefence, seeds: int) -> int:
     found = 0
     for seed in range(seeds):
         game = CanaryGame(channel.plan, data, (defence,), seed)
-        hits = ranked(Threshold().run(game.oracle(threat), RNG), game.member(0).planted)
+        hits = Threshold().run(game.oracle(threat), RNG).ranked(game.member(0).planted)
         found += epsilon_bounds.one_run_epsilon(hits, n_canaries=600).epsilon > 0.3
     return found
 

@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.epsilon_bounds import epsilon_lower_bound
+from labelinf_core.statistics.epsilon_bounds import epsilon_lower_bound
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.curves import roc_points
 from labelinf_outputs.audit.findings import Ranking

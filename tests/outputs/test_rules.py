@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import ABSTAIN
+from labelinf_core.contracts.components import ABSTAIN, Guess
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_outputs.defences.alibi import Alibi, observe, posterior
 from labelinf_outputs.game.effects import Mixed, Randomised, Retrained, TopOne, Unknown
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputOracle
 from labelinf_outputs.game.training import Train, Trained, TrainingTask, one_hot
 from labelinf_outputs.rules import attacks as output_attacks
 from labelinf_outputs.rules import defences as output_defences
@@ -39,59 +39,59 @@ def truth_of_the_callers() -> NDArray[Any]:
 class Honest(OutputAttack):
     """Guesses the top class, and says how sure it is."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         shown = oracle.query().probabilities
-        return OutputGuess(labels=shown.argmax(axis=1), confidence=shown.max(axis=1))
+        return Guess(labels=shown.argmax(axis=1), confidence=shown.max(axis=1))
 
 
 @attrs.frozen(kw_only=True)
 class TooFew(Honest):
     """Forgets a record."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
-        return OutputGuess(labels=oracle.query().probabilities.argmax(axis=1)[1:])
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=oracle.query().probabilities.argmax(axis=1)[1:])
 
 
 @attrs.frozen(kw_only=True)
 class Unsure(Honest):
     """Ranks nothing."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         n = oracle.threat.n_records
-        return OutputGuess(labels=np.full(n, ABSTAIN), confidence=np.full(n, np.nan))
+        return Guess(labels=np.full(n, ABSTAIN), confidence=np.full(n, np.nan))
 
 
 @attrs.frozen(kw_only=True)
 class Moody(Honest):
     """Draws from a generator of its own."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
-        return OutputGuess(labels=np.random.default_rng().integers(0, 2, oracle.threat.n_records))
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=np.random.default_rng().integers(0, 2, oracle.threat.n_records))
 
 
 @attrs.frozen(kw_only=True)
 class Careless(Honest):
     """Sorts what it was lent."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         oracle.query().probabilities.sort(axis=1)
-        return OutputGuess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
+        return Guess(labels=np.zeros(oracle.threat.n_records, dtype=np.intp))
 
 
 @attrs.frozen(kw_only=True)
 class Peeking(Honest):
     """Looks up the truth."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
-        return OutputGuess(labels=truth_of_the_callers())
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=truth_of_the_callers())
 
 
 @attrs.frozen(kw_only=True)
 class Silent(Honest):
     """Needs references and does not say so."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
-        return OutputGuess(labels=oracle.references().planted[0])
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=oracle.references().planted[0])
 
 
 @attrs.frozen(kw_only=True)

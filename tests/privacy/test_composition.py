@@ -12,6 +12,7 @@ import scipy.integrate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile
 from labelinf_privacy.composition import (
     PureProduct,
     advanced_epsilon,
@@ -20,7 +21,6 @@ from labelinf_privacy.composition import (
 )
 from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct, one_answer_delta
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
 
 
 def test_the_printed_advanced_composition() -> None:

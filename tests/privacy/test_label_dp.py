@@ -12,6 +12,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.statistics.profiles import ApproximateProfile, GaussianProfile
 from labelinf_privacy.label_dp import (
     accuracy,
     approximate_accuracy,
@@ -20,7 +21,6 @@ from labelinf_privacy.label_dp import (
     pure_accuracy,
     pure_exact,
 )
-from labelinf_privacy.profiles import ApproximateProfile, GaussianProfile
 from labelinf_privacy.randomised_response import keep_probability
 
 

@@ -327,11 +327,8 @@ def item(kind, name, target):
                       reference=Reference(work="test", statement="test"))
 
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield item(Kind.ATTACK, "blind", "Blind")
-
-@hookimpl
-def labelinf_channels():
     yield attrs.evolve(item(Kind.CHANNEL, "painter", "Painter"), channel=None)
 '''
 

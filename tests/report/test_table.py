@@ -201,7 +201,16 @@ def test_numbers_are_short(value: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(0.0, "0"), (1.0, "100"), (0.99999, "99.9"), (0.00001, "0.1"), (0.6274, "62.7")]
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (1.0, "100"),
+        (0.99999, "99.9"),
+        (0.00001, "0.1"),
+        (0.6274, "62.7"),
+        (-0.14, "-14.0"),
+        (1.25, "125.0"),
+    ],
 )
 def test_a_proportion_is_never_rounded_to_certainty(value: float, text: str) -> None:
     assert words.percent(value) == text

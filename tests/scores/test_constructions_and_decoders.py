@@ -1,4 +1,4 @@
-"""One law for every construction and every decoder, whoever adds one: nothing of either package escapes it.
+"""One law for every construction and every decoder, whoever adds one: nothing of their packages escapes it.
 
 A *case* is a construction in use, so small that all labellings are tried, in numbers that are exact or nearly so
 (``mpfr`` of 320 bits). It says how far answers may be off, and which decoders then find the labels. Held to it:
@@ -6,7 +6,7 @@ A *case* is a construction in use, so small that all labellings are tried, in nu
 * two labellings have answers at least twice that far apart;
 * every decoder finds every labelling, under errors as large as allowed: both of one answer, two patterns of several.
 
-A module that stands in one of the two packages and in no case fails by its name.
+A module that stands in one of the packages and in no case fails by its name.
 """
 
 from __future__ import annotations
@@ -23,13 +23,20 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers import constructions as superseded
+from labelinf_papers import decoders as only_of_papers
+from labelinf_papers.constructions import log_primes, prime_powers
+from labelinf_papers.constructions.binary_weights import binary_digits, binary_gaps
+from labelinf_papers.decoders.divisibility import divisors, exponents
+from labelinf_papers.decoders.nearest_divisor import nearest_divisor
+from labelinf_papers.decoders.rounding import nearest_integer, spelled_integer
+from labelinf_papers.decoders.squarefree import closest_squarefree
 from labelinf_scores import constructions, decoders
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.formats import SIGNIFICANT_BITS
 from labelinf_scores.certificates.row_costs import LOG_ERROR
 from labelinf_scores.certificates.summation import FRACTION_BITS, to_fixed
-from labelinf_scores.constructions import log_primes, powers, prime_powers, primes
-from labelinf_scores.constructions.binary_weights import binary_digits, binary_gaps
+from labelinf_scores.constructions import powers, primes
 from labelinf_scores.constructions.bit_sets import BitSets, n_columns
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.conway_guy import ConwayGuy
@@ -42,16 +49,12 @@ from labelinf_scores.decoders import exhaustive, meet_in_the_middle
 from labelinf_scores.decoders.between import halves, sums_between
 from labelinf_scores.decoders.detecting import detect
 from labelinf_scores.decoders.digits import digits
-from labelinf_scores.decoders.divisibility import divisors, exponents
 from labelinf_scores.decoders.labelling_sums import labellings_between
 from labelinf_scores.decoders.least_squares import sign_estimates
 from labelinf_scores.decoders.linear_programming import Norm, fit_signs
 from labelinf_scores.decoders.message_passing import posterior_logits
 from labelinf_scores.decoders.moebius import decode_bit_sets, decode_columns
-from labelinf_scores.decoders.nearest_divisor import nearest_divisor
 from labelinf_scores.decoders.posterior import certainly, likeliest_labels
-from labelinf_scores.decoders.rounding import nearest_integer, spelled_integer
-from labelinf_scores.decoders.squarefree import closest_squarefree
 from labelinf_scores.decoders.subset_sums import subsets_between
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
 from labelinf_scores.game.effects import Perturbed
@@ -486,8 +489,8 @@ ELSEWHERE = {
 
 def test_no_construction_and_no_decoder_escapes() -> None:
     """A new module needs a case, or a reason."""
-    made = {module.name for module in pkgutil.iter_modules(constructions.__path__)}
-    read = {module.name for module in pkgutil.iter_modules(decoders.__path__)}
+    made = {module.name for module in pkgutil.iter_modules([*constructions.__path__, *superseded.__path__])}
+    read = {module.name for module in pkgutil.iter_modules([*decoders.__path__, *only_of_papers.__path__])}
     used = {name.split()[0] for cases in CONSTRUCTIONS.values() for case in cases() for name in case.decoders}
 
     assert made - set(ELSEWHERE) == set(CONSTRUCTIONS)

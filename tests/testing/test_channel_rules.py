@@ -29,7 +29,7 @@ from labelinf_gradients.game.gradient import (
 from labelinf_gradients.rules import attacks as gradient_attacks
 from labelinf_gradients.rules import defences as gradient_defences
 from labelinf_outputs.game.effects import Randomised
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputOracle
 
 Accused = Callable[..., set[str]]
 
@@ -46,17 +46,17 @@ def truth_of_the_callers() -> NDArray[Any]:
 class Honest(OutputAttack):
     """Guesses the top class, and says how sure it is."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         shown = oracle.query().probabilities
-        return OutputGuess(labels=shown.argmax(axis=1), confidence=shown.max(axis=1))
+        return Guess(labels=shown.argmax(axis=1), confidence=shown.max(axis=1))
 
 
 @attrs.frozen(kw_only=True)
 class Peeking(Honest):
     """Looks up the truth."""
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
-        return OutputGuess(labels=truth_of_the_callers())
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
+        return Guess(labels=truth_of_the_callers())
 
 
 @attrs.frozen(kw_only=True)
@@ -253,11 +253,9 @@ def item(kind, channel, name, target):
     target = "broken_components:" + target
     return Descriptor(kind=kind, name=name, channel=channel, summary="-", reference=R, target=target)
 @hookimpl
-def labelinf_attacks():
+def labelinf_components():
     yield item(Kind.ATTACK, "output", "peeking", "Peeking")
     yield item(Kind.ATTACK, "telepathy", "honest", "Honest")
-@hookimpl
-def labelinf_defences():
     yield item(Kind.DEFENCE, "output", "empty", "Empty")
 """
 

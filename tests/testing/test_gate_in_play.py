@@ -16,7 +16,7 @@ from labelinf_gradients.game.channel import GradientChannel
 from labelinf_gradients.game.effects import Rounded
 from labelinf_gradients.game.gradient import GradientAttack, GradientDefence, GradientGuess
 from labelinf_outputs.game.channel import OutputChannel
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess
+from labelinf_outputs.game.output import OutputAttack, OutputDefence
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Query, ScoreDefence
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
@@ -104,7 +104,7 @@ class OutputOffender(OutputAttack):
     evidence: Any = attrs.field(factory=dict)
 
     def run(self, oracle: Any, rng: np.random.Generator) -> Any:
-        return OutputGuess(labels=self.offence(oracle), evidence=self.evidence)
+        return Guess(labels=self.offence(oracle), evidence=self.evidence)
 
 
 CHANNELS: dict[str, tuple[Channel, Any]] = {

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from labelinf_scores.hardness import (
+from labelinf_papers.hardness import (
     Formula,
     falsifying_assignments,
     is_almost_tautology_of_3cnf,

@@ -10,10 +10,10 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.decoders.divisibility import divisors, exponents
+from labelinf_papers.decoders.rounding import nearest_integer
+from labelinf_papers.decoders.squarefree import closest_squarefree, closest_squarefree_printed
 from labelinf_scores.constructions.primes import first_primes, prime_product
-from labelinf_scores.decoders.divisibility import divisors, exponents
-from labelinf_scores.decoders.rounding import nearest_integer
-from labelinf_scores.decoders.squarefree import closest_squarefree, closest_squarefree_printed
 
 BITS = 200
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
-from labelinf_scores.metrics.set_valued import separation
 
 NUMBERS = make_arithmetic("exact").at_precision(900)
 VECTOR = json.loads((Path(__file__).parent / "vectors.json").read_text())["IS_lambda"]

@@ -8,8 +8,8 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.constructions.log_primes import closest_ratio, log_prime_gaps
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.constructions.log_primes import closest_ratio, log_prime_gaps
 from labelinf_scores.constructions.primes import first_primes
 from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.norm_like import NormLike

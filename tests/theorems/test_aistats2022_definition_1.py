@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import pytest
-
-from labelinf_scores.certificates.separation import separation as separation_of_gaps
-from labelinf_scores.metrics.set_valued import every_value, separation
+from labelinf_papers.set_valued import every_value, separation
 
 
 def weighted(weights: tuple[int, ...]) -> list[int]:
@@ -16,11 +13,6 @@ def weighted(weights: tuple[int, ...]) -> list[int]:
 
 def test_powers_of_two_are_one_separable_and_no_more() -> None:
     assert separation(weighted((1, 2, 4))) == 1
-
-
-@pytest.mark.parametrize("weights", [(1, 2, 4), (3, 5, 6, 7), (1, 2, 3), (2, 3, 9, 10, 40)])
-def test_the_certificate_of_gaps_is_the_separation_of_their_sums(weights: tuple[int, ...]) -> None:
-    assert separation_of_gaps(weights).value == separation(weighted(weights))
 
 
 def test_a_loss_is_zero_plus_separable_when_all_scores_differ() -> None:

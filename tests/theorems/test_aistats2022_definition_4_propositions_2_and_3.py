@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.arithmetic.fixed import Fixed
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.set_valued import separation
 
 
 def rounded(phi: int, values: list[mpq]) -> list[mpq]:

@@ -8,12 +8,12 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.class_rows import class_rows
 from labelinf_scores.constructions.powers import class_exponents
 from labelinf_scores.constructions.weights import superincreasing
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.set_valued import separation
 
 NUMBERS = make_arithmetic("exact").at_precision(200)
 SMALL = [(n, k) for n in (1, 2, 3) for k in (2, 3, 4)]

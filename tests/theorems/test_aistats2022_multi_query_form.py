@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.log_primes import LogPrimes
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.log_primes import LogPrimes
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Curator

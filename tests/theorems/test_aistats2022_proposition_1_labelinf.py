@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling as nearest_by_halves
 from labelinf_scores.limits import is_robust
-from labelinf_scores.metrics.set_valued import separation
 
 ALMOST = Fraction(999, 1000)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from labelinf_papers.mutnet import Activation, Layer, MutNet, for_any_sign, published
 from labelinf_scores.limits import is_robust
-from labelinf_scores.mutnet import Activation, Layer, MutNet, for_any_sign, published
 
 TARGET = np.array([0.1, 0.35, 0.99])
 

@@ -11,6 +11,7 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.decoders.superincreasing import greedy_decode, margin
@@ -18,7 +19,6 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.norm_like import NormLike
-from labelinf_scores.metrics.set_valued import separation
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 NUMBERS = make_arithmetic("exact").at_precision(260)

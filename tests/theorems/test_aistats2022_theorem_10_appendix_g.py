@@ -7,8 +7,8 @@ import math
 
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.constructions.powers import power_gaps
-from labelinf_scores.metrics.set_valued import separation
 
 
 def separation_of(gaps: list[float]) -> float:

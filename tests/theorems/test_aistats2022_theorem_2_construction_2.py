@@ -12,18 +12,18 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.log_primes import LogPrimes
-from labelinf_scores.constructions.log_primes import (
+from labelinf_papers.attacks.log_primes import LogPrimes
+from labelinf_papers.constructions.log_primes import (
     closest_ratio,
     log_prime_gaps,
     printed_scale,
     separation,
     small_scale,
 )
+from labelinf_papers.decoders.rounding import nearest_integer
+from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.primes import first_primes, prime_product
 from labelinf_scores.decoders.exhaustive import all_sums, as_costs
-from labelinf_scores.decoders.rounding import nearest_integer
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from labelinf_scores.metrics.set_valued import discrete_lp, separation
+from labelinf_papers.set_valued import discrete_lp, separation
 
 
 @pytest.mark.parametrize("p", [0.5, 1, 2, 7])

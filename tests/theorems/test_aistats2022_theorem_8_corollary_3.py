@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from labelinf_papers.set_valued import every_value, is_monotone, least_increment, separation
 from labelinf_scores.limits import is_robust
-from labelinf_scores.metrics.set_valued import every_value, is_monotone, least_increment, separation
 
 
 def random_monotone(rng: np.random.Generator, n: int) -> list[Fraction]:

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.limits import pigeonhole_tau, separation_ceiling, sperner_tau
-from labelinf_scores.metrics.set_valued import separation
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (3, 2), (2, 3), (3, 3), (2, 5)])

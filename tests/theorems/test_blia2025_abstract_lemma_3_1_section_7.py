@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from labelinf_core.evaluator.statistics import p_value
-from labelinf_outputs.published.blia import entries
+from labelinf_core.statistics.proportions import p_value
+from labelinf_papers.published.blia import entries
 
 
 def test_seven_of_84_do_not_exceed_one_half() -> None:

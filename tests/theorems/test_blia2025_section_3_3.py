@@ -11,13 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 
-from labelinf_core.evaluator.epsilon_bounds import label_dp_ceiling
+from labelinf_core.statistics.epsilon_bounds import label_dp_ceiling
 from labelinf_outputs.attacks.threshold import Threshold
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.audit.decision import Decision, Word
 from labelinf_outputs.audit.findings import Bout, Finding, Ranking, findings_of
-from labelinf_outputs.game.channel import ranked, surest
 from labelinf_outputs.game.output import OutputOracle, OutputThreat, Release
 from labelinf_outputs.game.view import View
 from labelinf_privacy.randomised_response import perturb
@@ -55,10 +54,10 @@ def test_the_label_that_was_trained_on_and_the_one_that_is_protected_are_two_que
         guess = Threshold().run(oracle, rng)
         bout = Bout(
             attack="lia-threshold",
-            ranked=ranked(guess, planted),
+            ranked=guess.ranked(planted),
             placebo=guess.labels == rng.integers(0, 2, m),
             trained=guess.labels == labels,
-            first=Ranking(canaries=surest(guess), right=ranked(guess, planted)),
+            first=Ranking(canaries=guess.surest(), right=guess.ranked(planted)),
         )
         claim = Claim(epsilon=epsilon)
         decision = Decision(claim=claim, found=claim.proof(bout.ranked, m, n_classes=2, n_canaries=m))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from labelinf_outputs.published.blia import rows
+from labelinf_papers.published.blia import rows
 
 
 def test_it_did_not_in_six_of_42_settings() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labelinf_outputs.published.blia import rows
+from labelinf_papers.published.blia import rows
 
 
 def test_two_per_cent_are_canaries_of_which_half_are_flipped() -> None:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from labelinf_core.evaluator.statistics import p_value
-from labelinf_outputs.published.blia import entries, keeps, loss_identity, rows, threshold_fit, train_fit
+from labelinf_core.statistics.proportions import p_value
+from labelinf_papers.published.blia import entries, keeps, loss_identity, rows, threshold_fit, train_fit
 
 FOUND = entries()
 LIMITED = [item for item in FOUND if math.isfinite(item.row.epsilon)]

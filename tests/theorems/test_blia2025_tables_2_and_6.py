@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from labelinf_outputs.published.blia import Row, rows, train_fit
+from labelinf_papers.published.blia import Row, rows, train_fit
 
 
 def row(benchmark: str, epsilon: float) -> Row:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from labelinf_gradients.search.algorithm import search
+from labelinf_papers.search.algorithm import search
 
 BOUND = 100.0
 

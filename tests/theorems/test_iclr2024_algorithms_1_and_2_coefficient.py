@@ -7,8 +7,8 @@ import pytest
 
 from labelinf_data.bunches import load_bunch
 from labelinf_gradients.game.networks import Perceptron
-from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import label_loss
+from labelinf_papers.search.algorithm import search
+from labelinf_papers.search.loss import label_loss
 
 COEFFICIENT, START = 4.0, 0.7
 

@@ -8,8 +8,8 @@ import pytest
 from labelinf_gradients.game.networks import softmax
 from labelinf_gradients.recovery.results import RecoveryStatus
 from labelinf_gradients.recovery.solver import recover
-from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import label_loss
+from labelinf_papers.search.algorithm import search
+from labelinf_papers.search.loss import label_loss
 
 WEIGHTS = np.array([[20.0], [0], [1], [2], [3]])
 LABEL = np.array([0.68, 0.08, 0.08, 0.08, 0.08])

@@ -7,7 +7,7 @@ import pytest
 
 from labelinf_gradients.recovery.patterns import SMOOTHING
 from labelinf_gradients.recovery.problem import Problem
-from labelinf_gradients.search.loss import LabelLoss
+from labelinf_papers.search.loss import LabelLoss
 
 COLUMN, SLOPES = np.array([0, -0.5, 0.2, 0.3]), np.log([1.0, 2.0, 3.0, 4.0])
 

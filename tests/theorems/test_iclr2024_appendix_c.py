@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.search.loss import LabelLoss, Objective
+from labelinf_papers.search.loss import LabelLoss, Objective
 
 SLOPES = np.log([1.0, 2.0, 3.0, 4.0])
 SMOOTHED = LabelLoss(

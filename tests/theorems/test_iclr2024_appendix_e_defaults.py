@@ -7,11 +7,11 @@ import inspect
 import numpy as np
 import pytest
 
-from labelinf_gradients.attacks.variance_search import VarianceSearch
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.search.algorithm import search
-from labelinf_gradients.search.loss import label_loss
-from labelinf_gradients.search.secant import Secant
+from labelinf_papers.attacks.variance_search import VarianceSearch
+from labelinf_papers.search.algorithm import search
+from labelinf_papers.search.loss import label_loss
+from labelinf_papers.search.secant import Secant
 
 
 def test_recovery_runs_with_what_the_published_code_uses() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.search.loss import LabelLoss
+from labelinf_papers.search.loss import LabelLoss
 
 
 def loss_of(slopes: np.ndarray, label: np.ndarray, excluded: int) -> LabelLoss:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from labelinf_gradients.game.networks import softmax
-from labelinf_gradients.search.loss import label_loss
+from labelinf_papers.search.loss import label_loss
 
 
 def test_the_true_scalar_of_the_worked_example() -> None:

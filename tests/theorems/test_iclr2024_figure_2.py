@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_gradients.recovery.feasible import feasible_interval
 from labelinf_gradients.recovery.problem import Problem
+from labelinf_papers.search.feasible import feasible_interval
 
 COLUMN, SLOPES = np.array([[0, -0.5, 0.2, 0.3]]), np.log([[1.0, 2.0, 3.0, 4.0]])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelinf_gradients.published.table5 import PRINTED_LOSS, Noised, Ratios, Study, honest_row, paper_cell
+from labelinf_papers.published.iclr_table5 import PRINTED_LOSS, Noised, Ratios, Study, honest_row, paper_cell
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.decoders.meet_in_the_middle import nearest_labelling
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.set_valued import separation
 
 NUMBERS = make_arithmetic("exact").at_precision(500)
 

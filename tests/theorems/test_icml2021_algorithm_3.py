@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.constructions.powers import printed_labels_per_query, sufficient_bits
 from labelinf_scores.decoders.superincreasing import greedy_decode
 from labelinf_scores.game.channel import ScoreChannel

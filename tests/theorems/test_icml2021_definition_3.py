@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
-from labelinf_scores.attacks.primes import Primes
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
+from labelinf_papers.attacks.primes import Primes
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.oracle import ScoreOracle

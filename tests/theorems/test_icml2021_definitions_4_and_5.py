@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.limits import is_robust
-from labelinf_scores.metrics.set_valued import separation
 
 
 def one_algorithm_exists(scores: list[Fraction], tau: Fraction) -> bool:

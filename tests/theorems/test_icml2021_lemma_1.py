@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.set_valued import every_value, separation
 
 NUMBERS = make_arithmetic("exact").at_precision(300)
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.decoders.exhaustive import nearest_labelling
 from labelinf_scores.limits import is_robust
-from labelinf_scores.metrics.set_valued import separation
 
 
 def gaps_at_random(rng: np.random.Generator) -> list[Fraction]:

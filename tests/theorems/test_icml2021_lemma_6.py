@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.limits import least_log_entry, least_widest_gap
-from labelinf_scores.metrics.set_valued import every_value, separation
 
 
 def least_difference(items: list[float]) -> float:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from labelinf_papers.set_valued import separation
 from labelinf_scores.constructions.powers import power_gaps
-from labelinf_scores.metrics.set_valued import separation
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())["lemma2_counterexample"]
 LABELLINGS = list(itertools.product((0, 1), repeat=3))

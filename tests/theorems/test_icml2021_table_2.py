@@ -7,8 +7,8 @@ import pytest
 
 from labelinf_core.contracts.components import Outcome, Setting
 from labelinf_data.published import Counts
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.attacks.binary_weights import BinaryWeights
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.oracle import ScoreAttack
 from labelinf_scores.metrics.log_loss import LogLoss

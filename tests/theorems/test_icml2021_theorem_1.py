@@ -11,11 +11,11 @@ import gmpy2
 import numpy as np
 import pytest
 
+from labelinf_papers.attacks.prime_powers import classes_of_score
+from labelinf_papers.decoders.divisibility import divisors
+from labelinf_papers.decoders.rounding import spelled_integer
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.primes import labels_of_score
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_predictions
-from labelinf_scores.decoders.divisibility import divisors
-from labelinf_scores.decoders.rounding import spelled_integer
 from labelinf_scores.metrics.log_loss import LogLoss
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
@@ -30,7 +30,7 @@ def test_every_labelling_is_the_divisors_of_one_integer(n: int) -> None:
     for sigma in itertools.product((0, 1), repeat=n):
         with numbers.context():
             score = LogLoss().score(np.array(sigma), predictions, numbers)
-        found = labels_of_score(score, primes, bits=bits)
+        found = classes_of_score(score, primes, 2, bits=bits)
 
         assert found is not None
         assert found.tolist() == list(sigma)

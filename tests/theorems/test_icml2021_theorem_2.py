@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.constructions.primes import first_primes, prime_predictions, printed_block_size
 from labelinf_scores.decoders.exhaustive import all_sums
 from labelinf_scores.game.channel import ScoreChannel

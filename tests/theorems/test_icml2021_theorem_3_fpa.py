@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
+from labelinf_papers.constructions.prime_powers import class_block, power_rows, printed_block_rows, row_sums
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
-from labelinf_scores.constructions.prime_powers import class_block, power_rows, printed_block_rows, row_sums
 from labelinf_scores.constructions.primes import first_primes
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import Curator

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.limits import least_widest_gap, variance_widest_gap
-from labelinf_scores.metrics.set_valued import every_value, separation
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
 

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from labelinf_papers.set_valued import every_value, separation
 from labelinf_scores.bounds.worst_case import hiding_noise
 from labelinf_scores.limits import is_robust, least_log_entry
-from labelinf_scores.metrics.set_valued import every_value, separation
 
 N, TAU = 4, 0.1
 

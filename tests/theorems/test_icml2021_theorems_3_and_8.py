@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from labelinf_papers.attacks.prime_powers import classes_of_score
+from labelinf_papers.constructions.prime_powers import all_classes, power_rows
+from labelinf_papers.decoders.rounding import spelled_integer
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.prime_powers import classes_of_score
-from labelinf_scores.constructions.prime_powers import all_classes, power_rows
 from labelinf_scores.constructions.primes import first_primes, needed_bits
-from labelinf_scores.decoders.rounding import spelled_integer
 from labelinf_scores.metrics.log_loss import LogLoss
 
 

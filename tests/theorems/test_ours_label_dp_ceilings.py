@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from labelinf_core.evaluator.epsilon_bounds import label_dp_ceiling
+from labelinf_core.statistics.epsilon_bounds import label_dp_ceiling
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 from labelinf_privacy.randomised_response import keep_probability
 

@@ -9,7 +9,7 @@ from math import comb, exp
 import numpy as np
 import pytest
 
-from labelinf_core.evaluator.epsilon_bounds import epsilon_lower_bound, one_run_epsilon
+from labelinf_core.statistics.epsilon_bounds import epsilon_lower_bound, one_run_epsilon
 
 CASES = [
     (262, 520, 2, 0.0),

@@ -15,8 +15,9 @@ from math import comb
 
 import pytest
 
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.one_run import Approximate, Neighbour, OfWrong, tail_probability
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.one_run import Neighbour, OfWrong, tail_probability
+from labelinf_core.statistics.profiles import ApproximateProfile
 
 ODDS = (Fraction(1), Fraction(3, 2), Fraction(4))  # e**eps
 DELTAS = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))
@@ -154,6 +155,6 @@ def test_the_code_computes_the_repaired_form(wrong: bool) -> None:
 def test_the_bound_by_counts_holds_of_every_mechanism_too(k: int, wrong: bool) -> None:
     """T9b, of right and of wrong guesses, against the same programmes."""
     for v, r, m, odds, delta in cases(4):
-        privacy: Neighbour = Approximate(math.log(odds), float(delta))
+        privacy: Neighbour = ApproximateProfile(math.log(odds), float(delta))
         found = tail_probability(v, r, OfWrong(privacy, k) if wrong else privacy, n_classes=k, n_canaries=m)
         assert programme(v, r, m, k, odds, delta, wrong=wrong) <= found + 1e-9

@@ -14,17 +14,18 @@ import numpy as np
 import pytest
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.powers_blocks import PowersBlocks
+from labelinf_papers.attacks.prime_powers import classes_of_score
+from labelinf_papers.constructions.log_primes import separation as log_prime_separation
+from labelinf_papers.set_valued import separation
 from labelinf_privacy.composition import advanced_epsilon
 from labelinf_privacy.label_dp import pure_accuracy, pure_exact
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.attacks.binary_weights import BinaryWeights
-from labelinf_scores.attacks.powers_blocks import PowersBlocks
-from labelinf_scores.attacks.primes import labels_of_score
 from labelinf_scores.bounds.counting import ladder_bits
 from labelinf_scores.constructions.conway_guy import conway_guy_sequence, conway_guy_weights
 from labelinf_scores.constructions.detecting_matrix import detecting_matrix
-from labelinf_scores.constructions.log_primes import separation as log_prime_separation
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.constructions.primes import first_primes, needed_bits, prime_product
 from labelinf_scores.constructions.weights import superincreasing
@@ -37,7 +38,6 @@ from labelinf_scores.limits import sperner_tau
 from labelinf_scores.metrics.itakura_saito import ItakuraSaito
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.norm_like import NormLike
-from labelinf_scores.metrics.set_valued import separation
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text())
@@ -63,7 +63,7 @@ def first_theorem(vector: Any) -> None:
     theta = np.array([gmpy2.mpq(int(p), int(p) + 1) for p in primes], dtype=object)
     score = LogLoss().score(labels, theta, EXACT)
     assert float(score) == pytest.approx(vector["loss"], abs=1e-15)
-    assert labels_of_score(score, primes, bits=needed_bits(primes)).tolist() == labels.tolist()
+    assert classes_of_score(score, primes, 2, bits=needed_bits(primes)).tolist() == labels.tolist()
 
 
 def powers_of_two(vector: Any) -> None:

@@ -22,29 +22,14 @@ def _own(kind: Kind, name: str, summary: str, target: str) -> Descriptor:
 
 
 @hookimpl
-def labelinf_channels() -> Iterator[Descriptor]:
-    """Yield the channel."""
+def labelinf_components() -> Iterator[Descriptor]:
+    """Yield what it provides."""
     yield _own(
         Kind.CHANNEL, "equality", "a curator says whether two records have the same label", "game:EqualityChannel"
     )
-
-
-@hookimpl
-def labelinf_attacks() -> Iterator[Descriptor]:
-    """Yield an attack, and what it stands beside."""
     yield _own(Kind.ATTACK, "partition", "sorts records into groups, and names groups by size", "attacks:Partition")
     yield _own(Kind.ATTACK, "most-frequent-class", "asks nothing", "attacks:MostFrequentClass")
-
-
-@hookimpl
-def labelinf_defences() -> Iterator[Descriptor]:
-    """Yield one defence."""
     yield _own(Kind.DEFENCE, "randomised-answers", "says the opposite now and then", "defences:RandomisedAnswers")
-
-
-@hookimpl
-def labelinf_bounds() -> Iterator[Descriptor]:
-    """Yield what randomised answers deny to every attack."""
     yield _own(Kind.BOUND, "equality-label-dp", "posterior odds under label-DP", "bounds:EqualityLabelDp")
 
 

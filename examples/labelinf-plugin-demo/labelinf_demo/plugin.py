@@ -12,8 +12,8 @@ _HERE = Reference(work="labelinf-plugin-demo", statement="README")
 
 
 @hookimpl
-def labelinf_losses() -> Iterator[Descriptor]:
-    """Yield one loss."""
+def labelinf_components() -> Iterator[Descriptor]:
+    """Yield what it provides."""
     yield Descriptor(
         kind=Kind.LOSS,
         name="absolute-error",
@@ -22,11 +22,6 @@ def labelinf_losses() -> Iterator[Descriptor]:
         reference=_HERE,
         target="labelinf_demo.loss:AbsoluteError",
     )
-
-
-@hookimpl
-def labelinf_attacks() -> Iterator[Descriptor]:
-    """Yield one attack."""
     yield Descriptor(
         kind=Kind.ATTACK,
         name="one-by-one",
@@ -35,11 +30,6 @@ def labelinf_attacks() -> Iterator[Descriptor]:
         reference=_HERE,
         target="labelinf_demo.attack:OneByOne",
     )
-
-
-@hookimpl
-def labelinf_defences() -> Iterator[Descriptor]:
-    """Yield one defence."""
     yield Descriptor(
         kind=Kind.DEFENCE,
         name="coarse",

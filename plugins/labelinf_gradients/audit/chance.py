@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.statistics import alarm_accuracy, clopper_pearson
+from labelinf_core.statistics.proportions import alarm_accuracy, clopper_pearson
 
 __all__ = ["of_batches", "overlaps", "p_value"]
 

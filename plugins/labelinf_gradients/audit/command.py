@@ -9,7 +9,7 @@ import click
 from labelinf_core.cli.exits import Exit
 from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
-from labelinf_core.cli.progress import steps, waiting
+from labelinf_core.cli.progress import waiting
 from labelinf_core.contracts.answer import Answer
 
 if TYPE_CHECKING:
@@ -68,9 +68,11 @@ def client(
     """
     import numpy as np
 
-    from labelinf_core.cli.game import labels_spec
+    from labelinf_core.contracts.doing import say
     from labelinf_core.contracts.errors import InputError
+    from labelinf_core.evaluator.game import labels_spec
     from labelinf_core.evaluator.labels import load_labels
+    from labelinf_core.plugin.worker import apart
     from labelinf_core.specs import Builder
     from labelinf_core.specs.own_code import watched_function
     from labelinf_gradients.audit.client import audit_client
@@ -94,8 +96,9 @@ def client(
             saved = audit_saved(updates, truth, network, FORMATS[format_seen(updates)])
         tell(_document(saved), [_shown(_saved_answer(saved), _saved_lines(saved))], as_json=as_json)
         context.exit(Exit.FOUND if saved.leaks else Exit.INCONCLUSIVE)
-    with steps("auditing") as progress:
-        found = audit_client(
+
+    def audited() -> Audit:
+        return audit_client(
             Client(function=watched_function(client, "client"), name=client, network=network),
             data,
             builder,
@@ -105,8 +108,11 @@ def client(
             own=own,
             gain=gain,
             rng=np.random.default_rng(seed),
-            progress=progress,
+            progress=lambda name, total: say(name, 0, total),
         )
+
+    with waiting("auditing"):
+        found = apart(f"client {client}", audited, once=False, parts=True)
     tell(_document(found), [_shown(_answer(found), _lines(found))], as_json=as_json)
     context.exit(_status(found))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_gradients.audit.updates import Update
 from labelinf_gradients.game.networks import Network
 from labelinf_gradients.recovery.results import BFLOAT16, FLOAT16, Precision, RecoveryStatus

@@ -14,10 +14,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
-    Channel,
     Defence,
     Guess,
     LabelSet,
@@ -25,11 +23,12 @@ from labelinf_core.contracts.components import (
     Overlap,
     Rule,
     Setting,
-    Trialled,
     of_channel,
 )
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.images import Gallery
+from labelinf_core.contracts.planted import PlantedChannel, Round
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_gradients.game.clients import Client, Federation, Samples, needed, scaled
@@ -47,7 +46,7 @@ from labelinf_gradients.game.looks import seen
 from labelinf_gradients.game.networks import Activation
 from labelinf_gradients.recovery.tensors import FORMATS
 
-__all__ = ["GradientChannel", "cosine"]
+__all__ = ["GradientChannel", "SampleRound", "cosine"]
 
 _STRONGEST = (
     "exact-solver",
@@ -78,8 +77,34 @@ _at_least_one = attrs.validators.ge(1)
 _not_negative = attrs.validators.ge(0)
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class SampleRound(Round):
+    """Samples, batch by batch, and their releases.
+
+    Attributes:
+        samples: The samples.
+    """
+
+    samples: Samples
+
+    @classmethod
+    def of(cls, samples: Samples, oracle: GradientOracle) -> SampleRound:
+        """Return the round in which ``oracle`` shows ``samples``; within a batch there is no order."""
+        n_releases, classes = len(samples.labels), samples.classes
+        measure = Overlap(size=classes.size // n_releases)
+        return cls(labels=classes, view=oracle, measure=measure, queries=n_releases, samples=samples)
+
+    def evidence(self, guess: Guess) -> Mapping[str, Any]:
+        """Say how near soft labels and rebuilt inputs of single samples are."""
+        return {**_soft_evidence(guess, self.samples), **seen(guess, self.samples)[0]}
+
+    def gallery(self, guess: Guess) -> Gallery | None:
+        """Return the first of the rebuilt inputs, where they are images."""
+        return seen(guess, self.samples)[1]
+
+
 @attrs.frozen(kw_only=True)
-class GradientChannel(Channel):
+class GradientChannel(PlantedChannel):
     """Clients release gradients of samples whose labels are private.
 
     The label set's features, scaled to [0, 1], are split in halves: the network is trained on one, and the attacked
@@ -107,9 +132,9 @@ class GradientChannel(Channel):
 
     default_labels: ClassVar[str] = "digits"
     rank: ClassVar[int] = 30
-    counts_only: ClassVar[bool] = True
-
-    needs_features: ClassVar[bool] = True
+    attacks: ClassVar[type[GradientAttack]] = GradientAttack
+    defences: ClassVar[type[GradientDefence]] = GradientDefence
+    uniform: ClassVar[bool] = False  # samples are drawn with their features
 
     network: str = "mlp"
     hidden: tuple[int, ...] = attrs.field(
@@ -152,17 +177,8 @@ class GradientChannel(Channel):
 
         return RULES
 
-    def undefended(self, setting: Setting) -> GradientThreat:
-        """Return what the adversary of ``setting`` knows of clients without a defence.
-
-        Raises:
-            InputError: A component belongs to another channel.
-        """
-        data = setting.data
-        if setting.attack is not None:
-            of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        for item in setting.defences:
-            of_channel(item, GradientDefence, "defence", "gradient")
+    def known(self, data: LabelSet) -> GradientThreat:
+        """Return what the adversary knows of clients without a defence."""
         return GradientThreat(
             n_records=self.samples,
             n_classes=data.n_classes,
@@ -205,26 +221,11 @@ class GradientChannel(Channel):
             return ()
         return (Smoothed(most=self.smoothing) if self.targets is LabelFamily.SMOOTHING else Mixed(),)
 
-    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
-        """Play one trial on freshly drawn samples and one of the networks."""
-        attack = of_channel(setting.attack, GradientAttack, "attack", "gradient")
-        threat: GradientThreat = self.threat(setting)
-        federation = self._federation(setting.data, int(curator_rng.integers(2**32)))
-        oracle, samples = self._deal(setting.data, threat, federation, curator_rng)
-        n_releases = len(samples.labels)
-        with gate.blamed(attack):
-            guess = attack.run(oracle, attack_rng)
-            gate.guessed(guess, Guess, samples.classes.size, setting.data.n_classes)
-            evidence = {**gate.evidence(guess.evidence), **_soft_evidence(guess, samples)}
-            quality, gallery = seen(guess, samples)
-        return Trialled(
-            guess=guess,
-            planted=samples.classes,
-            measure=Overlap(size=samples.classes.size // n_releases),
-            queries=n_releases,
-            evidence={**evidence, **quality},
-            gallery=gallery,
-        )
+    def begin(self, data: LabelSet, threat: GradientThreat, rng: np.random.Generator) -> SampleRound:
+        """Draw samples afresh, and release what one of the networks makes of them."""
+        federation = self._federation(data, int(rng.integers(2**32)))
+        oracle, samples = self._deal(data, threat, federation, rng)
+        return SampleRound.of(samples, oracle)
 
     def check(self, data: LabelSet) -> None:
         """Look at the features and at the user's network before anything is played.

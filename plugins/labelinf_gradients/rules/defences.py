@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_gradients.bounds.certificates import GradientCertificate
 from labelinf_gradients.game.effects import Batched, Clipped, Rounded

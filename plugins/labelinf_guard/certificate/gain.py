@@ -35,6 +35,7 @@ Example:
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -50,7 +51,7 @@ __all__ = [
 ]
 
 _LN2 = math.log(2)
-_HALVINGS = 80
+_DIGITS = 52  # binary, of a gain
 
 
 def binary_entropy(share: float) -> float:
@@ -125,14 +126,9 @@ def _coin_gain(bits: float) -> float:
         return 0.5
     if bits < 1e-9:  # the series of the entropy: 1 - h(1/2 - x) >= 2 x**2 / ln 2
         return min(0.5, math.sqrt(_LN2 * bits / 2))
-    low, high = 0.0, 0.5
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if 1 - binary_entropy(0.5 - middle) <= bits:
-            low = middle
-        else:
-            high = middle
-    return high
+    steps = range(1 << _DIGITS)
+    beyond = bisect_left(steps, True, key=lambda step: 1 - binary_entropy(0.5 - step / len(steps) / 2) > bits)
+    return beyond / len(steps) / 2
 
 
 def bits_of_gain(
@@ -175,13 +171,8 @@ def game_line(
     from scipy.stats import binom
 
     allowed = math.log(doubt / lists) - (bits + rare) * _LN2
-    low, high = math.ceil(labels * perfect) + 1, labels
-    if low > high or not math.isfinite(allowed) or binom.logsf(high - 1, labels, perfect) > allowed:
+    counts = range(math.ceil(labels * perfect) + 1, labels + 1)
+    if not counts or not math.isfinite(allowed):
         return None
-    while low < high:
-        middle = (low + high) // 2
-        if binom.logsf(middle - 1, labels, perfect) <= allowed - 1e-6:
-            high = middle
-        else:
-            low = middle + 1
-    return low / labels
+    first = bisect_left(counts, True, key=lambda count: binom.logsf(count - 1, labels, perfect) <= allowed - 1e-6)
+    return None if first == len(counts) else counts[first] / labels

@@ -16,7 +16,18 @@ from labelinf_guard.certificate.gain import blind, counts_bits, gain_of_bits, ga
 from labelinf_guard.certificate.noise import StepNoise, record_bits
 from labelinf_guard.certificate.response import response_bits, response_epsilon, response_gain
 
-__all__ = ["FORM", "Certificate", "Part", "Terms", "certify", "points", "proved_bits", "sealed_gain", "thousandths"]
+__all__ = [
+    "FORM",
+    "Certificate",
+    "Part",
+    "Terms",
+    "certify",
+    "counted",
+    "points",
+    "proved_bits",
+    "sealed_gain",
+    "thousandths",
+]
 
 FORM = 2  #: of the arithmetic: the first charged known class counts to sealed labels too as one more answer
 
@@ -301,6 +312,11 @@ def _line(terms: Terms) -> float | None:
 def thousandths(share: float) -> int:
     """Return a share in thousandths, rounded up; what a product of floats adds is none."""
     return math.ceil(1000 * share - 1e-9)
+
+
+def counted(number: int, word: str) -> str:
+    """Write a number of things, one of them in the singular."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def points(share: float) -> str:

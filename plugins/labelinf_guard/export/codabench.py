@@ -7,8 +7,7 @@ import os
 import sys
 
 from labelinf_guard.export.settings import SETTINGS
-from labelinf_guard.export.stateless import LabelsError, SubmissionError
-from labelinf_guard.export.tables import scored
+from labelinf_guard.export.stateless import LabelsError, SubmissionError, scored
 
 
 def main(given: str = "/app/input", results: str = "/app/output") -> int:

@@ -7,7 +7,7 @@ from typing import Any
 from huggingface_hub import hf_hub_download
 
 from labelinf_guard.export.settings import SETTINGS
-from labelinf_guard.export.tables import scored
+from labelinf_guard.export.stateless import scored
 
 
 def compute(params: Any) -> dict[str, dict[str, float]]:

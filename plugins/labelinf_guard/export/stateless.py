@@ -1,30 +1,51 @@
-"""A scorer that keeps nothing: of public rows, rounded. Standard library only; an exported file is made of this text.
+"""Reads and scores rows exactly, and keeps nothing. Standard library only; an exported file is made of this text.
 
-It answers as a board without noise does, digit for digit, but there is no ledger behind it: who sends more
-submissions is told more. Whatever is wrong with a submission is one constant sentence, without a line or a value.
+A score is a fraction, of integers: counts are counts, and a cost is rounded to a multiple of ``2**-40`` before it is
+added, so that no order of summation and no float decides an answer. Boards read and score by the same functions, so an
+exported file answers as a board without noise does, digit for digit; but there is no ledger behind it: who sends more
+submissions is told more. Whatever is wrong with a submission is one constant sentence, without a value.
 """
 
 from __future__ import annotations
 
+import csv
 import math
 import numbers
+import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["LabelsError", "Settings", "SubmissionError", "answer", "canonical", "labels_of"]
+__all__ = [
+    "GRID",
+    "OF_CHANCES",
+    "OF_CLASSES",
+    "OF_VALUES",
+    "Form",
+    "LabelsError",
+    "Settings",
+    "SubmissionError",
+    "answer",
+    "canonical",
+    "checked",
+    "exact_score",
+    "labels_of",
+    "scored",
+]
 
-_GRID = 1 << 40
-_VALUES = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  # power, and whether the root is told
+GRID = 1 << 40  #: costs are whole multiples of 1 / GRID
+OF_CLASSES = ("accuracy", "balanced-accuracy", "f1")
+OF_CHANCES = ("brier", "log-loss", "roc-auc")
+OF_VALUES = {"mae": (1, False), "mse": (2, False), "rmse": (2, True)}  #: power, and whether the root is told
 _NUMBER = re.compile(r"[+-]?(\d{1,40}(\.\d{0,40})?|\.\d{1,40})([eE][+-]?\d{1,3})?", re.ASCII)
-_COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
-_UNKNOWN = "An id is not one of those that are expected."
-_DUPLICATE = "An id occurs more than once."
-_MISSING = "An expected id is missing."
-_VALUE = "A prediction must be a class of this board, or a finite decimal number."
-_RANGE = "Probabilities must lie between 0 and 1, and not all of a row may be 0."
+COLUMNS = "The columns must be the board's id and 'prediction', or, for probabilities, one for every class."
+UNKNOWN = "An id is not one of those that are expected."
+DUPLICATE = "An id occurs more than once."
+MISSING = "An expected id is missing."
+VALUE = "A prediction must be a class of this board, or a finite decimal number."
+RANGE = "Probabilities must lie between 0 and 1, and not all of a row may be 0."
 
 
 class SubmissionError(Exception):
@@ -36,6 +57,23 @@ class LabelsError(Exception):
 
     def __init__(self) -> None:
         super().__init__("The labels of this board cannot be used. Please tell the host.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """What a row looks like.
+
+    Attributes:
+        id: Column of ids.
+        classes: Names of the classes, in order.
+        classes_predicted: Whether a row is a class; else probabilities, or a value.
+        between: Ends of the range that predicted values are cut to; None where rows are no values.
+    """
+
+    id: str
+    classes: tuple[str, ...]
+    classes_predicted: bool
+    between: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,23 +97,24 @@ class Settings:
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def classes_predicted(self) -> bool:
-        """Whether a row is a class; else probabilities."""
-        return self.metric in ("accuracy", "balanced-accuracy", "f1")
+    def form(self) -> Form:
+        """What a row looks like: a class, probabilities of the classes, or a number of the range of the values."""
+        between = (min(self.values), max(self.values)) if self.values else None
+        return Form(id=self.id, classes=self.classes, classes_predicted=self.metric in OF_CLASSES, between=between)
 
     @property
     def values(self) -> tuple[float, ...]:
         """What the classes stand for where a row is a number of their range; empty where it is not."""
-        return tuple(map(float, self.classes)) if self.metric in _VALUES else ()
+        return tuple(map(float, self.classes)) if self.metric in OF_VALUES else ()
 
     @property
-    def high(self) -> Fraction | float:
+    def high(self) -> Fraction:
         """Of all scores."""
         if self.values:
-            power, root = _VALUES[self.metric]
+            power, root = OF_VALUES[self.metric]
             span = max(map(Fraction, self.classes)) - min(map(Fraction, self.classes))
             return span if root else span**power
-        return -math.log(self.clip) if self.metric == "log-loss" else 1.0
+        return Fraction(round(-math.log(self.clip) * GRID), GRID) if self.metric == "log-loss" else Fraction(1)
 
     @property
     def clip(self) -> float:
@@ -111,25 +150,47 @@ def canonical(
     Raises:
         SubmissionError: The file cannot be scored.
     """
-    order, wanted, found = _order(settings, [str(name) for name in header]), set(expected), {}
+    form = settings.form
+    found = checked(form, set(expected), [str(name) for name in header], rows)
+    if form.classes_predicted:
+        return found
+    return {name: _normalised(row) if form.between is None else row[0] for name, row in found.items()}
+
+
+def checked(
+    form: Form, expected: Collection[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> dict[str, Any]:
+    """Return what is predicted for every id: a class, or numbers as they are, those of values cut to their range.
+
+    Args:
+        form: Of a row.
+        expected: Every id; each must come exactly once.
+        header: Names of the columns.
+        rows: The cells.
+
+    Raises:
+        SubmissionError: The file cannot be scored.
+    """
+    order, found = _order(form, header), dict[str, Any]()
     for cells in rows:
         if len(cells) != len(header):
-            raise SubmissionError(_COLUMNS)
+            raise SubmissionError(COLUMNS)
         name, *values = (cells[at] for at in order)
-        if str(name) not in wanted:
-            raise SubmissionError(_UNKNOWN)
-        if str(name) in found:
-            raise SubmissionError(_DUPLICATE)
-        found[str(name)] = _cell(settings, values)
-    if len(found) < len(wanted):
-        raise SubmissionError(_MISSING)
+        name = str(name)
+        if name not in expected:
+            raise SubmissionError(UNKNOWN)
+        if name in found:
+            raise SubmissionError(DUPLICATE)
+        found[name] = _class(form, values[0]) if form.classes_predicted else _numbers(form, values)
+    if len(found) < len(expected):
+        raise SubmissionError(MISSING)
     return found
 
 
 def answer(settings: Settings, labels: Mapping[str, int], rows: Mapping[str, Any]) -> str:
     """Return the score of some labels as it is told; the worst one where there is none."""
     ids = sorted(labels)
-    score = _score(settings, [labels[name] for name in ids], [rows[name] for name in ids])
+    score = exact_score(settings, [labels[name] for name in ids], [rows[name] for name in ids])
     if score is None:
         score = Fraction(0)
     ten = 10**settings.decimals
@@ -139,34 +200,87 @@ def answer(settings: Settings, labels: Mapping[str, int], rows: Mapping[str, Any
     return f"{said}.{part:0{settings.decimals}d}" if settings.decimals else said
 
 
-def _order(settings: Settings, header: list[str]) -> list[int]:
+def exact_score(settings: Settings, labels: Sequence[int], rows: Sequence[Any]) -> Fraction | None:
+    """Return the score of labels, as codes of the classes, and canonical rows; None where there is none."""
+    if settings.values:
+        return _deviation(settings, labels, rows)
+    if settings.metric == "accuracy":
+        return Fraction(sum(map(operator.eq, labels, rows)), len(labels))
+    if settings.metric == "balanced-accuracy":
+        return _balanced(labels, rows, len(settings.classes))
+    if settings.metric == "f1":
+        return _f1(labels, rows, len(settings.classes) - 1)
+    if settings.metric == "roc-auc":
+        return _roc_auc(labels, [row[1] for row in rows]) if len(settings.classes) == 2 else None
+    if settings.metric == "log-loss":
+        low, high = settings.clip, 1 - settings.clip
+        return _mean([-math.log(min(high, max(low, row[label]))) for label, row in zip(labels, rows, strict=True)])
+    costs = [(sum(p * p for p in row) + 1) / 2 - row[label] for label, row in zip(labels, rows, strict=True)]
+    return _mean([min(1.0, max(0.0, cost)) for cost in costs])
+
+
+def scored(settings: Settings, solution: str, submission: str, usages: tuple[str, ...]) -> list[float]:
+    """Return the scores of a submission on the rows of each usage; all of its rows must be fit to score.
+
+    Args:
+        settings: What the host decided.
+        solution: Path of a CSV file of ids, labels and ``Usage``.
+        submission: Path of a CSV file of ids and predictions.
+        usages: Such as ``Public``.
+
+    Raises:
+        SubmissionError: The submission cannot be scored, in a constant sentence.
+        LabelsError: The solution cannot be used.
+    """
+    try:
+        header, table = _table(solution)
+        ids, labels, usage = (
+            [row[header.index(name)] for row in table] for name in (settings.id, settings.label, "Usage")
+        )
+    except (OSError, ValueError, csv.Error, IndexError):
+        raise LabelsError from None
+    truth = labels_of(settings, ids, labels)
+    try:
+        columns, lines = _table(submission)
+    except (OSError, ValueError, csv.Error, IndexError):
+        raise SubmissionError("The file is not CSV that can be read.") from None
+    rows = canonical(settings, truth, columns, lines)
+    parts = [{name: truth[name] for name, of in zip(ids, usage, strict=True) if of == wanted} for wanted in usages]
+    if not all(parts):
+        raise LabelsError
+    return [float(answer(settings, part, rows)) for part in parts]
+
+
+def _order(form: Form, header: Sequence[str]) -> list[int]:
+    """Return where the id stands, and then the predictions in the order of the classes."""
     if len(set(header)) < len(header):
-        raise SubmissionError(_COLUMNS)
-    single, wide = (settings.id, "prediction"), (settings.id, *settings.classes)
-    one = settings.classes_predicted or bool(settings.values)
-    if set(header) == set(single) and (one or len(settings.classes) == 2):
+        raise SubmissionError(COLUMNS)
+    single, wide = (form.id, "prediction"), (form.id, *form.classes)
+    one = form.classes_predicted or form.between is not None
+    if set(header) == set(single) and (one or len(form.classes) == 2):
         return [header.index(name) for name in single]
     if set(header) == set(wide) and not one:
         return [header.index(name) for name in wide]
-    raise SubmissionError(_COLUMNS)
+    raise SubmissionError(COLUMNS)
 
 
-def _cell(settings: Settings, values: list[Any]) -> Any:
-    if settings.values:
-        return min(max(settings.values), max(min(settings.values), _number(values[0])))
-    return _class(settings, values[0]) if settings.classes_predicted else _row(values)
+def _class(form: Form, value: Any) -> int:
+    if isinstance(value, str | numbers.Integral) and not isinstance(value, bool) and str(value) in form.classes:
+        return form.classes.index(str(value))
+    raise SubmissionError(VALUE)
 
 
-def _class(settings: Settings, value: Any) -> int:
-    if isinstance(value, str | numbers.Integral) and not isinstance(value, bool) and str(value) in settings.classes:
-        return settings.classes.index(str(value))
-    raise SubmissionError(_VALUE)
-
-
-def _row(values: list[Any]) -> list[float]:
+def _numbers(form: Form, values: list[Any]) -> list[float]:
     row = [_number(value) for value in values]
+    if form.between is not None:
+        return [min(form.between[1], max(form.between[0], row[0]))]
     if min(row) < 0 or max(row) > 1 or (len(row) > 1 and max(row) <= 0):
-        raise SubmissionError(_RANGE)
+        raise SubmissionError(RANGE)
+    return row
+
+
+def _normalised(row: list[float]) -> list[float]:
+    """Return probabilities that sum to 1; scaled before they are added, so that tiny ones keep their proportions."""
     if len(row) == 1:
         row = [1 - row[0], row[0]]
     scaled = [value / max(row) for value in row]
@@ -178,41 +292,23 @@ def _number(value: Any) -> float:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = float(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-        raise SubmissionError(_VALUE)
+        raise SubmissionError(VALUE)
     return float(value)
 
 
-def _score(settings: Settings, labels: list[int], rows: list[Any]) -> Fraction | None:
-    if settings.values:
-        return _deviation(settings, labels, rows)
-    if settings.metric == "accuracy":
-        return Fraction(sum(label == row for label, row in zip(labels, rows, strict=True)), len(labels))
-    if settings.metric == "balanced-accuracy":
-        return _balanced(labels, rows, len(settings.classes))
-    if settings.metric == "f1":
-        return _f1(labels, rows, len(settings.classes) - 1)
-    if settings.metric == "roc-auc":
-        return _roc_auc(labels, [row[1] for row in rows]) if len(settings.classes) == 2 else None
-    if settings.metric == "log-loss":
-        low = settings.clip
-        costs = [-math.log(min(1 - low, max(low, row[label]))) for label, row in zip(labels, rows, strict=True)]
-        return _mean(costs)
-    costs = [(sum(p * p for p in row) + 1) / 2 - row[label] for label, row in zip(labels, rows, strict=True)]
-    return _mean([min(1.0, max(0.0, cost)) for cost in costs])
-
-
-def _deviation(settings: Settings, labels: list[int], rows: list[float]) -> Fraction:
+def _deviation(settings: Settings, labels: Sequence[int], rows: Sequence[float]) -> Fraction:
     """Return the mean in units of the largest cost, on the grid of costs, and then in those of the score."""
-    power, root = _VALUES[settings.metric]
-    span = max(settings.values) - min(settings.values)
-    away = [min(1.0, abs(row - settings.values[label]) / span) for label, row in zip(labels, rows, strict=True)]
+    power, root = OF_VALUES[settings.metric]
+    values, low, high = settings.values, min(settings.values), max(settings.values)
+    cut = (min(high, max(low, row)) for row in rows)
+    away = [min(1.0, abs(row - values[label]) / (high - low)) for label, row in zip(labels, cut, strict=True)]
     mean = _mean([share * share for share in away] if power == 2 else away)
     if root:
-        mean = Fraction(math.isqrt(mean.numerator * _GRID * _GRID // mean.denominator), _GRID)
-    return mean * Fraction(settings.high)
+        mean = Fraction(math.isqrt(mean.numerator * GRID * GRID // mean.denominator), GRID)
+    return mean * settings.high
 
 
-def _balanced(labels: list[int], rows: list[int], n_classes: int) -> Fraction | None:
+def _balanced(labels: Sequence[int], rows: Sequence[int], n_classes: int) -> Fraction | None:
     shares = []
     for code in range(n_classes):
         own = [row == code for label, row in zip(labels, rows, strict=True) if label == code]
@@ -222,13 +318,13 @@ def _balanced(labels: list[int], rows: list[int], n_classes: int) -> Fraction | 
     return sum(shares, Fraction(0)) / n_classes
 
 
-def _f1(labels: list[int], rows: list[int], last: int) -> Fraction:
+def _f1(labels: Sequence[int], rows: Sequence[int], last: int) -> Fraction:
     both = sum(label == last == row for label, row in zip(labels, rows, strict=True))
     either = labels.count(last) + rows.count(last)
     return Fraction(2 * both, either) if either else Fraction(0)
 
 
-def _roc_auc(labels: list[int], scores: list[float]) -> Fraction | None:
+def _roc_auc(labels: Sequence[int], scores: Sequence[float]) -> Fraction | None:
     positive = sum(labels)
     if positive in (0, len(labels)):
         return None
@@ -244,4 +340,10 @@ def _roc_auc(labels: list[int], scores: list[float]) -> Fraction | None:
 
 
 def _mean(costs: list[float]) -> Fraction:
-    return Fraction(sum(round(cost * _GRID) for cost in costs), _GRID * len(costs))
+    return Fraction(sum(round(cost * GRID) for cost in costs), GRID * len(costs))
+
+
+def _table(path: str) -> tuple[list[str], list[list[str]]]:
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        header, *rows = [[cell.strip() for cell in cells] for cells in csv.reader(file, strict=True) if cells]
+    return header, rows

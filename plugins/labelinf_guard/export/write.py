@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.documents import csv_text
 from labelinf_core.contracts.errors import InputError
 from labelinf_guard.certificate.statement import Certificate, certify
+from labelinf_guard.export.stateless import OF_VALUES
 from labelinf_guard.files import (
     Labels,
     State,
@@ -37,13 +38,13 @@ from labelinf_guard.files import (
 from labelinf_guard.metrics import METRICS, Metric
 from labelinf_guard.policy import Policy, read_policy
 from labelinf_guard.status import beside
-from labelinf_guard.terms import DEVIATIONS, metric_of, sizes_of, terms_of
+from labelinf_guard.terms import metric_of, sizes_of, terms_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["PLATFORMS", "Exported", "export"]
 
 _FUTURE = "from __future__ import annotations\n"
-_OURS = re.compile(r"^(?:from __future__|from labelinf_guard\.|__all__ = ).*\n", re.MULTILINE)
+_OURS = re.compile(r"^(?:from __future__.*|from labelinf_guard\..*|__all__ = \[[^]]*\])\n", re.MULTILINE)
 _SHOWN = (
     "When {title} shows scores of the private rows, as it does at the deadline, or scores a late submission on them: "
     "from then on nothing is proved."
@@ -68,32 +69,24 @@ class Platform:
     Attributes:
         title: Its name.
         file: What the scorer is called there.
-        parts: Modules of which it is made.
+        part: Module that the platform calls; the rest is :mod:`labelinf_guard.export.stateless`.
         ends: When what is proved there ends.
         container: Text of its Dockerfile; empty where the platform makes its own.
     """
 
     title: str
     file: str
-    parts: tuple[str, ...]
+    part: str
     ends: str
     container: str = ""
 
 
 PLATFORMS = {
-    "kaggle": Platform(title="Kaggle", file="metric.py", parts=("stateless", "kaggle"), ends=_SHOWN),
-    "huggingface": Platform(
-        title="Hugging Face", file="metric.py", parts=("stateless", "tables", "huggingface"), ends=_SHOWN
-    ),
-    "codabench": Platform(
-        title="CodaBench", file="score.py", parts=("stateless", "tables", "codabench"), ends=_UNSCORED
-    ),
+    "kaggle": Platform(title="Kaggle", file="metric.py", part="kaggle", ends=_SHOWN),
+    "huggingface": Platform(title="Hugging Face", file="metric.py", part="huggingface", ends=_SHOWN),
+    "codabench": Platform(title="CodaBench", file="score.py", part="codabench", ends=_UNSCORED),
     "grand-challenge": Platform(
-        title="grand-challenge",
-        file="evaluate.py",
-        parts=("stateless", "tables", "grandchallenge"),
-        ends=_UNSCORED,
-        container=_CONTAINER,
+        title="grand-challenge", file="evaluate.py", part="grandchallenge", ends=_UNSCORED, container=_CONTAINER
     ),
 }  #: by the name on the command line
 
@@ -212,9 +205,9 @@ def _of(policy: Policy, labels: Labels) -> str:
 
 
 def _stateless(policy: Policy) -> None:
-    if policy.board.metric not in METRICS and (policy.board.metric not in DEVIATIONS or policy.board.parameters):
+    if policy.board.metric not in METRICS and (policy.board.metric not in OF_VALUES or policy.board.parameters):
         raise InputError(
-            f"an exported file holds {', '.join((*METRICS, *DEVIATIONS))}; other metrics and ours = 'module:function' "
+            f"an exported file holds {', '.join((*METRICS, *OF_VALUES))}; other metrics and ours = 'module:function' "
             "need labelinf guard score."
         )
     part = policy.release
@@ -269,11 +262,10 @@ def _text(policy: Policy, where: Platform, said: Sequence[str]) -> str:
         f"metric={part.metric!r}, classes={tuple(part.classes)!r}, id={part.id!r}, label={part.label!r}, "
         f"decimals={policy.release.decimals}, parameters={part.parameters!r}"
     )
-    first, *others = (_OURS.sub("", _source(name)).strip() for name in where.parts)
+    scorer, called = (_OURS.sub("", _source(name)).strip() for name in ("stateless", where.part))
     about = "".join(f"# {line}\n" for line in said)
     head = f"# A scorer for {where.title}, exported by labelinf guard. It needs no labelinf.\n#\n{about}"
-    pieces = [head + _FUTURE, first, f"SETTINGS = Settings({settings})", *others]
-    return "\n\n\n".join(pieces) + "\n"
+    return "\n\n\n".join([head + _FUTURE, scorer, f"SETTINGS = Settings({settings})", called]) + "\n"
 
 
 def _source(name: str) -> str:

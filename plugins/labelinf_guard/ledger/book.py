@@ -7,13 +7,13 @@ admits and refuses reads answers released at *earlier* beats only.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from typing import Any
 
 import attrs
 
-from labelinf_guard.ledger.charge import Rule, Seen, charge_of, worst_charge
+from labelinf_guard.ledger.charge import Rule, Seen, charge_of, rule_named, worst_charge
 
 __all__ = ["Book", "Entry", "LedgerBrokenError", "Rules"]
 
@@ -150,6 +150,19 @@ class Book:
         if 0 <= rules.budget < self.spent + self.reserved + worst:
             return "This board has told all that it will."
         return ""
+
+    def sure(self) -> int:
+        """Return how many more submissions of all teams together are answered, however dear each of them is."""
+        rules, number = self.known(), len(self.entries)
+        most = 0 if self.closed else max(0, rules.per_board - number - self.lost)
+        if rules.budget < 0:
+            return most
+        rule, rest = rule_named(rules.rule, rules.answers), rules.budget - self.spent - self.reserved
+        return bisect_right(range(1, most + 1), rest, key=lambda n: n * worst_charge(rule, number + n - 1))
+
+    def left(self, team: str) -> int:
+        """Return how many more submissions of a team are surely answered, as long as no other team sends any."""
+        return max(0, min(self.known().per_team - self.used(team), self.sure()))
 
     def used(self, team: str) -> int:
         """Return how many submissions of a team were numbered."""

@@ -28,7 +28,7 @@ Example:
 
 from __future__ import annotations
 
-from typing import Protocol
+import abc
 
 import attrs
 import numpy as np
@@ -74,31 +74,26 @@ class Seen:
     raised: int = 0
 
 
-class Rule(Protocol):
-    """A public rule that predicts the next answer.
+@attrs.frozen(kw_only=True)
+class Rule(abc.ABC):
+    """A public rule that predicts the next answer; its class and the number of answers are all there is to know of it.
 
     Attributes:
         answers: Answers that a score can take; one more symbol stands for no score.
-        name: As in ``board.toml``; with the number of answers, all there is to know of it.
     """
 
-    @property
-    def answers(self) -> int:
-        """Answers that a score can take."""
-        ...
+    answers: int
 
-    @property
-    def name(self) -> str:
-        """As in ``board.toml``."""
-        ...
-
+    @abc.abstractmethod
     def weights(self, seen: Seen) -> list[int]:
         """Return the weight of every symbol, each at least 1, of sum at most ``2**40``, shape ``(answers + 1,)``."""
-        ...
 
     def least(self, number: int) -> int:
-        """Return a number that no weight of an answer that can come is below, with ``number`` submissions before."""
-        ...
+        """Return a number that no weight of an answer that can come is below, with ``number`` submissions before.
+
+        By default that of the uniform twentieth.
+        """
+        return _UNIFORM // (self.answers + 1)
 
 
 def charge_of(weight: int) -> int:
@@ -113,11 +108,8 @@ def worst_charge(rule: Rule, number: int = 0) -> int:
 
 
 @attrs.frozen(kw_only=True)
-class Uniform:
+class Uniform(Rule):
     """Counting: every symbol costs the same."""
-
-    answers: int
-    name: str = attrs.field(default="uniform", init=False)
 
     def weights(self, seen: Seen) -> list[int]:
         """The same for all."""
@@ -129,11 +121,8 @@ class Uniform:
 
 
 @attrs.frozen(kw_only=True)
-class Near:
+class Near(Rule):
     """Answers near earlier ones are likelier."""
-
-    answers: int
-    name: str = attrs.field(default="near", init=False)
 
     def weights(self, seen: Seen) -> list[int]:
         """A uniform floor, and staircases around what is known."""
@@ -150,10 +139,6 @@ class Near:
         found: list[int] = weights.tolist()
         return found
 
-    def least(self, number: int) -> int:
-        """The uniform floor."""
-        return _UNIFORM // (self.answers + 1)
-
     def _add(self, weights: np.ndarray, centre: int, share: int) -> None:
         """Add ``share`` in staircases around one answer, the same share for every width."""
         away = np.abs(np.arange(self.answers, dtype=np.int64) - centre)
@@ -166,14 +151,11 @@ class Near:
 
 
 @attrs.frozen(kw_only=True)
-class Records:
+class Records(Rule):
     """The record of the board after every submission: predicted to stand, by how often it has (rule of succession).
 
     Symbols are levels, a greater one the better; the last answer released is the record. No score is no new record.
     """
-
-    answers: int
-    name: str = attrs.field(default="records", init=False)
 
     def weights(self, seen: Seen) -> list[int]:
         """A uniform floor, the record of before, and the levels above it, each as likely."""
@@ -186,17 +168,10 @@ class Records:
             weights[level] += up // above
         return weights
 
-    def least(self, number: int) -> int:
-        """The uniform floor."""
-        return _UNIFORM // (self.answers + 1)
-
 
 @attrs.frozen(kw_only=True)
-class Ranks:
+class Ranks(Rule):
     """How many of the submissions before it a submission is behind: each number as likely, and no score too."""
-
-    answers: int
-    name: str = attrs.field(default="ranks", init=False)
 
     def weights(self, seen: Seen) -> list[int]:
         """The same for all that can be; 1 for the others."""
@@ -208,7 +183,7 @@ class Ranks:
         return (_TOTAL - self.answers) // (number + 2)
 
 
-_RULES: dict[str, type[Uniform | Near | Records | Ranks]] = {
+_RULES: dict[str, type[Rule]] = {
     "uniform": Uniform,
     "near": Near,
     "records": Records,

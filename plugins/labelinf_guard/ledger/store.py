@@ -135,7 +135,7 @@ class Ledger:
             with ledger._transaction():
                 worst = worst_charge(ledger.rule(), len(ledger.book.entries) + lost)
                 ledger._append("adopt", {"rows": lost, "charge": lost * worst})
-                if ledger.rule().name == "records":
+                if ledger.book.known().rule == "records":
                     ledger._append("close", {"why": _FORGOTTEN})
             write_private(anchor, f"{ledger.rows} {ledger.head}".encode())
         ledger.close()
@@ -297,10 +297,14 @@ class Ledger:
         self._ahead += max(0, self.book.time - self.clock.now() - self._ahead)
         return self.clock.now() + self._ahead
 
+    def beat(self, entry: Entry) -> int:
+        """Return when the clock will say that an entry's beat has come."""
+        self._now()
+        return entry.due - self._ahead
+
     def wait(self, entry: Entry) -> Entry:
         """Return the entry once it is settled, at its beat."""
-        self._now()
-        self.clock.wait(entry.due - self._ahead)
+        self.clock.wait(self.beat(entry))
         self.settle()
         return self.book.entries[entry.number]
 

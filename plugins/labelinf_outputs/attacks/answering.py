@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.components import ABSTAIN
-from labelinf_outputs.game.output import OutputAttack, OutputGuess
+from labelinf_core.contracts.components import ABSTAIN, Guess
+from labelinf_outputs.game.output import OutputAttack
 
 __all__ = ["AbstainingAttack", "best_class", "lead"]
 
@@ -38,9 +38,9 @@ class AbstainingAttack(OutputAttack):
 
     abstain: float = attrs.field(default=0.0, validator=[attrs.validators.ge(0), attrs.validators.lt(1)])
 
-    def answer(self, labels: NDArray[np.intp], confidence: Floats, **evidence: Any) -> OutputGuess:
+    def answer(self, labels: NDArray[np.intp], confidence: Floats, **evidence: Any) -> Guess:
         """Return the guess, without the least confident ones."""
         declined = int(self.abstain * labels.size)
         given = labels.copy()
         given[np.argsort(confidence, kind="stable")[:declined]] = ABSTAIN
-        return OutputGuess(labels=given, confidence=confidence, evidence=evidence)
+        return Guess(labels=given, confidence=confidence, evidence=evidence)

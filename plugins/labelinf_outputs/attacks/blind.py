@@ -7,7 +7,8 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle
+from labelinf_core.contracts.components import Guess
+from labelinf_outputs.game.output import OutputAttack, OutputOracle
 
 __all__ = ["BlindGuess"]
 
@@ -18,6 +19,6 @@ class BlindGuess(OutputAttack):
 
     blind: ClassVar[bool] = True
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Look at nothing."""
-        return OutputGuess(labels=np.full(oracle.threat.n_records, oracle.threat.majority, dtype=np.intp))
+        return Guess(labels=np.full(oracle.threat.n_records, oracle.threat.majority, dtype=np.intp))

@@ -18,8 +18,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Calibrated", "balanced_base", "needs_references"]
 
@@ -60,7 +61,7 @@ class Calibrated(AbstainingAttack):
         """It needs a reference model."""
         return needs_references(threat, 1)
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Compare with the references; the lead of the best class is the confidence."""
         references = oracle.references()
         base = balanced_base(references) if self.balanced else references.log_probabilities.mean(axis=0)

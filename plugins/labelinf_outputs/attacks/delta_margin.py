@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.output import OutputOracle, OutputThreat
 
 __all__ = ["CERTAIN_RATIO", "DeltaMargin", "critical_probability", "margin", "scores"]
 
@@ -70,7 +71,7 @@ class DeltaMargin(AbstainingAttack):
             return "defined for two classes only"
         return "" if threat.view.reveals_label else "needs losses, which the declared view does not show"
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Guess by the sign of the score; its size is the confidence."""
         release = oracle.query()
         losses = np.zeros(oracle.threat.n_records) if release.losses is None else release.losses

@@ -17,10 +17,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import balanced_base, needs_references
 from labelinf_outputs.attacks.lira import log_odds, log_ratios
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Learned", "evidence", "fit"]
 
@@ -99,7 +100,7 @@ class Learned(AbstainingAttack):
         """It needs references that can play the victim for others."""
         return needs_references(threat, _LEAST)
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Learn the weights, then weigh; the lead of the best class is the confidence."""
         references = oracle.references()
         players = range(min(len(references.planted), _PLAYERS))

@@ -12,9 +12,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Lira", "log_odds", "log_ratios"]
 
@@ -83,7 +84,7 @@ class Lira(AbstainingAttack):
         """It needs enough reference models for a variance."""
         return needs_references(threat, _LEAST)
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Weigh the victim against the references; the lead of the best class is the confidence."""
         ratios = log_ratios(oracle.query().log_probabilities, oracle.references())
         return self.answer(best_class(ratios), lead(ratios))

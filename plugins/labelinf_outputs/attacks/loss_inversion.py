@@ -11,8 +11,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.output import OutputOracle, OutputThreat
 
 __all__ = ["LossInversion", "fit_of_losses"]
 
@@ -36,7 +37,7 @@ class LossInversion(AbstainingAttack):
         """It needs losses."""
         return "" if threat.view.reveals_label else "needs losses, which the declared view does not show"
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Guess the class that explains the loss best."""
         release = oracle.query()
         losses = np.zeros(oracle.threat.n_records) if release.losses is None else release.losses

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.lira import log_odds
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.output import OutputOracle, OutputThreat
 
 __all__ = ["Quantile", "conditional_quantile"]
 
@@ -61,7 +62,7 @@ class Quantile(AbstainingAttack):
         """It needs the canaries' features."""
         return "" if threat.view.features else "needs features, which the declared view does not show"
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Compare with the quantile; the lead of the best class is the confidence."""
         release = oracle.query()
         said = np.clip(log_odds(release.log_probabilities), -_LARGEST, _LARGEST)

@@ -18,9 +18,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
 from labelinf_outputs.attacks.calibrated import needs_references
-from labelinf_outputs.game.output import OutputGuess, OutputOracle, OutputThreat, References
+from labelinf_outputs.game.output import OutputOracle, OutputThreat, References
 
 __all__ = ["Rmia", "mean_log_probability"]
 
@@ -53,7 +54,7 @@ class Rmia(AbstainingAttack):
         """It needs references to compare with."""
         return needs_references(threat, 1)
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Compare with references, rank in the population; the lead in rank is the confidence, then that in ratio."""
         ratios = oracle.query().log_probabilities - mean_log_probability(oracle.references())
         population = np.sort(ratios, axis=None)

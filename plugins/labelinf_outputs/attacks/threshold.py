@@ -18,8 +18,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.attacks.answering import AbstainingAttack, best_class, lead
-from labelinf_outputs.game.output import OutputGuess, OutputOracle
+from labelinf_outputs.game.output import OutputOracle
 
 __all__ = ["Level", "Threshold", "threshold"]
 
@@ -61,7 +62,7 @@ class Threshold(AbstainingAttack):
 
     level: Level = Level.FIXED
 
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Compare with the threshold; the distance to it is the confidence."""
         probabilities = oracle.query().probabilities
         confidence = lead(probabilities - self.level.of(probabilities))

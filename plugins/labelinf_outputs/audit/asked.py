@@ -9,8 +9,8 @@ import attrs
 
 from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.evaluator.survey import strange
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
 from labelinf_outputs.game.output import OutputAttack
 

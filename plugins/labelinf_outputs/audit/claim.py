@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator import epsilon_bounds
-from labelinf_core.evaluator.one_run import Gaussian
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.statistics import epsilon_bounds
+from labelinf_core.statistics.profiles import GaussianProfile
+from labelinf_core.statistics.proportions import clopper_pearson
 
 __all__ = ["Claim", "Proof"]
 
@@ -90,7 +90,7 @@ class Claim:
         """Return the largest share of uniform labels that any attack can expect to guess."""
         if not self.gaussian:
             return epsilon_bounds.label_dp_ceiling(self.epsilon, n_classes, self.delta)
-        low, high, privacy = 0.0, 1.0, Gaussian(self.mu)
+        low, high, privacy = 0.0, 1.0, GaussianProfile(self.mu)
         for _ in range(60):
             middle = (low + high) / 2
             allowed = (n_classes - 1) * privacy.least(middle) <= 1 - middle
@@ -100,7 +100,7 @@ class Claim:
     def p_value(self, correct: int, guesses: int, *, n_classes: int, n_canaries: int) -> float:
         """Return a p-value of the claim, of right guesses alone; that of both tails is twice it at most.
 
-        See :func:`labelinf_core.evaluator.epsilon_bounds.claim_p_value`.
+        See :func:`labelinf_core.statistics.epsilon_bounds.claim_p_value`.
         """
         if self.gaussian:
             return epsilon_bounds.mu_p_value(correct, guesses, self.mu, n_classes=n_classes, n_canaries=n_canaries)
@@ -112,7 +112,7 @@ class Claim:
         """Return the epsilon or mu that so many guesses prove: as many right ones, or as many wrong ones.
 
         Both tails are looked at, each with half of ``BETA``. A false proof is one of two events, each of probability
-        BETA / 2 at most (:mod:`labelinf_core.evaluator.epsilon_bounds`), so it has probability BETA at most.
+        BETA / 2 at most (:mod:`labelinf_core.statistics.epsilon_bounds`), so it has probability BETA at most.
 
         Args:
             correct: Right guesses.

@@ -15,11 +15,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.audit.asked import Asked
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.planted import Planted
-from labelinf_outputs.game.channel import ranked
 from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle
 
@@ -104,5 +103,5 @@ def _rehearsals(
         logs = references.log_probabilities[player]
         release = Release(probabilities=np.exp(logs), log_probabilities=logs, features=features)
         oracle = OutputOracle(public, release, functools.partial(references.without, player))
-        hits.append(ranked(attack.run(oracle, np.random.default_rng(player)), references.planted[player]))
+        hits.append(attack.run(oracle, np.random.default_rng(player)).ranked(references.planted[player]))
     return hits

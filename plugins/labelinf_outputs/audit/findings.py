@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.epsilon_bounds import BETA
 from labelinf_core.evaluator.placebo import LEVEL
-from labelinf_core.evaluator.statistics import clopper_pearson, holm, p_value
+from labelinf_core.statistics.epsilon_bounds import BETA
+from labelinf_core.statistics.proportions import clopper_pearson, holm, p_value
 from labelinf_outputs.audit.claim import Claim
 from labelinf_outputs.audit.committed import Commitment
 from labelinf_outputs.audit.decision import Decision

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts import gate
+from labelinf_core.contracts.components import Guess
 from labelinf_core.contracts.errors import InputError, PluginError, QueryRefusedError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.plugin.descriptors import Kind
@@ -32,8 +33,7 @@ from labelinf_outputs.audit.findings import Audit, Bout, Finding, Ranking, Seen,
 from labelinf_outputs.audit.planted import Planted
 from labelinf_outputs.audit.power import Power
 from labelinf_outputs.audit.validity import carries_signal, voids
-from labelinf_outputs.game.channel import ranked, surest
-from labelinf_outputs.game.output import OutputAttack, OutputGuess, OutputOracle, OutputThreat, References, Release
+from labelinf_outputs.game.output import OutputAttack, OutputOracle, OutputThreat, References, Release
 from labelinf_outputs.game.view import LossOracle
 
 __all__ = ["audit_outputs", "output_attacks"]
@@ -191,17 +191,17 @@ def _play(spec: str, attack: OutputAttack, planted: Planted, threat: OutputThrea
     return Bout(
         attack=spec,
         ranked=_in_turns(
-            [ranked(guess, model.labels) for (guess, *_), model in zip(played, planted.models, strict=True)]
+            [guess.ranked(model.labels) for (guess, *_), model in zip(played, planted.models, strict=True)]
         ),
-        trained=None if planted.trained is None else ranked(guess, planted.trained),
-        placebo=_in_turns([ranked(sham, redrawn) for _, sham, redrawn in played]),
-        first=Ranking(canaries=surest(guess), right=ranked(guess, planted.labels)),
+        trained=None if planted.trained is None else guess.ranked(planted.trained),
+        placebo=_in_turns([sham.ranked(redrawn) for _, sham, redrawn in played]),
+        first=Ranking(canaries=guess.surest(), right=guess.ranked(planted.labels)),
     )
 
 
 def _one(
     attack: OutputAttack, planted: Planted, threat: OutputThreat, rng: np.random.Generator
-) -> tuple[OutputGuess, OutputGuess, Labels]:
+) -> tuple[Guess, Guess, Labels]:
     """Return what is guessed of one model, what on its placebo, and the labels redrawn for that."""
     redrawn = rng.integers(0, threat.n_classes, threat.n_records, dtype=np.intp)
     sham = planted.release
@@ -223,7 +223,7 @@ def _guess(
     references: References | None,
     threat: OutputThreat,
     rng: np.random.Generator,
-) -> OutputGuess:
+) -> Guess:
     def known() -> References:
         if references is None:
             raise QueryRefusedError("the declared view has no reference models.")
@@ -231,5 +231,5 @@ def _guess(
 
     with gate.blamed(attack):
         guess = attack.run(OutputOracle(threat, release, known), rng)
-        labels = gate.guessed(guess, OutputGuess, threat.n_records, threat.n_classes)
+        labels = gate.guessed(guess, Guess, threat.n_records, threat.n_classes)
     return attrs.evolve(guess, labels=labels)

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 from scipy import special
 
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.audit.claim import Claim
 from labelinf_privacy.label_noise.resampled_response import effective_epsilon
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.contracts.components import ABSTAIN
-from labelinf_core.evaluator.statistics import p_value
+from labelinf_core.statistics.proportions import p_value
 from labelinf_outputs.audit.planted import Planted
 
 __all__ = ["IMPROBABLE", "carries_signal", "voids"]

@@ -9,7 +9,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction, PerGame
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_outputs.game.output import OutputThreat
 from labelinf_privacy.label_dp import approximate_accuracy, likeliest, pure_accuracy, pure_exact
 

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.effects import Effect
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.statistics.profiles import GaussianProfile, gaussian_mu, normal_cdf
 from labelinf_outputs.game.effects import Mixed, Randomised
 from labelinf_outputs.game.output import OutputDefence, OutputThreat
 from labelinf_outputs.game.training import Predictor, Train, Trained, TrainingTask, one_hot
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_privacy.profiles import GaussianProfile, gaussian_mu, normal_cdf
 from labelinf_privacy.words import SeededWords
 
 __all__ = ["STEPS", "Pate", "vote_noise"]

@@ -152,16 +152,17 @@ class CanaryGame:
         """Return what the adversary of member ``target`` sees."""
         member = self.member(target)
         truth = member.planted if threat.view.loss is LossOracle.PLANTED else member.trained
-        return self._oracle(threat, target, truth)
+        return self.sham(threat, truth, target)
 
     def placebo(self, threat: OutputThreat, target: int = 0) -> tuple[OutputOracle, Labels]:
         """Return the same view recomputed with labels that the model never saw, and these labels."""
         redrawn = np.random.default_rng([self._seed, target, _PLACEBO]).integers(
             0, self.n_classes, self.n_canaries, dtype=np.intp
         )
-        return self._oracle(threat, target, redrawn), redrawn
+        return self.sham(threat, redrawn, target), redrawn
 
-    def _oracle(self, threat: OutputThreat, target: int, truth: Labels) -> OutputOracle:
+    def sham(self, threat: OutputThreat, truth: Labels, target: int = 0) -> OutputOracle:
+        """Return the view of member ``target`` with losses computed with ``truth``."""
         member, view = self.member(target), threat.view
         release = Release(
             probabilities=member.released,

@@ -9,35 +9,67 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts import gate
 from labelinf_core.contracts.components import (
     ABSTAIN,
-    Channel,
     Defence,
+    Guess,
     LabelSet,
     Measure,
-    Redrawn,
     Rule,
     Setting,
-    Trialled,
-    of_channel,
 )
-from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.planted import PlantedChannel, Round
 from labelinf_core.plugin.descriptors import Kind
-from labelinf_outputs.game.canaries import CanaryGame, Member, TrainingPlan, prepared
-from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputGuess, OutputOracle, OutputThreat
+from labelinf_outputs.game.canaries import CanaryGame, TrainingPlan, prepared
+from labelinf_outputs.game.output import OutputAttack, OutputDefence, OutputOracle, OutputThreat
 from labelinf_outputs.game.training import Recipe, TrainingTask, one_hot
 from labelinf_outputs.game.victims import make_victim
 from labelinf_outputs.game.view import LossOracle, Outputs, View
 
-__all__ = ["OutputChannel", "ranked", "surest"]
+__all__ = ["CanaryRound", "OutputChannel"]
 
 _TRIED = 64  # records that a victim is tried on before anything is played
 _VICTIMS = 3  # whose accuracy is averaged
 
 
+@attrs.frozen(kw_only=True, eq=False)
+class CanaryRound(Round):
+    """One victim, with what its guesser is shown.
+
+    Attributes:
+        game: The split, the canaries and the models.
+        threat: What is public.
+    """
+
+    game: CanaryGame
+    threat: OutputThreat
+
+    @classmethod
+    def of(cls, game: CanaryGame, threat: OutputThreat) -> CanaryRound:
+        """Return the round in which the first model of ``game`` is attacked."""
+        return cls(labels=game.member(0).planted, view=game.oracle(threat), game=game, threat=threat)
+
+    def sham(self, labels: NDArray[np.intp]) -> OutputOracle:
+        """Return the same view recomputed with labels that the model never saw."""
+        return self.game.sham(self.threat, labels)
+
+    def evidence(self, guess: Guess) -> Mapping[str, Any]:
+        """Say what a trial shows beside the share of correct guesses."""
+        victim = self.game.member(0)
+        trained = victim.trained != ABSTAIN
+        memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
+        return {
+            "training_label_accuracy": memorised,
+            "test_accuracy": victim.test_accuracy,
+            "train_accuracy": victim.train_accuracy,
+            "certificate": self.threat.certificate,
+            "view": str(self.threat.view),
+        }
+
+
 @attrs.frozen(kw_only=True)
-class OutputChannel(Channel):
+class OutputChannel(PlantedChannel):
     """A model is trained on labels, some of them planted, and its outputs on those records are shown.
 
     Every trial splits the records anew, plants labels anew and trains anew; all attacks of one trial meet the same
@@ -57,9 +89,8 @@ class OutputChannel(Channel):
 
     default_labels: ClassVar[str] = "breast-cancer"
     rank: ClassVar[int] = 20
-    counts_only: ClassVar[bool] = True
-
-    needs_features: ClassVar[bool] = True
+    attacks: ClassVar[type[OutputAttack]] = OutputAttack
+    defences: ClassVar[type[OutputDefence]] = OutputDefence
 
     victim: str = "mlp"
     epochs: int = attrs.field(default=0, validator=attrs.validators.ge(0))
@@ -98,17 +129,14 @@ class OutputChannel(Channel):
         recipe = Recipe(epochs=self.epochs or None)
         return TrainingPlan(victim=self.victim, recipe=recipe, canaries=self.canaries, test=self.test)
 
-    def undefended(self, setting: Setting) -> OutputThreat:
-        """Return what the adversary of ``setting`` knows of a victim without a defence.
+    def known(self, data: LabelSet) -> OutputThreat:
+        """Return what the adversary knows of a victim without a defence.
 
         Raises:
-            InputError: There are no features or too few records, or a component belongs to another channel.
+            InputError: There are too few records.
         """
-        if setting.attack is not None:
-            of_channel(setting.attack, OutputAttack, "attack", "output")
-        _defences(setting)
         shown = View(outputs=self.outputs, loss=self.loss, references=self.references, features=self.features)
-        return self.plan.threat(setting.data, shown)
+        return self.plan.threat(data, shown)
 
     def check(self, data: LabelSet) -> None:
         """Train the victim on a few records and look at what it predicts.
@@ -131,75 +159,13 @@ class OutputChannel(Channel):
         Raises:
             InputError: As :meth:`threat` and :meth:`check`.
         """
-        game = self.game(Setting(data=data, defences=defences), rng)
+        self.threat(Setting(data=data, defences=defences))
+        game = self._game(data, defences, rng)
         return {"test_accuracy": float(np.mean([game.member(index).test_accuracy for index in range(_VICTIMS)]))}
 
-    def game(self, setting: Setting, rng: np.random.Generator) -> CanaryGame:
-        """Return the game of one trial; the same one whenever ``rng`` is in the same state."""
-        seed = int.from_bytes(rng.bytes(16))
-        return prepared(self.plan, setting.data, _defences(setting), seed)
+    def begin(self, data: LabelSet, threat: OutputThreat, rng: np.random.Generator) -> CanaryRound:
+        """Plant labels and train, the same model whenever ``rng`` is in the same state."""
+        return CanaryRound.of(self._game(data, threat.defences, rng), threat)
 
-    def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
-        """Play one trial, and the same attack on the placebo."""
-        attack = of_channel(setting.attack, OutputAttack, "attack", "output")
-        threat = self.threat(setting)
-        game = self.game(setting, curator_rng)
-        victim = game.member(0)
-        # The attack has a threat model of its own: whatever it does to it, the audit reads another.
-        guess = _guess(attack, game.oracle(self.threat(setting)), attack_rng, victim.planted)
-        sham, redrawn = game.placebo(self.threat(setting))
-        again = _guess(attack, sham, attack_rng, redrawn)
-        return Trialled(
-            guess=guess,
-            planted=victim.planted,
-            queries=1,
-            evidence={**guess.evidence, **_evidence(guess, victim, threat)},
-            surest=surest(guess),
-            placebo=Redrawn(guess=again, values=redrawn, declared=threat.view.reveals_label),
-        )
-
-
-def surest(guess: OutputGuess) -> NDArray[np.intp]:
-    """Return which canaries were guessed, most confident guess first, abstentions left out."""
-    confidence = np.zeros(guess.labels.size) if guess.confidence is None else guess.confidence
-    order = np.argsort(-confidence, kind="stable")
-    return np.asarray(order[guess.labels[order] != ABSTAIN], dtype=np.intp)
-
-
-def ranked(guess: OutputGuess, truth: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Return whether each guess is correct, most confident first, abstentions left out."""
-    made = surest(guess)
-    correct: NDArray[np.bool_] = guess.labels[made] == truth[made]
-    return correct
-
-
-def _evidence(guess: OutputGuess, victim: Member, threat: OutputThreat) -> Mapping[str, Any]:
-    """Say what a trial shows beside the share of correct guesses."""
-    trained = victim.trained != ABSTAIN
-    memorised = float(np.mean(guess.labels[trained] == victim.trained[trained])) if trained.any() else None
-    return {
-        "training_label_accuracy": memorised,
-        "test_accuracy": victim.test_accuracy,
-        "train_accuracy": victim.train_accuracy,
-        "certificate": threat.certificate,
-        "view": str(threat.view),
-    }
-
-
-def _guess(
-    attack: OutputAttack, oracle: OutputOracle, rng: np.random.Generator, truth: NDArray[np.intp]
-) -> OutputGuess:
-    """Return what an attack guesses, looked at."""
-    n_classes = oracle.threat.n_classes
-    with gate.blamed(attack):
-        guess = attack.run(oracle, rng)
-        labels = gate.guessed(guess, OutputGuess, truth.size, n_classes)
-        confidence = None if guess.confidence is None else np.array(guess.confidence, dtype=float, subok=False)
-        if confidence is not None and (confidence.shape != truth.shape or np.isnan(confidence).any()):
-            raise ComponentError(f"its confidence must be {truth.size} numbers, one per guess")
-        evidence = gate.evidence(guess.evidence)
-    return OutputGuess(labels=labels, confidence=confidence, evidence=evidence)
-
-
-def _defences(setting: Setting) -> tuple[OutputDefence, ...]:
-    return tuple(of_channel(item, OutputDefence, "defence", "output") for item in setting.defences)
+    def _game(self, data: LabelSet, defences: tuple[Any, ...], rng: np.random.Generator) -> CanaryGame:
+        return prepared(self.plan, data, defences, int.from_bytes(rng.bytes(16)))

@@ -43,7 +43,6 @@ __all__ = [
     "ActiveDefence",
     "OutputAttack",
     "OutputDefence",
-    "OutputGuess",
     "OutputOracle",
     "OutputThreat",
     "References",
@@ -85,6 +84,11 @@ class OutputThreat(ThreatModel):
         """What is shown behind all stages."""
         shown: View = self.facts.view
         return shown
+
+    @property
+    def shows_labels(self) -> bool:
+        """Whether losses that are computed with the label are shown."""
+        return self.view.reveals_label
 
     @property
     def certificate(self) -> str:
@@ -165,18 +169,6 @@ class OutputOracle:
         return gate.seal(self._references())
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class OutputGuess(Guess):
-    """What an attack of this channel answers: labels, and how sure it is of each.
-
-    Attributes:
-        confidence: Ranks the guesses, shape ``(n_canaries,)``: an audit looks at the most confident ones. None when
-            the attack does not know.
-    """
-
-    confidence: Floats | None = None
-
-
 class OutputAttack(Attack, abc.ABC):
     """An attack of the model-output channel."""
 
@@ -189,7 +181,7 @@ class OutputAttack(Attack, abc.ABC):
         return ""
 
     @abc.abstractmethod
-    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> OutputGuess:
+    def run(self, oracle: OutputOracle, rng: np.random.Generator) -> Guess:
         """Guess the planted labels.
 
         Args:

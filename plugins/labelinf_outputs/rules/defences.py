@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.evaluator import epsilon_bounds
+from labelinf_core.statistics import epsilon_bounds
 from labelinf_core.testing.rules import NotApplicableError, belongs, exceeds, require, untouched
 from labelinf_outputs.bounds.planted_labels import PlantedLabels
 from labelinf_outputs.game.effects import TopOne, Unknown, allowed_uses

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.statistics.profiles import gaussian_mu
 from labelinf_privacy.noise.gaussian import Gaussian
-from labelinf_privacy.profiles import gaussian_mu
 
 __all__ = ["AnalyticGaussian"]
 

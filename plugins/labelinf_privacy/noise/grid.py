@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
-from labelinf_privacy.profiles import Profile
+from labelinf_core.statistics.profiles import Profile
 from labelinf_privacy.words import SeededWords, Words
 
 __all__ = ["GridNoise", "decimal", "fine_step", "root_up", "rounded_up"]

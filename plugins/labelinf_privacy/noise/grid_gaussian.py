@@ -17,9 +17,9 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.statistics.profiles import GaussianProfile, Profile
 from labelinf_privacy.deviates import normal, signs
 from labelinf_privacy.noise.grid import GridNoise, root_up, rounded_up
-from labelinf_privacy.profiles import GaussianProfile, Profile
 from labelinf_privacy.words import Words
 
 __all__ = ["GridGaussian"]

@@ -15,10 +15,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.statistics.profiles import Profile
 from labelinf_privacy.deviates import exponential, signs
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.grid import GridNoise, rounded_up
-from labelinf_privacy.profiles import Profile
 from labelinf_privacy.words import Words
 
 __all__ = ["GridLaplace"]

@@ -16,6 +16,7 @@ from labelinf_core.contracts.components import Guess
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.unnamed import Unnamed
 from labelinf_scores.simulation.formats import Classes, Columns, Format, Numbers
 from labelinf_scores.simulation.read import read
 from labelinf_scores.simulation.simulator import Simulator, Submission
@@ -34,6 +35,7 @@ class Simulate(ScoreAttack):
     """
 
     reading_of = "whatever can be run"
+    runs = True
     simulations: int = attrs.field(default=60_000, validator=attrs.validators.ge(1))
 
     def reads(self, metric: ScoredMetric | None) -> bool:
@@ -74,6 +76,8 @@ def played(
 def _format(threat: ScoreThreat) -> Format:
     """Return the rows that the board takes."""
     metric, k = threat.metric, threat.n_classes
+    if isinstance(metric, Unnamed):
+        return metric.form
     low, high = threat.facts.lowest, threat.facts.highest
     if metric is None:
         if threat.loss.takes_logits:

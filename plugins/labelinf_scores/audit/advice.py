@@ -19,6 +19,7 @@ from labelinf_core.specs import Builder
 from labelinf_scores.audit.certificate import Board, Certificate, Certifying, certificate, informed
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.audit.strongest import shipped
+from labelinf_scores.metrics.readings.sums import MeanLoss
 
 __all__ = ["Change", "changes_for", "exceeds"]
 
@@ -77,10 +78,11 @@ def changes_for(
         target=target,
         attacks=(),
     )
-    general = [] if board.picture is None or board.picture.mean else shipped()["general"]
+    mean = board.found is None or isinstance(board.found.metric, MeanLoss)
+    general = [] if mean else shipped()["general"]
     strongest = [leak.attack for leak in sorted(leaks, key=lambda leak: -leak.labels_per_query) if leak.accuracy]
-    strongest = [spec for spec in strongest if spec not in shipped()["unnamed"]]  # minutes behind every change
-    strongest += [spec for spec in shipped()["metrics" if general else "attacks"] if spec not in strongest]
+    strongest = [spec for spec in strongest if not spec.startswith("simulate")]  # minutes behind every change
+    strongest += [spec for spec in shipped()["attacks" if mean else "metrics"] if spec not in strongest]
     for knob in advisor.knobs():
         advice = advisor.advise(knob)
         if advice.certified is None:

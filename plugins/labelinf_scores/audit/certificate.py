@@ -21,8 +21,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.evaluator.records import Implied
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.probe import Picture
 from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.scorers import is_own
 from labelinf_scores.game.threat import ScoreThreat
 
@@ -74,10 +74,10 @@ class Board(ScoreChannel):
     """The board that is audited: a scorer that ships is known, one of a user's own is the worst there is.
 
     Attributes:
-        picture: What was learnt of a scorer of one's own, with which costs are measured; None: nothing.
+        found: A scorer of one's own as it is asked, with which costs are measured; None: it was not.
     """
 
-    picture: Picture | None = None
+    found: Likeness | None = None
 
     def _asked(self, data: LabelSet) -> ScoreThreat:
         if not is_own(self.scorer):
@@ -95,8 +95,8 @@ class Board(ScoreChannel):
             groups=data.group_sizes,
         )
 
-    def _picture(self, data: LabelSet) -> Picture | None:
-        return self.picture if is_own(self.scorer) else None
+    def _likeness(self, data: LabelSet) -> Likeness | None:
+        return self.found if is_own(self.scorer) else None
 
     def deployed(self, data: LabelSet, stages: Sequence[Defence]) -> ScoreThreat:
         """Return what an adversary knows behind ``stages`` who knows the class shares at least.

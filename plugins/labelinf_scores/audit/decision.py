@@ -18,7 +18,7 @@ import attrs
 
 from labelinf_core.advise.target import Target
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.evaluator.statistics import clopper_pearson
+from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_privacy.label_dp import pure_accuracy
 from labelinf_scores.audit.advice import Change
 from labelinf_scores.audit.certificate import Certificate

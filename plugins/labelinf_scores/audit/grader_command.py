@@ -97,11 +97,12 @@ def _lines(report: GraderReport) -> Iterator[str]:
         f"\n{report.grader}: {table.places} labels of {', '.join(table.targets)} ({kind}), rows named by {table.key}"
         + (f"; {table.left_out} rows that are not public left out" if table.left_out else "")
     )
-    (leak,) = report.decision.leaks
-    yield (
-        f"simulate: {report.read} labels read, {leak.queries} queries, {report.simulations} simulations, "
-        f"{leak.seconds:.1f} s"
-    )
+    leak, told = report.leak, report.leak.evidence
+    if told:
+        yield (
+            f"simulate: {told['labels read']} labels read, {leak.queries} queries, {told['simulations']} simulations, "
+            f"{leak.seconds:.1f} s"
+        )
 
 
 def _document(report: GraderReport) -> dict[str, Any]:
@@ -113,8 +114,8 @@ def _document(report: GraderReport) -> dict[str, Any]:
         "tolerance": report.tolerance,
         "word": report.decision.word.value,
         "status": report.decision.status,
-        "read": report.read,
-        "confirmed": report.confirmed,
-        "simulations": report.simulations,
+        "read": report.leak.evidence.get("labels read", 0),
+        "confirmed": report.leak.evidence.get("replayed", False),
+        "simulations": report.leak.evidence.get("simulations", 0),
         "attacks": report.decision.leaks,
     }

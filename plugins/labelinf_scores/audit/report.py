@@ -1,4 +1,4 @@
-"""A whole audit of a scoring function: probe, attacks, what is proved of it as deployed, changes that would help."""
+"""A whole audit of a scoring function: attacks played on it, what is proved of it as deployed, what would help."""
 
 from __future__ import annotations
 
@@ -11,19 +11,28 @@ import numpy as np
 from labelinf_core.contracts.components import Defence, LabelSet, of_channel
 from labelinf_core.contracts.errors import InputError
 from labelinf_core.specs import Builder
+from labelinf_core.specs.own_code import FILES, parts_of
 from labelinf_scores.audit.advice import Change, changes_for
 from labelinf_scores.audit.certificate import Board, certificate
 from labelinf_scores.audit.decision import NOTHING, Goal, ScorerDecision
-from labelinf_scores.audit.probe import Picture, Unexplained, probe
 from labelinf_scores.audit.scorer import Extraction, audit_scorer
-from labelinf_scores.audit.simulated import simulated
+from labelinf_scores.audit.simulated import made_reals, simulated
 from labelinf_scores.audit.strongest import shipped
 from labelinf_scores.bounds.groups import effective
+from labelinf_scores.game.asked import Asked
 from labelinf_scores.game.curator import ScoreDefence
-from labelinf_scores.game.scorers import make_scorer
+from labelinf_scores.game.likeness import Likeness, likeness
+from labelinf_scores.game.scorers import ImportedScorer, make_scorer
+from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.metrics.readings.sums import MeanLoss
+from labelinf_scores.simulation.formats import Numbers
 
-__all__ = ["Goal", "ScorerReport", "audited"]
+__all__ = ["Goal", "ScorerReport", "audited", "granted"]
+
+_SIMULATIONS = 30_000  # of a function
+_LINES = 20_000  # of a program that answers lines
+_STARTS = 2_000  # of a program that is started for every answer
 
 
 @attrs.frozen(kw_only=True)
@@ -35,7 +44,9 @@ class ScorerReport:
         data: The private labels.
         queries: The budget; 0 is unlimited.
         stages: What stands in front of it, as it was written.
-        findings: What the probe learnt: a metric that explains every answer, or why none does.
+        simulations: Labellings that an attack may score, at most.
+        found: What it agrees with on made labels, if anything; None: nothing was compared, its answers are no number,
+            or its labels are real.
         decision: What it comes to.
         changed: Whether a question that was asked before all attacks was answered otherwise after them.
     """
@@ -44,7 +55,8 @@ class ScorerReport:
     data: LabelSet
     queries: int
     stages: tuple[str, ...] = ()
-    findings: Picture | Unexplained
+    simulations: int = _SIMULATIONS
+    found: Likeness | None
     decision: ScorerDecision
     changed: bool = False
 
@@ -64,21 +76,6 @@ class ScorerReport:
         return " behind ".join((self.scorer, *self.stages))
 
     @property
-    def contradicting(self) -> tuple[str, ...]:
-        """The attacks that fell short of what the probe made theory expect."""
-        return tuple(leak.attack for leak in self.leaks if leak.contradicts)
-
-    @property
-    def wrong(self) -> bool:
-        """Whether what was learnt must have been wrong, or is but a part of what the scorer does."""
-        return bool(self.contradicting) or self.changed or self.partial
-
-    @property
-    def partial(self) -> bool:
-        """Whether some answers are known to be others than what was learnt says."""
-        return isinstance(self.findings, Picture) and bool(self.findings.found.beyond)
-
-    @property
     def played(self) -> tuple[Extraction, ...]:
         """What the attacks got that asked anything; one that asks nothing has tried nothing."""
         return tuple(leak for leak in self.leaks if leak.accuracy and leak.queries)
@@ -86,7 +83,20 @@ class ScorerReport:
     @property
     def scored(self) -> int:
         """How many labels are scored."""
-        return int(self.findings.scored.sum()) if isinstance(self.findings, Picture) else self.data.n_records
+        return self.data.n_records if self.found is None else int(self.found.scored.sum())
+
+    def sentence(self) -> str:
+        """Say what it is like in one line."""
+        if self.found is not None:
+            return self.found.sentence()
+        if self.data.reals is not None:
+            return "the labels are real numbers, and it was compared with no metric"
+        return "it answers no one number, and was compared with no metric"
+
+
+def granted(scorer: str) -> int:
+    """Return how many labellings of a scorer an attack may score: of a program, which is slow, fewer."""
+    return _STARTS if scorer.startswith(FILES) else _LINES if scorer.startswith("cmd:") else _SIMULATIONS
 
 
 def audited(
@@ -102,9 +112,10 @@ def audited(
     timeout: float = 600.0,
     goal: Goal = NOTHING,
     tolerance: float | None = None,
+    simulations: int = 0,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> ScorerReport:
-    """Probe, play, certify and advise.
+    """Ask once, play, certify and advise.
 
     Args:
         scorer: ``module:function``, ``cmd:PROGRAM`` or a scorer's name.
@@ -115,112 +126,143 @@ def audited(
         stages: Specs of the defences that stand in front of it, from the scorer outward.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
-        timeout: Seconds that the game of an attack may take that does not come with labelinf, and that the probe may.
+        timeout: Seconds that the game of an attack may take that does not come with labelinf.
         goal: What is to be true of it.
         tolerance: How near a guess of a real label must be; see :func:`~labelinf_scores.audit.simulated.simulated`.
+        simulations: Labellings that an attack may score; 0: :func:`granted`.
         progress: Called before every step with its name and how many there are.
 
     Raises:
         InputError: The scorer cannot be asked, a stage does not fit there, or the goal cannot be meant.
-        InconclusiveError: The time was up before the probe had asked all that it asks.
     """
     made = make_scorer(scorer, LogLoss(), data.n_classes)
     standing = builder.pipeline(tuple(stages), "--defence")
     for stage in standing:
         of_channel(stage, ScoreDefence, "defence", "score")
-    if data.reals is not None:
-        if {*attacks, *also} - {"simulate"}:
-            raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
-        progress("simulate", 1)
-        rng = np.random.default_rng(seed)
-        tried = simulated(made, data, queries=queries, rng=rng, tolerance=tolerance) if not standing else None
-        return _of_reals(scorer, data, tried, goal, queries=queries, stages=tuple(stages))
-    target = goal.read(max(data.prior))
-    board = Board(scorer=scorer, queries=queries)
-    threat = board.deployed(data, standing)
-    progress("probing", 1)
-    picture = probe(made, data, title=f"scorer {scorer!r}", patience=timeout)
-    found = picture if isinstance(picture, Picture) else None
-    board = attrs.evolve(board, picture=found)
-    decided = ScorerDecision(
-        goal=goal,
-        target=target,
-        worth=float(data.n_records),
-        prior=data.prior,
-        proof=certificate(builder, threat, target),
-        unnamed=tuple(getattr(made, "unnamed", ())),
-    )
-    play = None
-    if found is not None:
-        play = functools.partial(audit_scorer, made, data, found, builder=builder, queries=queries, timeout=timeout)
-        leaks, steps = _leaks(play, found, attacks, also, standing, np.random.default_rng(seed), progress)
-        told = found.threat(data.labels, queries, data.groups)
-        worth = effective(told)  # labels of one group are right or wrong together
-        decided = attrs.evolve(decided, leaks=leaks, worth=worth, unnamed=tuple(getattr(made, "unnamed", ())))
-        progress("what stops it", steps)
-    elif not standing and not attacks:
-        progress("simulate", 2)
-        tried = simulated(made, data, queries=queries, rng=np.random.default_rng(seed))
-        decided = attrs.evolve(decided, leaks=(tried,))
-    changed = found is not None and found.changed
-    if not changed and decided.proof is None:
-        remedies = changes_for(
-            play, data, board, decided.leaks, builder=builder, standing=standing, target=target, seed=seed
-        )
-        decided = attrs.evolve(decided, remedies=tuple(remedies))
-        changed = found is not None and found.changed
-    if changed:  # a scorer that turned while changes were played shows nothing by them
-        decided = attrs.evolve(decided, remedies=())
-    return ScorerReport(
+    report = ScorerReport(
         scorer=scorer,
         data=data,
         queries=queries,
         stages=tuple(stages),
-        findings=picture,
-        decision=decided,
-        changed=changed,
-    )
-
-
-def _of_reals(
-    scorer: str, data: LabelSet, tried: Extraction | None, goal: Goal, *, queries: int, stages: tuple[str, ...]
-) -> ScorerReport:
-    """Return what an audit of real labels comes to: what is proved of classes says nothing of what is near."""
-    if tried is None:
-        tried = Extraction(attack="simulate", refusal="real labels are not attacked through stages yet")
-    target = goal.read(tried.baseline)
-    if target.epsilon is not None:
-        raise InputError("--target epsilon: what a privacy budget leaves of real labels is not known here; give 60%.")
-    why = f"; {tried.refusal}" if tried.refusal else ""
-    return ScorerReport(
-        scorer=scorer,
-        data=data,
-        queries=queries,
-        stages=stages,
-        findings=Unexplained(reason=f"the labels are real numbers, and no metric of them was looked for{why}"),
+        simulations=simulations or granted(scorer),
+        found=None,
         decision=ScorerDecision(
-            goal=goal, target=target, worth=float(data.n_records), prior=data.prior, leaks=(tried,)
+            goal=goal, target=goal.read(max(data.prior)), worth=float(data.n_records), prior=data.prior
         ),
     )
+    rng = np.random.default_rng(seed)
+    if data.reals is not None:
+        if {*attacks, *also} - {"simulate"}:
+            raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
+        progress("simulate", 1)
+        return _of_reals(report, made, rng, tolerance)
+    board = Board(scorer=scorer, queries=queries)
+    proof = certificate(builder, board.deployed(data, standing), report.decision.target)
+    report = attrs.evolve(report, decision=attrs.evolve(report.decision, proof=proof))
+    progress("comparing", 1)
+    try:
+        found = likeness(made, data, f"scorer {scorer!r}")
+    except InputError:
+        whole = None if standing or attacks else _whole(report, made, rng)
+        if whole is None or whole.refusal:
+            raise
+        return attrs.evolve(report, decision=attrs.evolve(report.decision, leaks=(whole,)))
+    play = functools.partial(audit_scorer, found, data, builder=builder, queries=queries, timeout=timeout)
+    unnamed = tuple(getattr(made, "unnamed", ()))
+    games = _Games(play=play, report=attrs.evolve(report, found=found), standing=standing, progress=progress)
+    leaks = () if found.dumb else games.played(attacks, also, rng)
+    if unnamed and not (standing or attacks or any(leak.exact for leak in leaks)):
+        leaks += (whole,) if (whole := _whole(report, made, rng)) else ()
+    worth = effective(found.threat(data, queries)) if data.groups is not None else float(found.scored.sum())
+    decided = attrs.evolve(report.decision, leaks=leaks, worth=worth, unnamed=unnamed)
+    progress("what stops it", games.steps)
+    if proof is None:
+        helpful = changes_for(
+            None if found.dumb else play,
+            data,
+            attrs.evolve(board, found=found),
+            leaks,
+            builder=builder,
+            standing=standing,
+            target=decided.target,
+            seed=seed,
+        )
+        decided = attrs.evolve(decided, remedies=tuple(helpful))
+    return attrs.evolve(report, found=found, decision=decided, changed=found.changed)
 
 
-def _leaks(
-    play: Callable[..., Iterator[Extraction]],
-    picture: Picture,
-    attacks: Sequence[str],
-    also: Sequence[str],
-    standing: tuple[Defence, ...],
-    rng: np.random.Generator,
-    progress: Callable[[str, int], None],
-) -> tuple[tuple[Extraction, ...], int]:
-    """Return what every attack gets behind the stages that stand, and how many steps the audit has."""
-    listed = [*(attacks or shipped()["attacks" if picture.mean else "metrics"]), *also]
-    general = [] if attacks or picture.mean else shipped()["general"]
-    unnamed = [] if attacks else shipped()["unnamed"]
-    steps = len(listed) + len(general) + len(unnamed) + 2
-    shown = functools.partial(play, rng=rng, defences=standing, progress=lambda attack: progress(attack, steps))
-    leaks = tuple(shown(attacks=listed))
-    for further in (general, unnamed):
-        if not any(leak.exact for leak in leaks):
-            leaks += tuple(shown(attacks=further))
-    return leaks, steps
+@attrs.define(kw_only=True)
+class _Games:
+    """The attacks that are tried, the likeliest first, until one has all labels.
+
+    Attributes:
+        play: Plays attacks.
+        report: What is audited.
+        standing: The stages that stand.
+        progress: Called before each.
+        steps: How many there may be.
+    """
+
+    play: Callable[..., Iterator[Extraction]]
+    report: ScorerReport
+    standing: tuple[Defence, ...]
+    progress: Callable[[str, int], None]
+    steps: int = 2
+
+    def played(self, attacks: Sequence[str], also: Sequence[str], rng: np.random.Generator) -> tuple[Extraction, ...]:
+        """Return what every attack gets; those that are named are all played, and of the others until one has all."""
+        found = self.report.found
+        simulate = f"simulate(simulations={self.report.simulations})"
+        listed: list[str] = []
+        if found is not None and found.name:
+            listed = shipped()["attacks" if isinstance(found.metric, MeanLoss) else "metrics"]
+            listed = [*listed, *(shipped()["general"] if not isinstance(found.metric, MeanLoss) else ())]
+        chosen = [*attacks, *also] if attacks else [*also, *listed, simulate]
+        self.steps = len(chosen) + 2
+        sure = len(attacks) + len(also) if self.report.decision.goal.most is None else len(chosen)
+        leaks: list[Extraction] = []
+        games = self.play(
+            attacks=chosen, rng=rng, defences=self.standing, progress=lambda attack: self.progress(attack, self.steps)
+        )
+        for leak in games:
+            leaks.append(leak)
+            if len(leaks) >= sure and any(leak.exact for leak in leaks):
+                break
+        return tuple(leaks)
+
+
+def _whole(report: ScorerReport, made: Scorer, rng: np.random.Generator) -> Extraction | None:
+    """Return what everything that a function returns gives away, where no one number of it was named."""
+    if not isinstance(made, ImportedScorer) or parts_of(made.target)[2]:
+        return None
+    return simulated(
+        made.whole,
+        rng.permutation(report.data.labels),
+        [form for form, _ in Asked(host=made, data=report.data).forms()],
+        n_classes=report.data.n_classes,
+        queries=report.queries,
+        rng=rng,
+        simulations=report.simulations,
+    )
+
+
+def _of_reals(report: ScorerReport, made: Scorer, rng: np.random.Generator, tolerance: float | None) -> ScorerReport:
+    """Return what an audit of real labels comes to: what is proved of classes says nothing of what is near."""
+    decided, reals = report.decision, report.data.reals
+    assert reals is not None  # it is of them
+    tried = Extraction(attack="simulate", refusal="real labels are not attacked through stages yet")
+    if not report.stages:
+        prior = made_reals(reals)
+        tried = simulated(
+            lambda labels, rows: made.score(labels, Query(predictions=rows)),
+            rng.permutation(reals),
+            [Numbers(low=float(prior[0]), high=float(prior[-1]))],
+            queries=report.queries,
+            rng=rng,
+            simulations=report.simulations,
+            tolerance=tolerance,
+        )
+    target = decided.goal.read(tried.baseline)
+    if target.epsilon is not None:
+        raise InputError("--target epsilon: what a privacy budget leaves of real labels is not known here; give 60%.")
+    return attrs.evolve(report, decision=attrs.evolve(decided, target=target, leaks=(tried,)))

@@ -1,10 +1,7 @@
-"""How many labels a query a scoring function gives away: the strongest attacks, played against it.
+"""How many labels a query a scoring function gives away: attacks, played against it.
 
-First :mod:`labelinf_scores.audit.probe` learns what the function does; then every attack is told that much and
-plays within the budget. The attacks never see the labels. The auditor, who owns them, counts afterwards.
-
-What the probe learnt is a guess from a few answers, so nothing here is certified. Where theory implies all labels *if
-the probe is right*, that is what is expected; an attack that then falls short shows that the probe was wrong.
+Whoever attacks a scorer has its code. So the attacks run it on made labels of their own, or plan with a metric that
+gave the same answers. They never see the labels; the auditor, who owns them, counts afterwards. Nothing is certified.
 """
 
 from __future__ import annotations
@@ -23,16 +20,15 @@ from labelinf_core.contracts.components import Guess, LabelSet
 from labelinf_core.contracts.errors import InputError, PluginError
 from labelinf_core.contracts.gate import unquoted
 from labelinf_core.contracts.guarantees import Interval
-from labelinf_core.evaluator.statistics import clopper_pearson
 from labelinf_core.evaluator.survey import strange
-from labelinf_core.plugin.apart import apart
 from labelinf_core.plugin.descriptors import Kind
+from labelinf_core.plugin.worker import apart
 from labelinf_core.specs import Builder
-from labelinf_scores.audit.probe import Picture
+from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_scores.game.curator import Curator, ScoreDefence
+from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
-from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.game.threat import ScoreThreat
+from labelinf_scores.game.scoring import Query
 
 __all__ = ["Extraction", "audit_scorer"]
 
@@ -45,16 +41,15 @@ class Extraction:
         attack: Its spec.
         refusal: Why it was not played; empty when it was.
         failure: What went wrong while it played; empty when nothing did.
-        accuracy: Share of labels guessed correctly, with its interval; None unless it was played to its end. There is
-            one game, so the labels are taken for independent.
+        accuracy: Share of the scored labels guessed correctly, with its interval; None unless it was played to its end.
+            There is one game, so the labels are taken for independent.
         baseline: Share that the majority guess has, or the best constant.
         measure: When a guess of a real number counts, in a clause; empty of classes.
         exact: Whether every label was guessed.
         queries: Queries spent.
         labels_per_query: Chance-corrected: the share of what a majority guess leaves open, times N, a query.
-        expected: Whether theory implies all labels, if the probe is right; never more than an expectation.
         seconds: Time it took, the scorer's included.
-        evidence: What the attack said for itself, "expected" where it said "certified".
+        evidence: What the attack said for itself, "planned" where it said "certified".
     """
 
     attack: str
@@ -66,9 +61,35 @@ class Extraction:
     exact: bool = False
     queries: int = 0
     labels_per_query: float = 0.0
-    expected: bool = False
     seconds: float = 0.0
     evidence: Mapping[str, Any] = attrs.field(factory=dict)
+
+    @classmethod
+    def counted(
+        cls,
+        attack: str,
+        right: NDArray[np.bool_],
+        baseline: float,
+        *,
+        queries: int,
+        began: float,
+        evidence: Mapping[str, Any],
+        measure: str = "",
+    ) -> Extraction:
+        """Return what an attack got that knew these labels; ``began`` is when its game did."""
+        accuracy = clopper_pearson(int(right.sum()), right.size)
+        gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * right.size if baseline < 1 else 0.0
+        return cls(
+            attack=attack,
+            accuracy=accuracy,
+            baseline=baseline,
+            measure=measure,
+            exact=bool(right.all()),
+            queries=queries,
+            labels_per_query=gained / queries if queries else 0.0,
+            seconds=time.perf_counter() - began,
+            evidence=evidence,
+        )
 
     @property
     def blind(self) -> str:
@@ -76,21 +97,14 @@ class Extraction:
         return "best constant" if self.measure else "majority guess"
 
     @property
-    def counted(self) -> str:
+    def unit(self) -> str:
         """What is counted."""
         return f"labels, {self.measure}," if self.measure else "labels"
 
-    @property
-    def contradicts(self) -> bool:
-        """Whether the probe must have been wrong: an answer fits no labels, or fewer came out than theory expects."""
-        short = self.expected or "contradiction" in self.evidence
-        return short and self.accuracy is not None and not self.exact
-
 
 def audit_scorer(
-    scorer: Scorer,
+    found: Likeness,
     data: LabelSet,
-    picture: Picture,
     *,
     builder: Builder,
     attacks: Sequence[str],
@@ -100,12 +114,11 @@ def audit_scorer(
     timeout: float = 600.0,
     progress: Callable[[str], None] = lambda attack: None,
 ) -> Iterator[Extraction]:
-    """Play every attack against ``scorer`` and yield what it got.
+    """Play every attack against a scorer and yield what it got.
 
     Args:
-        scorer: What is audited.
-        data: The private labels; each attack meets those that are scored in the same fresh random order.
-        picture: What the probe learnt; this, and the class shares, is all that an attack is told.
+        found: The scorer that is audited, and how it is asked; what it agrees with is what attacks plan with.
+        data: The private labels; each attack meets them in the same fresh random order.
         builder: Builds the attacks.
         attacks: Their specs; all that come with labelinf are built before any plays.
         queries: The budget; 0 is unlimited.
@@ -119,33 +132,18 @@ def audit_scorer(
             failure, and ends nobody else's game.
     """
     built = {spec: _built(builder, spec) for spec in attacks if not strange(builder.host, spec)}
-    threat = _planned(picture, data, queries, defences)
-    labels = rng.permutation(data.labels[picture.scored])
-    curator = Curator.start(labels, threat, picture.scorer(scorer), rng)
+    threat = found.threat(data, queries).through(defences)
+    labels = rng.permutation(data.labels)
+    curator = Curator.start(labels, threat, found.asked, rng)
 
     def rerun(made: NDArray[np.intp], query: Query, draws: np.random.Generator) -> Any:
-        return Curator.start(made, threat, picture.scorer(scorer), draws).answer(query)
+        return Curator.start(made, threat, found.asked, draws).answer(query)
 
     for spec, attack_rng in zip(attacks, rng.spawn(len(attacks)), strict=True):
         progress(spec)
         oracle = ScoreOracle(threat, curator.answer, rerun=rerun)
-        if spec in built:
-            yield _play(spec, built[spec], oracle, labels, attack_rng)
-        else:
-            played = functools.partial(_play, spec, labels=labels, oracle=oracle, rng=attack_rng)
-            yield _apart(spec, builder, played, timeout)
-
-
-def _planned(picture: Picture, data: LabelSet, queries: int, defences: Sequence[ScoreDefence]) -> ScoreThreat:
-    """Return what attacks plan with: what was learnt is believed, and what it does to a score comes after the stages.
-
-    A stage that picks rows, or replaces labels, stands before what the scorer makes of them.
-    """
-    threat = picture.threat(data.labels, queries, believed=True)
-    if not defences:
-        return threat
-    staged = attrs.evolve(threat, own_effects=()).through(defences)
-    return attrs.evolve(staged, effects=(*staged.effects, *threat.own_effects))
+        played = functools.partial(_play, spec, oracle=oracle, labels=labels, scored=found.scored, rng=attack_rng)
+        yield played(built[spec]) if spec in built else _apart(spec, builder, played, timeout)
 
 
 def _apart(spec: str, builder: Builder, played: Callable[[ScoreAttack], Extraction], timeout: float) -> Extraction:
@@ -164,35 +162,29 @@ def _built(builder: Builder, spec: str) -> ScoreAttack:
 
 
 def _play(
-    spec: str, attack: ScoreAttack, oracle: ScoreOracle, labels: NDArray[np.intp], rng: np.random.Generator
+    spec: str,
+    attack: ScoreAttack,
+    *,
+    oracle: ScoreOracle,
+    labels: NDArray[np.intp],
+    scored: NDArray[np.bool_],
+    rng: np.random.Generator,
 ) -> Extraction:
-    start = time.perf_counter()
+    began = time.perf_counter()
     try:
         if refusal := attack.refusal(oracle.threat):
             return Extraction(attack=spec, refusal=refusal)
-        promise = attack.promise(oracle.threat)
         guess = attack.run(oracle, rng)
-        accuracy, evidence = _accuracy(guess, labels, oracle.threat.n_classes), gate.evidence(guess.evidence)
+        guessed = gate.guessed(guess, Guess, labels.size, oracle.threat.n_classes)
+        evidence = gate.evidence(guess.evidence)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play
-        return Extraction(
-            attack=spec, failure=unquoted(error), queries=oracle.spent, seconds=time.perf_counter() - start
-        )
-    baseline = oracle.threat.baseline
-    gained = max(0.0, (accuracy.value - baseline) / (1 - baseline)) * len(labels) if baseline < 1 else 0.0
-    return Extraction(
-        attack=spec,
-        accuracy=accuracy,
-        baseline=baseline,
-        exact=accuracy.value == 1.0,
+        spent = time.perf_counter() - began
+        return Extraction(attack=spec, failure=unquoted(error), queries=oracle.spent, seconds=spent)
+    return Extraction.counted(
+        spec,
+        (guessed == labels)[scored],
+        float(np.bincount(labels[scored]).max() / scored.sum()),
         queries=oracle.spent,
-        labels_per_query=gained / oracle.spent if oracle.spent else 0.0,
-        expected=promise is not None and promise.certified,
-        seconds=time.perf_counter() - start,
-        # What an attack calls certain is so on the probe's word only.
-        evidence={key: "expected" if value == "certified" else value for key, value in evidence.items()},
+        began=began,
+        evidence={key: "planned" if value == "certified" else value for key, value in evidence.items()},
     )
-
-
-def _accuracy(guess: Guess, labels: NDArray[np.intp], n_classes: int) -> Interval:
-    guessed = gate.guessed(guess, Guess, labels.size, n_classes)
-    return clopper_pearson(int((guessed == labels).sum()), labels.size)

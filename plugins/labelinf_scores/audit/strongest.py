@@ -16,7 +16,7 @@ __all__ = ["attacks", "shipped"]
 
 @functools.cache
 def shipped() -> dict[str, list[str]]:
-    """Return the shipped lists, as specs: ``losses``, ``attacks``, those on ``metrics``, what is ``general`` there."""
+    """Return the shipped lists, as specs: ``attacks``, linear ``programs``, those on ``metrics`` and so on."""
     loaded: dict[str, list[str]] = tomllib.loads((files(__package__) / "strongest.toml").read_text(encoding="utf-8"))
     return loaded
 
@@ -30,7 +30,7 @@ def attacks(threat: ScoreThreat | None = None) -> tuple[str, ...]:
         return tuple(dict.fromkeys(spec for member in threat.members for spec in attacks(member)))
     if threat is not None and threat.metric is not None:
         return (*shipped()["metrics"], *shipped()["general"])
-    listed = tuple(shipped()["attacks"])
+    listed = (*shipped()["attacks"], *shipped()["programs"], *shipped()["models"])
     if threat is None or not threat.known:
         return listed
     return tuple(spec for spec in listed if _MADE_FOR.get(spec.partition("(")[0], _anything)(threat))
@@ -60,6 +60,19 @@ def _beyond_laplace(threat: ScoreThreat) -> bool:
     return not any(isinstance(noise.model, Laplace) for noise in threat.noise)
 
 
+def _bounded_or_refused(threat: ScoreThreat) -> bool:
+    """The largest deviation is what bounded noise limits; of few answers least squares makes as much.
+
+    Signs of all records pass for a batch where Hadamard's rows, or a construction, do not.
+    """
+    many = threat.query_budget is None or threat.query_budget >= 2 * threat.n_records
+    return threat.refuses or (many and 0 < threat.noise_bound < math.inf)
+
+
+def _runs_models(threat: ScoreThreat) -> bool:
+    return threat.models is not None
+
+
 _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
     "averaging": _labels_anew_or_unknown,
     "joint-weights": lambda threat: threat.query_budget is not None,  # others take all labels where nothing ends
@@ -67,5 +80,8 @@ _MADE_FOR: dict[str, Callable[[ScoreThreat], bool]] = {
     "rank-comparisons": lambda threat: threat.facts.ranked,
     "class-counts": lambda threat: not threat.ordered,
     "hadamard": _noisy_or_coarse,
+    "linear-program": _bounded_or_refused,
+    "mutnet": _runs_models,
+    "gentle-networks": _runs_models,
     "ulp-grid": _beyond_laplace,
 }

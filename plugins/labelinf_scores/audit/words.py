@@ -6,7 +6,6 @@ from labelinf_core.contracts.answer import Answer
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.report import words
 from labelinf_scores.audit.decision import Word
-from labelinf_scores.audit.probe import Unexplained
 from labelinf_scores.audit.report import ScorerReport
 from labelinf_scores.game.channel import ScoreChannel
 
@@ -44,15 +43,14 @@ def _leaks(report: ScorerReport) -> str:
 def _tried(report: ScorerReport) -> str:
     """Say what was tried and showed no leak, and how little that may mean."""
     budget = words.count(report.queries, "query") if report.queries else "any number of queries"
-    if isinstance(report.findings, Unexplained):
-        many = f"{words.count(len(report.played), 'attack')} that needs no name was played" if report.played else ""
-        return f"{report.findings.sentence()}. {many or 'Nothing was played'}."
+    if report.found is not None and report.found.dumb:
+        return f"{report.found.sentence()}. Nothing was played."
     if not report.played:
-        return f"no attack could be played within {budget}."
+        why = next((leak.refusal for leak in report.leaks if leak.attack.startswith("simulate") and leak.refusal), "")
+        return f"no attack could be played within {budget}" + (f": {why}." if why else ".")
     many = f"no leak found by {words.count(len(report.played), 'attack')} within {budget}"
-    if report.wrong:
-        why = "they were played on a picture that is a part or a guess" if report.partial else "the probe was wrong"
-        return f"{many}, but {'the scorer changed meanwhile' if report.changed else why}."
+    if report.changed:
+        return f"{many}, but the scorer changed meanwhile: it keeps state."
     return f"{many}. The most was {_most(report)}"
 
 
@@ -61,9 +59,9 @@ def _most(report: ScorerReport, *, each: bool = False) -> str:
     best, share = max(
         ((leak, leak.accuracy) for leak in report.played if leak.accuracy), key=lambda item: item[0].labels_per_query
     )
-    told = f"all {_scored(report)} {best.counted} in {words.count(best.queries, 'query')}, by {best.attack}."
+    told = f"all {_scored(report)} {best.unit} in {words.count(best.queries, 'query')}, by {best.attack}."
     if not best.exact:
-        told = f"{said(share)} of {_scored(report)} {best.counted} in {best.queries} queries (the {best.blind} has "
+        told = f"{said(share)} of {_scored(report)} {best.unit} in {best.queries} queries (the {best.blind} has "
         told += f"{best.baseline:.1%}), by {best.attack}."
     rate = best.labels_per_query
     return f"{rate:{'.1f' if rate >= 0.1 else '.1g'}} labels a query: {told}" if each else told
@@ -76,8 +74,6 @@ def _scored(report: ScorerReport) -> str:
 
 def _stopped(report: ScorerReport) -> str:
     decision = report.decision
-    if report.changed:
-        return "not known: the scorer changed while it was attacked, and no change is suggested"
     if decision.word is Word.CERTIFIED:
         return f"what stands already ({report.line})"
     if decision.proof:

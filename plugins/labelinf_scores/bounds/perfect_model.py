@@ -23,7 +23,7 @@ import attrs
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Direction
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_privacy.profiles import ApproximateProfile, Profile
+from labelinf_core.statistics.profiles import ApproximateProfile, Profile
 from labelinf_scores.bounds.counting import transcript_bits
 from labelinf_scores.bounds.gain import gain_ceiling
 from labelinf_scores.bounds.groups import counts_answer

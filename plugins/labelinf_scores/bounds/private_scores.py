@@ -18,11 +18,11 @@ import scipy.optimize
 from labelinf_core.contracts.components import Bound
 from labelinf_core.contracts.guarantees import BoundValue, Ceiling, Direction
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_core.statistics.profiles import Profile
 from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy, gaussian_mu_for
 from labelinf_privacy.laplace_product import LaplaceProduct
 from labelinf_privacy.noise.grid import GridNoise
-from labelinf_privacy.profiles import Profile
 from labelinf_scores.bounds.common import EXACT_NOISE, any_score, counts_allowance, independent
 from labelinf_scores.bounds.groups import on_average
 from labelinf_scores.game.threat import ScoreThreat

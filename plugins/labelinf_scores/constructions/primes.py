@@ -83,7 +83,7 @@ def needed_bits(primes: NDArray[np.int64], exponent: int = 1, *, offset: float =
         offset: What rows without a prime add to N times the loss, in nats.
 
     Guarantees:
-        Every labelling of adversarial parity decodes at this precision (``tests/scores/exact/test_primes_attack.py``).
+        Every labelling of adversarial parity decodes at this precision (``tests/papers/exact/test_primes_attack.py``).
     """
     logs = np.log(primes)
     row_sums = (exponent + 1) * logs + np.log1p(-np.exp(-(exponent + 1) * logs)) - np.log(primes - 1)

@@ -10,9 +10,9 @@ import math
 
 import attrs
 
+from labelinf_core.statistics.profiles import gaussian_mu
 from labelinf_privacy.noise.grid import fine_step
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
-from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.defences.calibration import CalibratedNoise, finite_sensitivity
 from labelinf_scores.game.threat import ScoreThreat
 

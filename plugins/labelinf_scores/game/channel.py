@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -30,6 +30,7 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.effects import Reordered
+from labelinf_scores.game.likeness import Likeness, remembered
 from labelinf_scores.game.models import ModelBoard, Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.game.scorers import is_own, make_scorer, metric_scorer
@@ -39,12 +40,8 @@ from labelinf_scores.metrics.additive import AdditiveLoss
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
-from labelinf_scores.metrics.readings.weighted import WeightedLogLoss
 from labelinf_scores.metrics.shipped import METRICS
 from labelinf_scores.metrics.unadditive import Unadditive
-
-if TYPE_CHECKING:
-    from labelinf_scores.audit.probe import Picture
 
 __all__ = ["ScoreChannel"]
 
@@ -72,8 +69,9 @@ class ScoreChannel(Channel):
             which nobody has seen), ``rows`` (one at a time, their features are public) or ``hidden-rows``.
         queries: The adversary's budget; 0 means unlimited.
 
-    What a scorer of one's own computes is found out by asking it (:mod:`labelinf_scores.audit.probe`), unless it says
-    so itself and answers as it says; the game is then played on what was found.
+    A scorer of one's own is run on made labels. Where it agrees with a metric that ships, attacks that read it plan
+    with that (:mod:`labelinf_scores.game.likeness`); otherwise those alone play that run the scorer themselves.
+    Nothing is certain of either, and an attack that fails shows nothing.
     """
 
     default_labels: ClassVar[str] = "breast-cancer"
@@ -162,8 +160,8 @@ class ScoreChannel(Channel):
 
     def _asked(self, data: LabelSet) -> ScoreThreat:
         """Return what the adversary knows of the scorer."""
-        if picture := self._picture(data):
-            return picture.threat(data.labels, self.queries, data.groups)
+        if found := self._likeness(data):
+            return found.threat(data, self.queries)
         metric, facts = self._scored(data), self._scorer(data).facts
         values = data.values if metric is not None and metric.of_values else ()
         return ScoreThreat(
@@ -200,13 +198,13 @@ class ScoreChannel(Channel):
 
         Raises:
             InputError: It does not exist, raises, or does not return one finite number.
-            InconclusiveError: Nothing that is known explains its answers.
+            InconclusiveError: Its answers tell nothing.
         """
         if self.besides:
             for board in self._boards:
                 board.check(data)
             return
-        if self._picture(data):
+        if self._likeness(data):
             return
         scored = self._scored(data)
         one_column = data.n_classes == 2 if scored is None else not scored.columns
@@ -215,30 +213,22 @@ class ScoreChannel(Channel):
         self._scorer(data).score(data.labels, blank)
 
     def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
-        """Start a curator for ``labels``: those that are scored."""
+        """Start a curator for ``labels``, of a scorer that ships."""
         return self._curator(labels, threat, None, rng)
 
     def _curator(
-        self, labels: NDArray[np.intp], threat: ScoreThreat, picture: Picture | None, rng: np.random.Generator
+        self, labels: NDArray[np.intp], threat: ScoreThreat, found: Likeness | None, rng: np.random.Generator
     ) -> Curator:
-        scorer = self._scorer(threat)
-        return Curator.start(labels, threat, scorer if picture is None else picture.scorer(scorer), rng)
+        return Curator.start(labels, threat, self._scorer(threat) if found is None else found.asked, rng)
 
-    def _picture(self, data: LabelSet) -> Picture | None:
-        """Return what is known of a scorer of the user's own; None of any other, whose facts are its own.
+    def _likeness(self, data: LabelSet) -> Likeness | None:
+        """Return what a scorer of the user's own is like; None of any other, whose facts are its own.
 
         Raises:
-            InputError: It cannot be asked, or does not do what is said of it.
-            InconclusiveError: Nothing that is known explains its answers.
+            InputError: It cannot be asked.
+            InconclusiveError: Its answers tell nothing.
         """
-        if not is_own(self.scorer):
-            return None
-        from labelinf_scores.audit.probe import pictured
-
-        scorer = self._scorer(data)
-        said = self.metric is not None or self.loss != LogLoss()
-        only = (self._unadditive or MeanLoss(loss=self._loss)) if said else None
-        return pictured(self.scorer, scorer, data, only=only)
+        return remembered(self.scorer, self._scorer(data), data) if is_own(self.scorer) else None
 
     @property
     def _loss(self) -> AdditiveLoss:
@@ -285,33 +275,28 @@ class ScoreChannel(Channel):
             return {}
         if self.besides:
             return _worst([board.utility(data, defences, rng) for board in self._boards])
-        picture = self._picture(data)
-        plain = self if picture is None else self._plain(picture)
-        if plain is None:
-            return {}
-        return attrs.asdict(utility(plain, defences, honest_panel(panel).resized(data.n_records), rng))
-
-    def _plain(self, picture: Picture) -> ScoreChannel | None:
-        """Return a plain board of the metric that a scorer of one's own computes; None where there is none."""
-        metric = picture.metric
-        if isinstance(metric, MeanLoss):
-            scorer = "sklearn" if type(metric.additive) is LogLoss else "float64"
-            return ScoreChannel(loss=metric.loss, scorer=scorer, queries=self.queries)
-        return None if isinstance(metric, WeightedLogLoss) else ScoreChannel(metric=metric, queries=self.queries)
+        honest = honest_panel(panel).resized(data.n_records)
+        named = attrs.evolve(honest, data=attrs.evolve(honest.data, class_names=data.class_names))
+        try:
+            game = _Honest(board=self, found=self._likeness(named.data))
+            return attrs.asdict(utility(game, defences, named, rng))
+        except InputError:  # a scorer of one's own may want other labels than these
+            if is_own(self.scorer):
+                return {}
+            raise
 
     def trial(self, setting: Setting, *, curator_rng: np.random.Generator, attack_rng: np.random.Generator) -> Trialled:
         """Play one trial on the labels in a fresh random order."""
         attack = of_channel(setting.attack, ScoreAttack, "attack", "score")
-        (threat, at), picture = self._played(setting, attack), self._picture(setting.data)
-        scored = np.arange(setting.data.n_records) if picture is None else np.flatnonzero(picture.scored)
-        order = curator_rng.permutation(scored)
+        (threat, at), found = self._played(setting, attack), self._likeness(setting.data)
+        order = curator_rng.permutation(setting.data.n_records)
         labels = gate.sealed(setting.data.labels[order])
         boards = zip(self._boards, threat.members or (threat,), strict=True)
-        every = [(told, board._curator(labels, told, picture, curator_rng).answer) for board, told in boards]
+        every = [(told, board._curator(labels, told, found, curator_rng).answer) for board, told in boards]
         (told, answer), asked, board = every.pop(at), itertools.count(), self._boards[at]
 
         def rerun(labels: NDArray[np.intp], query: Query, rng: np.random.Generator) -> Any:
-            return board._curator(labels, told, picture, rng).answer(query)
+            return board._curator(labels, told, found, rng).answer(query)
 
         oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every, rerun)
         with gate.blamed(attack):
@@ -320,9 +305,32 @@ class ScoreChannel(Channel):
             evidence = gate.evidence(guess.evidence)
         if self.besides:
             evidence = {**evidence, "metric": type(told.metric or told.loss).__name__}
-        return Trialled(
-            guess=guess, records=order, queries=next(asked), evidence=evidence, doubt=_doubt(picture, evidence)
-        )
+        doubt = _doubt(found, evidence)
+        if found is not None and not found.scored.all():
+            guess, order = attrs.evolve(guess, labels=np.asarray(guess.labels)[found.scored]), order[found.scored]
+        return Trialled(guess=guess, records=order, queries=next(asked), evidence=evidence, doubt=doubt)
+
+
+@attrs.frozen(kw_only=True)
+class _Honest:
+    """A board as honest participants meet it: their labels are no private ones.
+
+    Attributes:
+        board: The board.
+        found: What a scorer of one's own is like.
+    """
+
+    board: ScoreChannel
+    found: Likeness | None
+
+    def threat(self, setting: Setting) -> ScoreThreat:
+        """Return what is public."""
+        told: ScoreThreat = self.board.threat(setting)
+        return told
+
+    def curator(self, labels: NDArray[np.intp], threat: ScoreThreat, rng: np.random.Generator) -> Curator:
+        """Start a curator for ``labels``."""
+        return self.board._curator(labels, threat, self.found, rng)
 
 
 def _itself(metric: ScoredMetric, scored: M) -> M:
@@ -339,12 +347,12 @@ def _itself(metric: ScoredMetric, scored: M) -> M:
     return scored
 
 
-def _doubt(picture: Picture | None, evidence: Mapping[str, Any]) -> str:
+def _doubt(found: Likeness | None, evidence: Mapping[str, Any]) -> str:
     """Say why a game shows nothing that an attack did not win; nothing where it does."""
-    if picture is not None and picture.changed:
-        return f"{picture.title} changed while it was attacked: what was learnt of it is void"
-    if picture is not None and picture.found.beyond:
-        return f"what was learnt of {picture.title} is not all that it does ({picture.found.beyond})"
+    if found is not None and found.changed:
+        return f"{found.title} changed while it was attacked: it keeps state"
+    if found is not None:
+        return f"nothing is known of {found.title} for certain: an attack on it that fails shows nothing"
     if "contradiction" in evidence:
         return "an answer fitted no labels, so that what is assumed of the scorer or its noise is wrong"
     return ""

@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 
 from labelinf_core.contracts.errors import InputError
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,10 +85,14 @@ def _process(command: str, _asker: int) -> subprocess.Popen[str]:
 
 
 def _answer(command: str, request: str) -> str:
-    """Send one line and return the answer; nothing when the program has ended."""
+    """Send one line and return the answer; nothing when the program has ended, which is started again for the next."""
     process = _process(command, os.getpid())
     try:
         print(request, file=process.stdin, flush=True)
+        line = process.stdout.readline() if process.stdout else ""
     except OSError:
-        return ""
-    return process.stdout.readline() if process.stdout else ""
+        line = ""
+    if not line:
+        process.kill()
+        _process.cache_clear()
+    return line

@@ -17,8 +17,8 @@ from typing import Self
 import attrs
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.statistics.profiles import gaussian_mu
 from labelinf_privacy.noise.grid import GridNoise
-from labelinf_privacy.profiles import gaussian_mu
 from labelinf_scores.metrics.additive import AdditiveLoss
 
 __all__ = ["SLACK", "AddedNoise", "ScoreFacts", "side_by_side"]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import ComponentError, InputError
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
 from labelinf_scores.simulation.simulator import as_vector
 

@@ -1,11 +1,10 @@
 """A board where a model is submitted, not predictions: the curator runs it on its records and scores what comes out.
 
 What the adversary can do with that is decided by two facts. Does the model see all records at once, in an order that
-never changes? Then a network can return a chosen number for every *place* (:func:`~labelinf_scores.mutnet.batch_head`),
-and need not know the records. Or one record at a time? Then it can return a chosen number for every record whose
-features are known beforehand (:func:`~labelinf_scores.mutnet.interpolating`), and for no other: behind features that
-nobody has seen, no output can be meant for a record, which is a secret order as far as labels go (labelinf theory,
-MutNet).
+never changes? Then a network can return a chosen number for every *place*, and need not know the records. Or one record
+at a time? Then it can return a chosen number for every record whose features are known beforehand, and for no other:
+behind features that nobody has seen, no output can be meant for a record, which is a secret order as far as labels go
+(labelinf theory, MutNet).
 
 Networks are plain data, so that a model can neither keep what it has seen nor call anything.
 
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import LabelSet
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_scores.detector import Neighbours
-from labelinf_scores.mutnet import Activation, Layer, MutNet
+from labelinf_scores.game.networks import Activation, Layer, MutNet
 
 __all__ = ["ModelBoard", "Run"]
 

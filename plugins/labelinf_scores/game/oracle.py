@@ -16,10 +16,11 @@ from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
 from labelinf_scores.game.threat import ScoreThreat, score_threat
+from labelinf_scores.metrics.unnamed import Unnamed
 
 if TYPE_CHECKING:
+    from labelinf_scores.game.networks import MutNet
     from labelinf_scores.metrics.readings import ScoredMetric
-    from labelinf_scores.mutnet import MutNet
 
 __all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
 
@@ -134,10 +135,12 @@ class ScoreAttack(Attack, abc.ABC):
     Attributes:
         reading_of: What scores it can read, for the clause that says why it does not fit.
         submits: Whether it sends models, which only a board that runs them scores, and no predictions.
+        runs: Whether it runs the board itself, so that it needs no name of what is scored.
     """
 
     reading_of: ClassVar[str] = "means of a loss over the records"
     submits: ClassVar[bool] = False
+    runs: ClassVar[bool] = False
 
     @abc.abstractmethod
     def run(self, oracle: ScoreOracle, rng: np.random.Generator) -> Guess:
@@ -171,6 +174,8 @@ class ScoreAttack(Attack, abc.ABC):
     def _refused(self, told: ScoreThreat) -> str:
         if not self.suits(told):
             return "sends models, and this board scores predictions" if self.submits else "sends no models"
+        if isinstance(told.metric, Unnamed) and not (self.blind or self.runs):
+            return "needs a metric that ships, and the scorer agrees with none"
         return self.lacks(told) if self.reads(told.metric) else f"reads {self.reading_of}"
 
     def promise(self, threat: ThreatModel) -> Promise | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
-from labelinf_core.plugin.aside import Aside
+from labelinf_core.plugin.worker import Aside
 from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
@@ -24,6 +24,7 @@ from labelinf_scores.game.host_formats import HostError, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.metrics.log_loss import LogLoss
+from labelinf_scores.simulation.simulator import as_vector
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from labelinf_scores.metrics.readings import ScoredMetric
 
 __all__ = ["ImportedScorer", "LossScorer", "MetricScorer", "SklearnScorer", "is_own", "make_scorer", "metric_scorer"]
+
+_WHOLE = "everything"  # that an answer shows, and not one number of it
 
 
 def _assumed(scorer: str) -> ScorerFacts:
@@ -214,11 +217,27 @@ class ImportedScorer:
             self._names[:] = names
         return value
 
-    def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> tuple[float, tuple[str, ...]]:
+    def whole(self, labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:
+        """Return all that the function shows, as numbers; not a number where it raises.
+
+        Raises:
+            ComponentError: It ended the program, or was lost before.
+        """
+        return np.array(self._aside(labels.copy(), predictions.copy(), _WHOLE))
+
+    def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any], shown: str = "") -> Any:
+        if shown == _WHOLE:
+            try:
+                return as_vector(self._answered(labels, predictions)).tolist()
+            except InputError:  # that it refuses is an answer
+                return [math.nan]
+        return self._one(self._answered(labels, predictions))
+
+    def _answered(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> Any:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                answer = self.function(labels, predictions)
+                return self.function(labels, predictions)
         except HostError as error:
             raise InputError(f"scorer {self.target!r} {error}") from None
         except Exception as error:
@@ -227,6 +246,8 @@ class ImportedScorer:
                 f"scorer {self.target!r} raised {type(error).__name__}. What it says may hold labels and is not shown; "
                 f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
             ) from error
+
+    def _one(self, answer: Any) -> tuple[float, tuple[str, ...]]:
         name = parts_of(self.target)[2]
         try:
             answer, names = one_of(answer, name)

@@ -25,6 +25,7 @@ from labelinf_scores.game.curator import Curator
 from labelinf_scores.game.scoring import Query
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.readings import Rows
+from labelinf_scores.metrics.unnamed import Unnamed
 
 __all__ = ["HonestSubmission", "Panel", "ScoreGame", "Utility", "honest_panel", "utility"]
 
@@ -190,6 +191,8 @@ def utility(
 def _query(submission: HonestSubmission, threat: ScoreThreat) -> Query:
     """Probabilities; their logits for a loss that takes logits, the likeliest class for a metric that takes classes."""
     rows = submission.probabilities
+    if isinstance(threat.metric, Unnamed):
+        return Query(predictions=threat.metric.honest(rows))
     if threat.metric is not None and threat.metric.rows in (Rows.COUNTS, Rows.CLASSES, Rows.GRADES):
         return Query(predictions=rows.argmax(axis=1))
     if threat.metric is not None and threat.metric.columns:

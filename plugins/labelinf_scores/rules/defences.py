@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import QueryRefusedError
-from labelinf_core.evaluator.statistics import betting_p_value
+from labelinf_core.statistics.proportions import betting_p_value
 from labelinf_core.testing.rules import NotApplicableError, belongs, require, untouched
 from labelinf_scores.bounds.counting import Counting
 from labelinf_scores.bounds.gaussian_capacity import GaussianCapacity

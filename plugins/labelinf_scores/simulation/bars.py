@@ -59,7 +59,7 @@ def read_bars(knowledge: Knowledge, form: Format) -> bool:
         _Reading(knowledge=knowledge, form=form, size=_POOL * care).run()
         if knowledge.open.size:
             return False
-        if knowledge.replayed():
+        if not knowledge.misfits():
             return all(_verified(knowledge, form) for _ in range(_VERIFYING))
     return False
 

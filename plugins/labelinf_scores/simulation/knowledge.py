@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import attrs
@@ -14,6 +15,7 @@ __all__ = ["OPEN", "Count", "Knowledge"]
 
 OPEN = -1  #: the label of a record that is not known
 
+_MISSED = 12  # labellings in which a board misses nothing that it was asked before
 _EVEN = 0.1  # of a drawn labelling that every class has alike: a labelling of one class is an exception, not a case
 Count = tuple[int, int]  #: an orbit and a class whose number of records a hypothesis names
 
@@ -74,15 +76,57 @@ class Knowledge:
         answer = self.game.shown(lambda: self.ask(submission))
         self.asked.append(submission)
         self.answers.append(answer)
+        if self.game.remembers:
+            self._remember(submission, answer)
         return answer
 
-    def replayed(self) -> bool:
-        """Whether the labels, the first class where none is known, give every answer that was given."""
+    def _remember(self, submission: Submission, answer: Vector) -> None:
+        """Add to a board's past, and leave out what it seems to have forgotten, given that it answered so."""
+        game, nobody = self.game, np.zeros(0, dtype=np.intp)
+        drawn = (self.drawn(nobody, nobody) for _ in range(_MISSED * _MISSED))
+        fitting = (one for one in drawn if one is not None and np.array_equal(game(one, submission), answer))
+        labels = list(itertools.islice(fitting, _MISSED))
+        game.history = [*game.history, submission]
+        for past in game.history if len(labels) == _MISSED else []:
+            if not any(self._misses(one, past) for one in labels):
+                game.history = [one for one in game.history if one is not past]
+
+    def _misses(self, labels: Labels, past: Submission) -> bool:
+        """Whether a board answers something otherwise without a part of its past: something near to another part."""
+        game, rows = self.game, self.game.history[int(self.rng.integers(len(self.game.history)))].copy()
+        turned = self.rng.choice(rows.shape[0], int(self.rng.integers(1, 4)), replace=False)
+        rows[turned] = self.asked[int(self.rng.integers(len(self.asked)))][turned]
+        whole = game.history
+        there, game.history = game(labels, rows), [one for one in whole if one is not past]
+        without, game.history = game(labels, rows), whole
+        return not np.array_equal(there, without)
+
+    def misfits(self) -> int:
+        """Return how many answers the labels do not give, the first class standing where none is known."""
         labels = np.where(self.labels == OPEN, 0, self.labels)
-        return all(
-            np.allclose(self.game(labels, x), a, rtol=1e-9, atol=1e-12)
-            for x, a in zip(self.asked, self.answers, strict=True)
-        )
+        whole, self.game.history = self.game.history, []
+        found = self.game.each(labels, self.asked)
+        self.game.history = whole
+        return sum(not np.allclose(x, a, rtol=1e-9, atol=1e-12) for x, a in zip(found, self.answers, strict=True))
+
+    def mended(self) -> bool:
+        """Change one label after the other as long as more answers come out; return whether all do."""
+        game, known = self.game, self.rng.permutation(self.known)
+        sweep = len(self.asked) * known.size * (game.n_classes - 1)
+        left, before = self.misfits(), len(self.asked) + 1
+        while 0 < left < before and sweep < (game.limit - game.calls) / 4:
+            before = left
+            for place, c in itertools.product(known, range(game.n_classes)):
+                own = self.labels[place]
+                self.labels[place] = c
+                there = self.misfits() if c != own else left
+                if there < left:
+                    left = there
+                else:
+                    self.labels[place] = own
+                if not left:
+                    return True
+        return left == 0
 
     def uncounted(self, orbit: int) -> list[Count]:
         """Return the classes of an orbit whose numbers are not known; of the last class the others tell."""

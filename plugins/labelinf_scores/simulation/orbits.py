@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_scores.simulation.formats import Format
-from labelinf_scores.simulation.simulator import Simulator
+from labelinf_scores.simulation.simulator import Simulator, Vector
 
 __all__ = ["orbits", "scored"]
 
 _DRAWS = 8  # labellings in which two records change places
+_PAST = 4  # submissions in a row, to a board that remembers
 _REPRESENTATIVES = 24  # orbits, beyond which each record is taken for one of its own
 
 
@@ -49,15 +50,16 @@ def _unswapped(game: Simulator, form: Format, rng: np.random.Generator, one: int
     rows[[one, other]] = ends if rng.random() < 0.5 else ends[::-1]
     order = np.arange(n)
     order[[one, other]] = other, one
-    return _alike(game(labels, rows), game(labels[order], rows[order]))
+    return _alike([game(labels, rows)], [game(labels[order], rows[order])])
 
 
 def _unmoved(game: Simulator, form: Format, rng: np.random.Generator, order: NDArray[np.intp]) -> bool:
-    labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
-    return _alike(game(labels, rows), game(labels[order], rows[order]))
+    labels, many = rng.integers(game.n_classes, size=game.n_records), _PAST if game.remembers else 1
+    rows = [form.spread(game.n_records, rng) for _ in range(many)]
+    return _alike(game.each(labels, rows), game.each(labels[order], [one[order] for one in rows]))
 
 
-def _alike(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def _alike(one: list[Vector], other: list[Vector]) -> bool:
     return bool(np.allclose(one, other, rtol=1e-9, atol=1e-12))
 
 
@@ -66,10 +68,11 @@ def scored(game: Simulator, form: Format, rng: np.random.Generator, places: NDAr
     found = []
     for place in places:
         for _ in range(draws):
-            labels, rows = rng.integers(game.n_classes, size=game.n_records), form.spread(game.n_records, rng)
+            labels, many = rng.integers(game.n_classes, size=game.n_records), _PAST if game.remembers else 1
+            rows = [form.spread(game.n_records, rng) for _ in range(many)]
             other = labels.copy()
             other[place] = (other[place] + 1) % game.n_classes
-            if not np.array_equal(game(labels, rows), game(other, rows)):
+            if not np.array_equal(game.each(labels, rows), game.each(other, rows)):
                 found.append(int(place))
                 break
     return found

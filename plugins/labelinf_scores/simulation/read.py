@@ -19,6 +19,8 @@ from labelinf_scores.simulation.simulator import BudgetSpentError, Labels, Simul
 
 __all__ = ["Read", "read"]
 
+_PASTS = 8  # labellings, each with three submissions before another
+
 
 @attrs.frozen(kw_only=True, eq=False)
 class Read:
@@ -57,6 +59,7 @@ def read(
         warnings.simplefilter("ignore")  # a scorer may warn of every labelling that is made up
         if _draws(game, form, rng):
             return _through_noise(game, ask, form, rng)
+        game.remembers = _remembers(game, form, rng)
         confirmed = _between_bars(knowledge, form, rng)
         if confirmed is None:
             reader = Reader.begun(knowledge, form, totals)
@@ -67,7 +70,8 @@ def read(
 def _between_bars(knowledge: Knowledge, form: Format, rng: np.random.Generator) -> bool | None:
     """Read answers of few symbols, and return whether they are all given; None where there are more of them."""
     try:
-        few = knowledge.game.n_classes == 2 and few_symbols(knowledge.game, form, rng)
+        game = knowledge.game
+        few = game.n_classes == 2 and not game.remembers and few_symbols(knowledge.game, form, rng)
         return read_bars(knowledge, form) if few else None
     except (QueriesExhaustedError, BudgetSpentError):
         return False
@@ -79,6 +83,22 @@ def _draws(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
         return is_noisy(game, labels, rows)
     except BudgetSpentError:
         return False
+
+
+def _remembers(game: Simulator, form: Format, rng: np.random.Generator) -> bool:
+    """Whether a board answers the same submission otherwise after others than without a past."""
+    if game.restarted is None:
+        return False
+    try:
+        for _ in range(_PASTS):
+            labels = rng.integers(game.n_classes, size=game.n_records)
+            *past, rows = [form.spread(game.n_records, rng) for _ in range(4)]
+            one, other = attrs.evolve(game, remembers=True), attrs.evolve(game, remembers=True, history=past)
+            if not np.array_equal(one(labels, rows), other(labels, rows)):
+                return True
+    except BudgetSpentError:
+        pass
+    return False
 
 
 def _through_noise(game: Simulator, ask: Callable[[Submission], Any], form: Format, rng: np.random.Generator) -> Read:

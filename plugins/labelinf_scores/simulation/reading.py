@@ -19,9 +19,10 @@ from labelinf_scores.simulation.cases import cases
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import OPEN, Knowledge
 from labelinf_scores.simulation.orbits import orbits, scored
-from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Vector
+from labelinf_scores.simulation.simulator import BudgetSpentError, Simulator, Submission, Vector
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic
 from labelinf_scores.simulation.support import support
+from labelinf_scores.simulation.symmetry import Template, holds
 from labelinf_scores.simulation.window import Bases, Family, Plan, asked, planned, weighed
 
 __all__ = ["Reader"]
@@ -31,7 +32,11 @@ _SINGLE = 128  # where each has to be simulated
 _TRIES = 3  # families that are tried before a query, once some are known to tell something
 _ENOUGH = 0.6  # bits a query, for which nothing riskier is tried
 _SOME = 16  # families of a query, where those that are known tell nothing
+_CARE = 3  # labellings of the rest that a statistic is tried on at first
 _VERIFYING = 2  # queries that check what was read
+_DOUBTED = 6  # where it had to be mended
+_DOUBTS = 24  # submissions that are tried for one
+_BESIDE = 6  # labellings, each with another label than was read, that such a query is to tell from it
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
@@ -41,6 +46,11 @@ _SUPPORTED = 1024  # hypotheses of the records that an answer moves with
 _AMONG = 32  # of these that are tried
 _LITTLE = 0.2  # bits of a query that is worth asking of them
 _MANY = 1  # of these ways may move with too many records
+_LIKED = 8  # failures that one success makes up for
+_TEMPLATES = 8  # plans that are kept, to be used again
+_DRAWN = 4  # ways to choose records for each
+_ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
+_AGAIN = 12  # queries without a search, after which there is one
 _VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
 _WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
@@ -66,12 +76,14 @@ class Reader:
         wide: Whether anything rests on a statistic that moved with other labels.
         confirmed: Whether what was read gave all answers, those of verifying queries, too.
         ratio: Whether answers had to be set against two others.
+        templates: Plans that were searched for, the last one last.
+        searched: What the last search found: hypotheses, bits a query, and queries since.
     """
 
     knowledge: Knowledge
     bases: Bases
     public: NDArray[np.intp]
-    care: int = 3
+    care: int
     room: int = 8
     worth: dict[Family, float] = attrs.field(factory=dict)
     failed: dict[tuple[Family, bool], int] = attrs.field(factory=dict)
@@ -83,6 +95,8 @@ class Reader:
     wide: bool = False
     confirmed: bool = False
     ratio: bool = False
+    templates: list[Template] = attrs.field(factory=list)
+    searched: tuple[int, float, int] = (0, math.inf, 0)
     log: list[str] = attrs.field(factory=list)
 
     @classmethod
@@ -104,7 +118,8 @@ class Reader:
         heard = scored(game, form, rng, one, _HEARD) if one.size < _ORBITS else one.tolist()
         silent = np.flatnonzero(~np.isin(knowledge.orbit, knowledge.orbit[heard]))
         bases, public = Bases.of(form, game.n_records, rng), knowledge.totals.copy()
-        return cls(knowledge=knowledge, bases=bases, public=public, silent=set(silent.tolist()))
+        care = 2 * _CARE if game.remembers else _CARE
+        return cls(knowledge=knowledge, bases=bases, public=public, care=care, silent=set(silent.tolist()))
 
     @classmethod
     def begun(cls, knowledge: Knowledge, form: Format, totals: Sequence[int] | None = None) -> Reader | None:
@@ -143,18 +158,40 @@ class Reader:
         """Records whose label is not known, though an answer may depend on it."""
         return set(self.knowledge.open.tolist()) - self.silent
 
-    def _verified(self) -> bool:
-        """Ask a few random submissions about all records, and return whether what was read gives their answers, too."""
-        if not self.replayed():
-            return False
-        every, everyone = self.bases.families, np.arange(self.knowledge.game.n_records)
-        for i in self.knowledge.rng.permutation(len(every))[:_VERIFYING]:
-            self.knowledge.answer(self.bases.written(every[i], everyone, self.knowledge))
-        return self.replayed()
+    @property
+    def _share(self) -> float:
+        """Labellings that may be scored for each open record, if half of them are for what is in vain."""
+        game = self.knowledge.game
+        return (game.limit - game.calls) / (2 * max(1, self.knowledge.open.size))
 
-    def replayed(self) -> bool:
-        """Whether what was read gives every answer that was given; no, where a scored label is open."""
-        return not self.open and self.knowledge.replayed()
+    def _verified(self) -> bool:
+        """Ask a few submissions about all records, and return whether what was read gives their answers, too."""
+        if self.open:
+            return False
+        whole = self.knowledge.misfits() == 0
+        if not whole and not self.knowledge.mended():
+            return False
+        for _ in range(_VERIFYING if whole else _DOUBTED):
+            rows = self._doubting()
+            if rows is None:
+                return False
+            self.knowledge.answer(rows)
+        return self.knowledge.misfits() == 0
+
+    def _doubting(self) -> Submission | None:
+        """Return a submission that is answered otherwise of most labellings beside what was read; None: found none."""
+        knowledge, n, k = self.knowledge, self.knowledge.game.n_records, self.knowledge.game.n_classes
+        rng, every = knowledge.rng, self.bases.families(knowledge)
+        for i in rng.permutation(len(every))[:_DOUBTS]:
+            rows = self.bases.written(every[i], np.arange(n), knowledge)
+            answer, told = knowledge.game(knowledge.labels, rows), 0
+            for turned in rng.integers(n, size=_BESIDE):
+                beside = knowledge.labels.copy()
+                beside[turned] = (beside[turned] + rng.integers(1, k)) % k
+                told += not np.array_equal(answer, knowledge.game(beside, rows))
+            if 2 * told > _BESIDE:
+                return rows
+        return None
 
     # All in one answer, where it has a number for every record.
 
@@ -180,7 +217,7 @@ class Reader:
                 counted=counted,
                 numbers=np.arange(n + 1),
             )
-            families = [Family(base=base, kind="permuted", known=False) for base in range(len(self.bases.submissions))]
+            families = [Family(base=base, kind="permuted") for base in range(len(self.bases.submissions))]
             plans = [planned(self.knowledge, self.bases, hypotheses, family, care=self.care) for family in families]
             best = max((plan for plan in plans if plan), key=lambda plan: plan.bits, default=None)
             if best is not None and best.bits > 0.5 * math.log2(n + 1):
@@ -198,7 +235,8 @@ class Reader:
             if len(window) < 2:
                 window = self._filled(self._settle(window)) if len(window) else self._contradicted()
                 continue
-            window, plan = self._best(window)
+            again = self._again(window)
+            window, plan = (window, again) if again else self._searched(window)
             if plan is None:
                 window = self._stuck(window)
                 continue
@@ -210,7 +248,9 @@ class Reader:
                 continue
             gained = math.log2(len(window) / len(left))
             self.worth[plan.family] = 0.7 * self.worth.get(plan.family, gained) + 0.3 * gained
-            if plan.added or len(window) <= 64:
+            if plan.wide:
+                self.room = len(window)
+            elif plan.added or len(window) <= 64:
                 self.room = max(self.room, min(_MOST if plan.added else _SINGLE, 2 * self.room))
             window = self._filled(self._settle(left))
 
@@ -249,6 +289,33 @@ class Reader:
         window = self._possible(window)
         return window if window.places.size else None
 
+    def _again(self, window: Hypotheses) -> Plan | None:
+        """Return a plan that was searched for other records, if it tells about as much as a search would find."""
+        size, worth, since = self.searched
+        knowledge = self.knowledge
+        if knowledge.game.remembers or window.counted is not None or len(window) > 2 * size or since >= _AGAIN:
+            return None
+        plans = [(t, p) for t in self.templates for _ in range(_DRAWN) if (p := t.applied(knowledge, window))]
+        if not plans:
+            return None
+        template, best = max(plans, key=lambda pair: pair[1].worth)
+        if best.worth < _ALIKE * min(worth, math.log2(len(window))):
+            return None
+        if not holds(knowledge, best, window):
+            self.templates.remove(template)
+            return None
+        self.searched = size, worth, since + 1
+        return best
+
+    def _searched(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
+        """Search for a plan, and keep it for other records."""
+        window, plan = self._best(window)
+        if plan is not None and window.counted is None:
+            self.searched = len(window), plan.worth, 0
+            made = Template(plan=plan, hypotheses=window, known=self.knowledge.known)
+            self.templates = [*self.templates[1 - _TEMPLATES :], made]
+        return window, plan
+
     def _best(self, window: Hypotheses) -> tuple[Hypotheses, Plan | None]:
         """Return the plan that tells most of the window, and the window, smaller where only less could be read."""
         weak: tuple[Hypotheses, Plan | None] = window, None
@@ -286,6 +353,8 @@ class Reader:
         return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
 
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
+        if self.knowledge.game.remembers and way not in ("plain", "count", "range"):
+            return None  # what was answered before is no answer of the board as it stands
         if way == "support":
             return self._supported(window) if self.vain < _VAIN or self.knowledge.rng.random() < 1 / _VAIN else None
         wide, ratio = way == "range", "ratio" in way
@@ -306,11 +375,16 @@ class Reader:
         best: tuple[Hypotheses, Plan] | None = None
         many = 0
         known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
-        room = int(math.log(max(1, (_SUPPORTED if fresh else _SUPPORTED // 4) / len(known)), k) + 1e-9)
+        most = _SUPPORTED if fresh else _SUPPORTED // 4
+        while most > self._share * math.log(most, k):
+            most //= k
+        room = int(math.log(max(1, most / len(known)), k) + 1e-9)
+        if not room:
+            return None
         for family in self._some_families(window.first, wide=False)[:_MOVED]:
             moved = knowledge.rng.choice(near, 1)
             submission = self.bases.written(family, moved, knowledge)
-            statistic = Statistic(submission=submission, beside=(self.bases.submissions[family.base],))
+            statistic = Statistic(submission=submission, beside=(self.bases.base(family, knowledge),))
             places = support(knowledge, statistic, room + known.places.size)
             many += places is None
             if many > _MANY:
@@ -345,8 +419,9 @@ class Reader:
         fixed = window.places.size < 2 and not self.knowledge.known.size
         every = [
             family
-            for family in self.bases.families
-            if not (family.known and not self.knowledge.known.size) and not (fixed and family.kind == "permuted")
+            for family in self.bases.families(self.knowledge)
+            if not (family.known != "base" and not self.knowledge.known.size)
+            and not (fixed and family.kind == "permuted")
         ]
         weights = np.array([0.7 ** self.failed.get((family, wide), 0) + 0.02 for family in every])
         size = min(len(every), _SOME)
@@ -365,7 +440,7 @@ class Reader:
             if plan is None:
                 self.failed[family, wide] = self.failed.get((family, wide), 0) + 1
                 continue
-            self.failed[family, wide] = 0
+            self.failed[family, wide] = -_LIKED
             plans.append(plan)
             usual = _USUAL * max(self.worth.values(), default=math.inf)
             if plan.worth > min(usual, 0.9 * math.log2(len(window))) or len(plans) >= _TRIES:
@@ -398,6 +473,7 @@ class Reader:
 
     def _contradicted(self) -> Hypotheses | None:
         """No hypothesis fits: something read before is wrong. Return another window."""
+        self.templates.clear()
         self.log.append("contradiction")
         self._forget(2 ** self.log.count("contradiction"))
         self.care += self.care // 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import LabelinfError, QueriesExhaustedError
 
-__all__ = ["NOT_FINITE", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector", "differing"]
+__all__ = ["NOT_FINITE", "Board", "BudgetSpentError", "Labels", "Simulator", "Submission", "as_vector", "differing"]
 
 Labels = NDArray[Any]  #: a class for every record, counted from 0; or a real target
 Submission = NDArray[Any]  #: a row for every record
 Vector = NDArray[np.float64]
+Board = Callable[[Labels, Submission], Any]
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NOT_FINITE = 1e12  #: beyond every score: where what is no number begins
@@ -77,6 +78,9 @@ class Simulator:
 
     Attributes:
         score: Returns what is shown of a labelling and a submission; what it raises is an answer, too.
+        restarted: Returns such a function without a past; None: nobody knows how to make one.
+        remembers: Whether answers depend on what was submitted before.
+        history: What the host was asked, as far as a board that remembers still depends on it.
         n_records: N, places that have a label.
         n_classes: K.
         limit: Calls that are granted.
@@ -84,23 +88,40 @@ class Simulator:
         width: Numbers in an answer; 0 until there was one.
     """
 
-    score: Callable[[Labels, Submission], Any]
+    score: Board
     n_records: int
     n_classes: int
     limit: int
+    restarted: Callable[[], Board] | None = None
+    remembers: bool = False
+    history: list[Submission] = attrs.field(factory=list)
     calls: int = 0
     width: int = 0
 
     def __call__(self, labels: Labels, submission: Submission) -> Vector:
-        """Return what would be shown.
+        """Return what would be shown next.
 
         Raises:
             BudgetSpentError: The budget of calls is spent.
         """
+        return self.each(labels, [submission])[0]
+
+    def each(self, labels: Labels, submissions: Sequence[Submission]) -> list[Vector]:
+        """Return what would be shown of one submission after the other; of a board that remembers, after its history.
+
+        Raises:
+            BudgetSpentError: The budget of calls is spent.
+        """
+        if not self.remembers or self.restarted is None:
+            return [self._scored(self.score, labels, submission) for submission in submissions]
+        board = self.restarted()
+        return [self._scored(board, labels, one) for one in (*self.history, *submissions)][len(self.history) :]
+
+    def _scored(self, board: Board, labels: Labels, submission: Submission) -> Vector:
         if self.calls >= self.limit:
             raise BudgetSpentError(f"all {self.limit} simulations are spent")
         self.calls += 1
-        return self.shown(lambda: self.score(labels, submission))
+        return self.shown(lambda: board(labels, submission))
 
     def shown(self, answer: Callable[[], Any]) -> Vector:
         """Return an answer as numbers, always as many: an exception's type, or another shape, is a number of its own.

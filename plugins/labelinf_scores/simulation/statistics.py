@@ -92,8 +92,8 @@ class Statistic:
 
     def of(self, knowledge: Knowledge, labels: Labels) -> Vector:
         """Return its value on simulated labels."""
-        others = [knowledge.game(labels, other) for other in self.beside]
-        return _combined(knowledge.game(labels, self.submission), others)
+        *others, answer = knowledge.game.each(labels, [*self.beside, self.submission])
+        return _combined(answer, others)
 
     def observed(self, knowledge: Knowledge) -> Vector:
         """Return its value for what the host answers; what was not asked yet is asked."""
@@ -179,7 +179,12 @@ class Values:
         """Whether each hypothesis has what was seen in its range."""
         return ((self.low - self.error <= seen) & (seen <= self.high + self.error)).all(axis=1)
 
-    def kept(self, which: NDArray[np.bool_]) -> Values:
+    def nearest(self, seen: Vector) -> int:
+        """Return the hypothesis whose range is nearest to what was seen, as shares of the ranges."""
+        off = np.maximum(self.low - seen, seen - self.high).clip(0) / np.maximum(self.high - self.low, self.error)
+        return int(off.max(axis=1).argmin())
+
+    def kept(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Values:
         """Return those of some hypotheses."""
         return attrs.evolve(self, low=self.low[which], high=self.high[which])
 

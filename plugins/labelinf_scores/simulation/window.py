@@ -15,8 +15,9 @@ from labelinf_scores.simulation.knowledge import Knowledge
 from labelinf_scores.simulation.simulator import Submission, differing
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
-__all__ = ["Bases", "Family", "Plan", "asked", "planned", "weighed"]
+__all__ = ["LAST", "Bases", "Family", "Plan", "asked", "planned", "weighed"]
 
+LAST = -1  #: a base
 _LISTED = 192  # hypotheses that are simulated one by one for a plan
 _SUPPORTED = 1024  # where they are all that a statistic moves with
 _NEAREST = 64  # hypotheses of an additive table that are simulated once more, each by itself
@@ -32,14 +33,14 @@ class Family:
     """A way to write a submission.
 
     Attributes:
-        base: Which of the bases stands at the records that are not asked about.
+        base: Which of the bases stands at the records that are not asked about; LAST: what a board still remembers.
         kind: Which rows are given to those that are; "permuted": their own, in another order.
-        known: Whether records whose labels are known are given such rows, too.
+        known: What records get whose labels are known: the base's rows, rows of that kind, or their classes' own.
     """
 
     base: int
     kind: str
-    known: bool
+    known: str = "base"
 
 
 @attrs.define(kw_only=True, eq=False)
@@ -61,20 +62,27 @@ class Bases:
         found = [*alike, form.spread(n, rng), form.spread(n, rng)]
         return cls(format=form, submissions=found)
 
-    @property
-    def families(self) -> list[Family]:
-        """All ways to write a submission."""
+    def base(self, family: Family, knowledge: Knowledge) -> Submission:
+        """Return the submission that a family's are written on."""
+        return knowledge.game.history[-1] if family.base == LAST else self.submissions[family.base]
+
+    def families(self, knowledge: Knowledge) -> list[Family]:
+        """Return all ways to write a submission."""
+        bases = [*range(len(self.submissions)), *([LAST] if knowledge.game.history else [])]
         kinds = [*self.format.kinds, "permuted"]
         return [
             Family(base=base, kind=kind, known=known)
-            for base, kind, known in itertools.product(range(len(self.submissions)), kinds, (False, True))
+            for base, kind, known in itertools.product(bases, kinds, ("base", "kind", "class"))
         ]
 
     def written(self, family: Family, places: NDArray[np.intp], knowledge: Knowledge) -> Submission:
         """Write a submission of a family."""
         rng = knowledge.rng
-        submission = self.submissions[family.base].copy()
-        changed = np.concatenate([places, knowledge.known]) if family.known else places
+        submission = self.base(family, knowledge).copy()
+        changed = np.concatenate([places, knowledge.known]) if family.known == "kind" else places
+        if family.known == "class":
+            own = np.array(self.format.constants[-knowledge.game.n_classes :])
+            submission[knowledge.known] = own[knowledge.labels[knowledge.known] % len(own)]
         if family.kind == "permuted":
             submission[changed] = submission[rng.permutation(changed)]
         elif changed.size:
@@ -105,8 +113,8 @@ class Plan:
 
     @property
     def worth(self) -> float:
-        """Bits a query; a base that is asked serves later queries, too."""
-        return self.bits / (1 + (self.cost - 1) / 2)
+        """Bits a query; a base that is asked serves later queries, too, if its plan rests on nothing that is local."""
+        return self.bits / (self.cost if self.wide else 1 + (self.cost - 1) / 2)
 
 
 def planned(
@@ -185,7 +193,9 @@ def _beside(
 ) -> Iterator[tuple[Submission, ...]]:
     """Yield the submissions that an answer may be set against, the cheapest to simulate first."""
     yield ()
-    base = bases.submissions[family.base]
+    base = bases.base(family, knowledge)
+    if knowledge.game.remembers and knowledge.has(base):
+        return  # an answer to what was asked before is not to the same board
     yield (base,)
     if not ratio:
         return
@@ -236,8 +246,8 @@ def _summed(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses) -> Values
     fitted, checked = chosen[:-_CHECKED], chosen[-_CHECKED:]
     effects = np.linalg.lstsq(design[fitted], seen[:-_CHECKED], rcond=None)[0]
     total = design @ effects
-    error = 1.5 * np.abs(total[checked] - seen[-_CHECKED:]).max(axis=0) + clean.off
-    explained = (error <= 2 * clean.off + 3 * step)[clean.clean].all()
+    error = 2 * np.abs(total[checked] - seen[-_CHECKED:]).max(axis=0) + step / 2 + clean.off
+    explained = (error <= 2 * clean.off + 4 * step)[clean.clean].all()
     return _exactly(total, clean, error) if explained else None
 
 
@@ -245,9 +255,8 @@ def asked(knowledge: Knowledge, plan: Plan, hypotheses: Hypotheses) -> Hypothese
     """Ask what is planned, and return the hypotheses that fit the answer; of ranges at least the nearest."""
     seen = plan.told.statistic.observed(knowledge)[plan.told.clean]
     if plan.wide:
-        groups, size = plan.values.groups, np.maximum(plan.values.high - plan.values.low, plan.values.error)
-        off = np.maximum(plan.values.low - seen, seen - plan.values.high).clip(0) / size
-        return hypotheses.kept(groups == groups[off.max(axis=1).argmin()])
+        groups = plan.values.groups
+        return hypotheses.kept(groups == groups[plan.values.nearest(seen)])
     left = hypotheses.kept(plan.values.fits(seen))
     rounded = bool((plan.values.error > 2 * plan.told.off[plan.told.clean]).any())
     if not (plan.added and rounded) or not 1 < len(left) <= _NEAREST:

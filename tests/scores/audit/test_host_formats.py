@@ -238,7 +238,11 @@ def test_other_functions_are_left_alone() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said", "status"),
     [
-        (("--days", "2", "--per-day", "3", "--teams", "2"), "budget: 2 days of 3: 6 queries a team, 12 of 2 teams", 1),
+        (
+            ("--days", "2", "--per-day", "3", "--teams", "2"),
+            "budget: 6 queries a team in 2 days, 12 by all 2 teams together",
+            1,
+        ),
         (("--days", "2", "--queries", "3"), "--queries and --days both say what the budget is; give one.", 2),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_scorer_of_ranks_gives_up_the_order(folder: Path) -> None:
     [
         ("constant", "no submission that was tried shows anything of a label"),
         ("noisy", "real labels are not read through noise"),
-        ("columns", "takes no submission of one number a record"),
+        ("columns", "the scorer takes no submission that was tried"),
     ],
 )
 def test_what_is_not_read_is_never_safe(folder: Path, function: str, said: str) -> None:

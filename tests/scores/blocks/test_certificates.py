@@ -13,11 +13,11 @@ from hypothesis import given, settings, target
 from hypothesis import strategies as st
 
 from labelinf_core.contracts.components import LabelSet, Setting
+from labelinf_papers.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.attacks.adaptive_weights import AdaptiveWeights
 from labelinf_scores.attacks.binary_weights import BinaryWeights
 from labelinf_scores.attacks.block_attack import BlockAttack
 from labelinf_scores.attacks.conway_guy import ConwayGuyWeights
-from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.attacks.hybrid import Hybrid
 from labelinf_scores.attacks.mixed_radix import MixedRadix
 from labelinf_scores.attacks.unnormalised_weights import UnnormalisedWeights

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from labelinf_core.contracts.components import LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
-from labelinf_scores.attacks.detecting_matrix import DetectingMatrix
+from labelinf_papers.attacks.detecting_matrix import DetectingMatrix
 from labelinf_scores.constructions.detecting_matrix import (
     detecting_matrix,
     detecting_row,

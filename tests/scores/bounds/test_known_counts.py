@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse, stats
 from scipy.optimize import linprog
 
+from labelinf_core.statistics.profiles import GaussianProfile, Profile
 from labelinf_privacy.composition import PureProduct
 from labelinf_privacy.label_dp import accuracy
 from labelinf_privacy.laplace_product import LaplaceProduct
-from labelinf_privacy.profiles import GaussianProfile, Profile
 from labelinf_scores.bounds.common import counts_allowance
 from labelinf_scores.bounds.label_dp import LabelDp
 from labelinf_scores.defences.randomised_response import RandomisedResponse

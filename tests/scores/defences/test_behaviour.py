@@ -17,6 +17,9 @@ from hypothesis import strategies as st
 
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
+from labelinf_papers.attacks.exact_binary import ExactBinary
+from labelinf_papers.attacks.log_primes import LogPrimes
+from labelinf_papers.attacks.primes import Primes
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
 from labelinf_privacy.noise.grid_gaussian import GridGaussian
@@ -24,9 +27,6 @@ from labelinf_privacy.noise.grid_laplace import GridLaplace
 from labelinf_privacy.noise.multiplicative import Multiplicative
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.arithmetic import make_arithmetic
-from labelinf_scores.attacks.exact_binary import ExactBinary
-from labelinf_scores.attacks.log_primes import LogPrimes
-from labelinf_scores.attacks.primes import Primes
 from labelinf_scores.defences.answers import add, combined, rounded, scaled, to_step
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.gaussian_dp import GaussianDp

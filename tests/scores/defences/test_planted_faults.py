@@ -55,7 +55,7 @@ class OffByN(LaplaceDp):
 
 
 @hookimpl
-def labelinf_defences():
+def labelinf_components():
     for name, target in (("reused-seed", "ReusedSeed"), ("off-by-n", "OffByN")):
         yield Descriptor(
             kind=Kind.DEFENCE,

@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.components import Defence, LabelSet, Outcome, Setting
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
-from labelinf_scores.attacks.gentle_networks import GentleNetworks
+from labelinf_papers.attacks.gentle_networks import GentleNetworks
+from labelinf_papers.attacks.mutnet import SubmittedMutNet
+from labelinf_papers.mutnet import (
+    Activation,
+    Layer,
+    MutNet,
+    batch_head,
+    for_any_sign,
+    interpolating,
+    published,
+)
 from labelinf_scores.attacks.hybrid import Hybrid
-from labelinf_scores.attacks.mutnet import SubmittedMutNet
 from labelinf_scores.bounds.constructions import ConstructionNoise
 from labelinf_scores.bounds.hadamard import HadamardNoise
 from labelinf_scores.bounds.unseen import Unseen
@@ -23,7 +32,6 @@ from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.models import ModelBoard, Run
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
-from labelinf_scores.mutnet import Activation, Layer, MutNet, batch_head, for_any_sign, interpolating, published
 
 RUNS = (Run.BATCH, Run.ROWS)
 FEATURES = np.random.default_rng(5).normal(size=(6, 3))

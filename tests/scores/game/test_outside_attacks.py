@@ -12,9 +12,9 @@ import pytest
 from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.contracts.effects import fold
 from labelinf_core.contracts.errors import QueryRefusedError
+from labelinf_papers.attacks.log_primes import LogPrimes
+from labelinf_papers.attacks.prime_blocks import PrimeBlocks
 from labelinf_privacy.noise.grid_laplace import GridLaplace
-from labelinf_scores.attacks.log_primes import LogPrimes
-from labelinf_scores.attacks.prime_blocks import PrimeBlocks
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.laplace_dp import LaplaceDp
 from labelinf_scores.game.channel import ScoreChannel

@@ -9,13 +9,13 @@ import pytest
 from labelinf_core.contracts.components import Attack, Guess, LabelSet, Setting
 from labelinf_core.contracts.errors import ComponentError, InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.threat import ThreatModel
+from labelinf_papers.set_valued import discrete_lp
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, Answer, Ask, Curator, Query, ScoreDefence
 from labelinf_scores.game.effects import Moved, ScoreEffect
 from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blocks, needed_queries
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.set_valued import discrete_lp
 
 DATA = LabelSet(labels=np.array([0, 1, 1, 0, 1, 1, 1]), class_names=("no", "yes"), title="seven", provenance="made")
 

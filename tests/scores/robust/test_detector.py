@@ -9,12 +9,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from labelinf_papers.mutnet import interpolating, published
 from labelinf_scores.arithmetic import make_arithmetic
 from labelinf_scores.constructions.hadamard_matrix import Hadamard
 from labelinf_scores.constructions.powers import power_gaps
 from labelinf_scores.detector import Neighbours, detector
 from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.mutnet import interpolating, published
 
 NUMBERS = make_arithmetic("float64")
 

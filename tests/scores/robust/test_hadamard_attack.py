@@ -8,11 +8,14 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
+from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.attacks.hadamard import HadamardAttack
 from labelinf_scores.attacks.linear_program import LinearProgram
+from labelinf_scores.audit.strongest import attacks
 from labelinf_scores.decoders.least_squares import sign_accuracy
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.randomised_response import RandomisedResponse
+from labelinf_scores.defences.score_noise import ScoreNoise
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.metrics.softmax_log_loss import SoftmaxLogLoss
 from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
@@ -177,6 +180,19 @@ def test_linear_programs_serve_several_classes_and_noise(play, defences) -> None
     assert play(LinearProgram(), 40, n_classes=3).accuracy == 1
     assert play(LinearProgram(), 60, defences=(defences.gaussian(std=0.1),)).outcome.evidence["objective"] == "l1"
     assert play(LinearProgram(), 20, defences=(defences.refuse(),)).accuracy >= 0.5
+
+
+def test_linear_programs_read_more_through_bounded_noise_that_is_asked_about_often(play, threat_of) -> None:
+    """Three games of 100 labels each, of the seeds that are said: 78 % of them against 70 %."""
+    noise = (Clip(epsilon=0.01), ScoreNoise(model=Uniform(tau=1.5)))
+    games = [(seed, attack) for attack in (LinearProgram(), HadamardAttack()) for seed in range(3)]
+    shares = [
+        play(attack, 100, queries=400, seed=seed, defences=noise, scorer="float64").accuracy for seed, attack in games
+    ]
+
+    assert sum(shares[:3]) > sum(shares[3:])
+    assert "linear-program" in attacks(threat_of(HadamardAttack(), 100, defences=noise))
+    assert "linear-program" not in attacks(threat_of(HadamardAttack(), 100, defences=noise, granted=100))
 
 
 def test_linear_programs_refuse_what_would_take_too_long(threat_of) -> None:

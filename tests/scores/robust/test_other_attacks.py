@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from labelinf_papers.attacks.doubling import Doubling
+from labelinf_papers.attacks.powers_blocks import PowersBlocks
 from labelinf_privacy.noise.uniform import Uniform
 from labelinf_scores.attacks.averaging import Averaging
 from labelinf_scores.attacks.class_counts import ClassCounts
-from labelinf_scores.attacks.doubling import Doubling
 from labelinf_scores.attacks.majority import Majority
-from labelinf_scores.attacks.powers_blocks import PowersBlocks
 from labelinf_scores.defences.clip import Clip
 from labelinf_scores.defences.permute_labels import PermuteLabels
 from labelinf_scores.defences.rounding import Round

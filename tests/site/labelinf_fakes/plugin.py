@@ -21,7 +21,7 @@ def _fake(kind: Kind, name: str, target: str) -> Descriptor:
 
 
 @hookimpl
-def labelinf_attacks() -> Iterator[Descriptor]:
+def labelinf_components() -> Iterator[Descriptor]:
     yield _fake(Kind.ATTACK, "fake-reader", "attacks:Reader")
     yield _fake(Kind.ATTACK, "fake-constant", "attacks:Constant")
     yield _fake(Kind.ATTACK, "fake-says", "attacks:Says")
@@ -31,22 +31,10 @@ def labelinf_attacks() -> Iterator[Descriptor]:
     yield _fake(Kind.ATTACK, "fake-dies", "attacks:Dies")
     yield _fake(Kind.ATTACK, "fake-picky", "attacks:Picky")
     yield _fake(Kind.ATTACK, "fake-liar", "attacks:Liar")
-
-
-@hookimpl
-def labelinf_defences() -> Iterator[Descriptor]:
     yield _fake(Kind.DEFENCE, "fake-none", "defences:Open")
     yield _fake(Kind.DEFENCE, "fake-noise", "defences:Noisy")
     yield _fake(Kind.DEFENCE, "fake-boast", "defences:Boast")
-
-
-@hookimpl
-def labelinf_bounds() -> Iterator[Descriptor]:
     yield _fake(Kind.BOUND, "fake-bound", "bounds:OneLabel")
     yield _fake(Kind.BOUND, "fake-broken-bound", "bounds:Broken")
-
-
-@hookimpl
-def labelinf_label_sources() -> Iterator[Descriptor]:
     yield _fake(Kind.LABELS, "fake-labels", "labels:Made")
     yield _fake(Kind.LABELS, "fake-bad-labels", "labels:Bad")

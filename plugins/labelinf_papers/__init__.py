@@ -1,0 +1,1 @@
+"""What reproduces the papers, and nothing else needs: their figures, superseded attacks and constructions."""

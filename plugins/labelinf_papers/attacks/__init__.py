@@ -1,0 +1,1 @@
+"""Attacks of the papers that win nowhere any more."""

@@ -1,0 +1,1 @@
+"""Decoders that only the attacks of this room need."""
