@@ -54,7 +54,7 @@ ROOMS = ("score", "gradient", "output")
 
 def in_kind(channel: OutputChannel, setting: Setting, *, curator_rng: Generator, attack_rng: Generator) -> Outcome:
     """Play a game on outputs without the placebo, the audit and what the model is right on."""
-    game = channel.game(setting, curator_rng)
+    game = channel._game(setting.data, setting.defences, curator_rng)
     game._accuracy = _unseen  # type: ignore[method-assign]
     guess = setting.attack.run(game.oracle(channel.threat(setting)), attack_rng)
     return _counted(guess.labels, game.member(0).planted)

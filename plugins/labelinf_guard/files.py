@@ -13,7 +13,7 @@ import fcntl
 import hashlib
 import hmac
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -270,11 +270,7 @@ def replaced(codes: NDArray[np.intp], classes: int, flip: float, source: Words) 
 
 
 def _shuffled(n: int, source: Words) -> NDArray[np.intp]:
-    order = np.arange(n)
-    for last, chosen in zip(range(n - 1, 0, -1), _below(n, source), strict=True):
+    order, drawn = np.arange(n), uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)
+    for last, chosen in zip(range(n - 1, 0, -1), drawn.tolist(), strict=True):
         order[[last, chosen]] = order[[chosen, last]]
     return order
-
-
-def _below(n: int, source: Words) -> Sequence[int]:
-    return [int(value) for value in uniform_below(np.arange(n, 1, -1, dtype=np.int64), source)]

@@ -144,7 +144,7 @@ def _line(board: Board, certificate: Certificate) -> float | None:
     if terms.perfect is None or terms.group:
         return None
     told = (book.spent + book.reserved) / 1024
-    line = game_line(told, terms.labels, terms.perfect, doubt=terms.doubt, lists=terms.lists, rare=terms.rare)
+    line = game_line(told, terms.labels, terms.perfect, doubt=terms.doubt, rare=terms.rare)
     return certificate.line if line is None else line
 
 

@@ -157,3 +157,21 @@ def test_no_attack_is_printed_above_what_is_proved() -> None:
     known = [(row.attack, row.proves) for row in found if row.attack is not None and row.proves is not None]
     assert known
     assert all(attack <= proves + 1e-9 for attack, proves in known)
+
+
+def test_a_board_of_a_version_that_allowed_every_scorer_its_seconds_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard's own metrics are answered sooner now; a board that was begun before keeps its beats."""
+    with monkeypatch.context() as patch:
+        patch.setattr("labelinf_guard.begin._allowed", lambda policy, metric: policy.limits.seconds)
+        text = '[board]\nlabels = "labels.csv"\nid = "id"\nlabel = "label"\nclasses = ["0", "1"]\nmetric = "accuracy"\n'
+        begun(tmp_path, f"{text}[release]\nbeat = 2.0\n").close()
+    board = Board.open(tmp_path / "board.toml", clock=StepClock(DAY))
+
+    assert (board.ledger.book.known().allowed, board.ledger.book.due(DAY)) == (5000, DAY + 6000)
+    board.close()
+    (tmp_path / "new").mkdir()
+    fresh = begun(tmp_path / "new", f"{text}[release]\nbeat = 2.0\n")
+    assert (fresh.ledger.book.known().allowed, fresh.ledger.book.due(DAY)) == (1000, DAY + 2000)
+    fresh.close()

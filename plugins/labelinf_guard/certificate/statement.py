@@ -67,7 +67,6 @@ class Terms:
         released: What that is, in words: how many scores, of how many decimals, and ranks.
         secret: Whether nobody outside knows which labels are public.
         doubt: Probability of the game's sentence.
-        lists: Lists of guesses, or moments, among which an attacker may choose afterwards.
         group: What a group of dependent labels is called, for example ``patients``; empty: labels are independent.
         values: Whether labels are numbers, of which only the very one is right.
         ends: When the certificate ends, in words; empty where it does not.
@@ -83,7 +82,6 @@ class Terms:
     released: str = ""
     secret: bool = True
     doubt: float = 1e-6
-    lists: int = 1
     group: str = ""
     values: bool = False
     ends: str = ""
@@ -216,13 +214,12 @@ class Certificate:
         terms = self.terms
         if self.line is None or self.void:
             return []
-        lists = "One list of guesses" if terms.lists == 1 else f"Each of {terms.lists} lists of guesses"
         parts = ", of the public labels and of the others" if terms.sealed.labels else ""
         until = " before the final release" if terms.final is not None else ""
         return [
-            f"Game. {lists} fixed by a rule{until} is right on {points(self.line)} % or more of the labels with "
-            f"probability {terms.doubt:g} at most, over labels drawn from that relation, if a perfect model is right "
-            f"on {100 * (terms.perfect or 0):g} % on average{parts} (your assumption; not measured)."
+            f"Game. One list of guesses fixed by a rule{until} is right on {points(self.line)} % or more of the labels "
+            f"with probability {terms.doubt:g} at most, over labels drawn from that relation, if a perfect model is "
+            f"right on {100 * (terms.perfect or 0):g} % on average{parts} (your assumption; not measured)."
         ]
 
     def _record(self) -> str:
@@ -295,7 +292,7 @@ def _line(terms: Terms) -> float | None:
     doubt = terms.doubt / max(1, by_bits + by_split + bool(flip))  # the least of several lines: each with its share
 
     def line(bits: float, labels: int, perfect: float) -> float | None:
-        return game_line(bits, labels, perfect, doubt=doubt, lists=terms.lists, rare=terms.rare)
+        return game_line(bits, labels, perfect, doubt=doubt, rare=terms.rare)
 
     found = []
     if by_bits:

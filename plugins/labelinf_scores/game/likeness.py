@@ -1,159 +1,43 @@
-"""Which shipped metric a user's scorer agrees with, if any: found by running it on made labels, never on private ones.
+"""What a user's scorer is like: found by running it on made labels, never on private ones.
 
 Whoever attacks a scorer has its code and runs it, so nothing has to be recognised: ``simulate`` plays any. A metric
-that gives every answer, up to a rounding, a sign, a scale or an offset, may be *said*, and lets attacks made for it be
-tried first. That is all it decides: no statement, certificate, noise or remedy rests on it, no attack that fails shows
-anything, and what the scorer does elsewhere is unknown to every bound.
-
-Every number of questions is fixed beforehand: no clock decides anything here.
-
-Example:
-    >>> import numpy as np
-    >>> Fit.of(np.array([0.2, 0.5, 0.6, 0.9]), np.array([-0.2, -0.5, -0.6, -0.9]), many=60).sentence()
-    ' times -1'
+that gives every answer (:mod:`.agreement`) may be *said*, and lets attacks made for it be tried first. That is all it
+decides: no statement, certificate, noise or remedy rests on it, no attack that fails shows anything, and what the
+scorer does elsewhere is unknown to every bound. Every number of questions is fixed beforehand: no clock decides here.
 """
 
 from __future__ import annotations
 
-import functools
-import math
-import tomllib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from importlib import import_module
-from importlib.resources import files
-from typing import Self
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.contracts.effects import Effect, Unknown
+from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InconclusiveError, InputError, QueryRefusedError
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.game.asked import HARD, Asked, namings
-from labelinf_scores.game.effects import Moved, Rounded
-from labelinf_scores.game.facts import ScoreFacts
+from labelinf_scores.game.agreement import Fit, agreement, made_labels
+from labelinf_scores.game.asked import Asked, namings
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
 from labelinf_scores.game.threat import ScoreThreat
-from labelinf_scores.metrics.brier import Brier
-from labelinf_scores.metrics.itakura_saito import ItakuraSaito
-from labelinf_scores.metrics.log_loss import LogLoss
-from labelinf_scores.metrics.readings import Rows, ScoredMetric
+from labelinf_scores.metrics.readings import ScoredMetric
 from labelinf_scores.metrics.readings.sums import MeanLoss
-from labelinf_scores.metrics.squared_euclidean import SquaredEuclidean
 from labelinf_scores.metrics.unadditive import Unadditive
 from labelinf_scores.metrics.unnamed import Unnamed
 from labelinf_scores.simulation.formats import Columns
 
-__all__ = ["Fit", "Likeness", "candidates", "likeness", "remembered"]
+__all__ = ["Likeness", "likeness", "remembered"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.intp]
-_TRIALS = 8  # made labels and submissions of a kind
-_FIRST = 4  # of them, which most metrics do not even give
+
 _FORMS = 6  # submissions of a form that is tried
 _AGAIN = 4  # times that one question is asked
-_EXACT = 1e-11  # relative error that sums in another order leave
-_FINE = 0.01  # of the range of answers, beyond which a rounding hides a scale
-_FEWEST = 5  # different answers, of which a scale can be measured
-_CLIPS = (2.0**-52, 1e-15, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.05)
 _SAMPLE = 16  # records of which all must be scored, or every one is looked at
 _DRAWS = 12  # labellings in which a record's label is exchanged, before it is taken for one that is not scored
 _MOST = 5_000  # records, of more of which nobody looks which are scored
-_KINDS = (
-    (Rows.COSTS, Rows.COLUMNS),
-    (Rows.RANKS, Rows.DISCOUNTS, Rows.PRECISIONS, Rows.FIRST),
-    (Rows.REALS, Rows.LEVELS),
-    HARD,
-)
-_LOSSES: Mapping[str, ScoredMetric] = {
-    "log-loss": MeanLoss(loss=LogLoss()),
-    "brier": MeanLoss(loss=Brier()),
-    "squared-euclidean": MeanLoss(loss=SquaredEuclidean()),
-    "itakura-saito": MeanLoss(loss=ItakuraSaito()),
-}
-
-
-@attrs.frozen(kw_only=True)
-class Fit:
-    """How answers follow a metric.
-
-    Attributes:
-        scale: They are the metric times this,
-        offset: plus this,
-        decimals: to so many decimals; None: in full,
-        digits: or to so many significant digits; 0: no such thing.
-    """
-
-    scale: float = 1.0
-    offset: float = 0.0
-    decimals: int | None = None
-    digits: int = 0
-
-    @classmethod
-    def of(cls, own: Floats, answers: Floats, *, many: int) -> Self | None:
-        """Return how all answers follow a metric's own scores, the plainest way; None: they do not.
-
-        Args:
-            own: The metric's.
-            answers: As many of the scorer.
-            many: N, by which a sum is more than a mean.
-        """
-        plain = ((1.0, 0.0), (-1.0, 0.0), (-1.0, 1.0), (2.0, -1.0), (100.0, 0.0), (float(many), 0.0))
-        for level in cls._levels(answers):
-            off = level.off(answers)
-            for scale, offset in (*plain, *_measured(own, answers, off)):
-                if (np.abs(scale * own + offset - answers) <= off).all():
-                    return attrs.evolve(level, scale=scale, offset=offset)
-        return None
-
-    @classmethod
-    def _levels(cls, answers: Floats) -> Iterator[Self]:
-        yield cls()
-        exact = _EXACT * (1 + np.abs(answers))
-        for decimals in range(10):
-            if (np.abs(np.round(answers, decimals) - answers) <= exact).all():
-                yield cls(decimals=decimals)
-                break
-        for digits in range(1, 7):
-            if all(float(f"{answer:.{digits}g}") == answer for answer in answers.tolist()):
-                yield cls(digits=digits)
-                break
-
-    def off(self, answers: Floats) -> Floats:
-        """Return how far answers may be off."""
-        exact = _EXACT * (1 + np.abs(answers))
-        if self.decimals is not None:
-            return exact + 0.5 * 10.0**-self.decimals
-        if self.digits:
-            with np.errstate(divide="ignore"):
-                return exact + 0.5 * 10.0 ** (np.floor(np.log10(np.abs(answers))) + 1 - self.digits)
-        return exact
-
-    def effects(self, answers: Floats) -> Iterator[Effect[ScoreFacts]]:
-        """Yield what attacks plan with, in units of the metric."""
-        if self.decimals is not None:
-            yield Rounded(step=10.0**-self.decimals / abs(self.scale))
-        elif self.digits or (self.scale, self.offset) != (1, 0):
-            bound = float(self.off(answers).max()) if self.digits else 2.0**-50 * (1 + float(np.abs(answers).max()))
-            bound /= abs(self.scale)
-            yield Moved(bound=bound, std=bound / math.sqrt(3), fresh=False, blind=True)
-
-    def sentence(self) -> str:
-        """Say it in a clause."""
-        plain = "" if (self.scale, self.offset) == (1, 0) else f" times {self.scale:.6g}"
-        plain += f" plus {self.offset:.6g}" if self.offset else ""
-        if self.decimals is not None:
-            return f"{plain} to {self.decimals} decimal{'s' * (self.decimals != 1)}"
-        return f"{plain} to {self.digits} significant digit{'s' * (self.digits > 1)}" if self.digits else plain
-
-
-def _measured(own: Floats, answers: Floats, off: Floats) -> Iterator[tuple[float, float]]:
-    """Yield the scale and offset that fit best, where a rounding is too fine to hide others."""
-    if np.unique(answers).size >= min(_FEWEST, answers.size) and off.max() <= _FINE * np.ptp(answers) and np.ptp(own):
-        scale, offset = np.polyfit(own, answers, 1)
-        yield float(scale), float(offset) if abs(offset) > _EXACT else 0.0
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -179,7 +63,7 @@ class Likeness:
     asked: Asked
     metric: ScoredMetric
     name: str = ""
-    fit: Fit = Fit()
+    fit: Fit = attrs.field(factory=Fit)
     answers: Floats
     clip: float = 0.0
     scored: NDArray[np.bool_]
@@ -338,8 +222,18 @@ class _Finder:
         if plain.draws or plain.dumb:
             return plain
         plain = attrs.evolve(plain, scored=self._scored(asked, metric))
-        found = self._agreeing(plain) if plain.scored.all() else plain
-        return attrs.evolve(found, questions=self.questions)
+        columns = isinstance(metric.form, Columns)
+        if plain.scored.all() and (agreed := agreement(asked, self.rng, columns=columns)):
+            plain = attrs.evolve(
+                plain,
+                asked=attrs.evolve(agreed.asked, host=self.host),
+                metric=agreed.metric,
+                name=agreed.name,
+                fit=agreed.fit,
+                answers=agreed.answers,
+                clip=agreed.clip,
+            )
+        return attrs.evolve(plain, questions=self.questions)
 
     # How it is asked.
 
@@ -378,37 +272,12 @@ class _Finder:
     # What it is asked.
 
     def _labels(self) -> Labels:
-        """Return made labels, some of every class where there are enough, in shares that differ."""
-        n, k = self.data.n_records, self.data.n_classes
-        labels = np.where(self.rng.random(n) < self.rng.uniform(0.2, 0.8), self.rng.integers(1, k, n), 0)
-        places = self.rng.permutation(n)[:k]
-        labels[places] = np.arange(places.size)
-        return labels.astype(np.intp)
+        return made_labels(self.data.n_records, self.data.n_classes, self.rng)
 
     def _submissions(self, metric: Unnamed) -> Iterator[NDArray[np.float64]]:
         """Yield submissions of a form, no two rows alike."""
         for _ in range(_FORMS):
             yield metric.form.spread(self.data.n_records, self.rng)
-
-    def _trials(self, rows: Rows, values: Floats) -> Iterator[tuple[Labels, Floats]]:
-        """Yield made labels and predictions of the kind that a metric of such rows takes, some right more often."""
-        rng, n, k = self.rng, self.data.n_records, self.data.n_classes
-        for turn in range(_TRIALS):
-            labels, worth = self._labels(), turn / _TRIALS
-            follows = rng.random(n) < worth
-            if rows in HARD:
-                yield labels, np.where(follows, labels, rng.integers(0, k, n)).astype(np.float64)
-            elif rows in (Rows.REALS, Rows.LEVELS):
-                yield labels, np.abs(values[labels] + rng.normal(size=n) * (1.2 - worth) * np.ptp(values))
-            elif rows in (Rows.COSTS, Rows.COLUMNS):
-                drawn = 0.8 * rng.dirichlet(np.ones(k), n) + 0.2 / k
-                drawn = np.where(follows[:, None], 0.5 * drawn + 0.5 * (0.8 * np.eye(k)[labels] + 0.2 / k), drawn)
-                yield labels, drawn[:, 1] if k == 2 and rows is Rows.COSTS else drawn
-            else:
-                predictions = 0.3 * labels * follows + 0.6 * rng.random(n) + 0.01
-                yield labels, np.round(predictions, 1) + 0.01 if turn % 3 == 2 else predictions  # ties, too
-
-    # What it does.
 
     def _dumb(self, asked: Asked, tries: Sequence[tuple[Labels, NDArray[np.float64]]], told: int) -> str:
         """Say why nothing can be read; empty where something may be."""
@@ -447,73 +316,3 @@ class _Finder:
         shown = [list(moved(np.array([place]))) for place in np.flatnonzero(scored)[:_SAMPLE]]
         rare = not shown or min(map(sum, shown)) < _DRAWS / 2  # of a median or a bar nobody can tell
         return np.ones(n, dtype=bool) if rare else scored
-
-    # What it agrees with.
-
-    def _agreeing(self, plain: Likeness) -> Likeness:
-        """Return what it agrees with, the plainest first; as it was where nothing agrees."""
-        first = isinstance(plain.metric, Unnamed) and isinstance(plain.metric.form, Columns)
-        for columns in (first, not first):
-            for rows in _KINDS:
-                for named in self._named(plain, rows, columns=columns):
-                    return named
-        return plain
-
-    def _named(self, plain: Likeness, kinds: Sequence[Rows], *, columns: bool) -> Iterator[Likeness]:
-        asked = attrs.evolve(plain.asked, host=self, rows=kinds[0], columns=columns)
-        trials = list(self._trials(kinds[0], asked.called))
-        answers = [asked.tried(labels, predictions) for labels, predictions in trials]
-        if any(answer is None for answer in answers) or len(set(answers)) < min(3, self.data.n_records):
-            return
-        told = np.array(answers, dtype=np.float64)
-        for name, metric in candidates(self.data.n_classes).items():
-            if metric.rows not in kinds:
-                continue
-            own = np.array([self._own(asked, metric, *trial) for trial in trials[:_FIRST]])
-            if not np.isfinite(own).all() or Fit.of(own, told[:_FIRST], many=self.data.n_records) is None:
-                continue
-            own = np.array([*own, *(self._own(asked, metric, *trial) for trial in trials[_FIRST:])])
-            fit = Fit.of(own, told, many=self.data.n_records) if np.isfinite(own).all() and np.ptp(own) else None
-            if fit is None:
-                continue
-            asked = attrs.evolve(asked, host=self.host, rows=metric.rows, scale=fit.scale, offset=fit.offset)
-            clip = self._clip(asked, metric, fit) if isinstance(metric, MeanLoss) else 0.0
-            yield attrs.evolve(plain, asked=asked, metric=metric, name=name, fit=fit, answers=told, clip=clip)
-
-    def _own(self, asked: Asked, metric: ScoredMetric, labels: Labels, predictions: Floats) -> float:
-        try:
-            return float(metric.score(asked.called[labels] if metric.of_values else labels, predictions))
-        except Exception:  # it has no score of these
-            return math.nan
-
-    def _clip(self, asked: Asked, metric: ScoredMetric, fit: Fit) -> float:
-        """Return how near to certain a prediction may be that is charged as the loss charges it."""
-        n, k = self.data.n_records, self.data.n_classes
-        labels = (np.arange(n) > 0).astype(np.intp)
-        for least in _CLIPS:
-            rows = np.full((n, k), 1 / k)
-            rows[1] = least
-            rows[1, 0] = 1 - (k - 1) * least
-            predictions = rows[:, 1] if k == 2 else rows
-            answer, own = asked.tried(labels, predictions), self._own(asked, metric, labels, predictions)
-            if answer is not None and abs(answer - own) * abs(fit.scale) <= fit.off(np.array([answer]))[0]:
-                return least
-        return _CLIPS[-1]
-
-
-def candidates(n_classes: int) -> dict[str, ScoredMetric]:
-    """Return the metrics of this room that a scorer may agree with, losses first."""
-    own = {name: metric.of_classes(n_classes) for name, metric in _catalogue().items()}
-    losses = {name: loss for name, loss in _LOSSES.items() if n_classes == 2 or name not in ("brier", "itakura-saito")}
-    fitting = {name: metric for name, metric in own.items() if n_classes == 2 or not metric.two_classes}
-    return {**losses, **{name: metric for name, metric in fitting.items() if not isinstance(metric, MeanLoss)}}
-
-
-@functools.cache
-def _catalogue() -> Mapping[str, ScoredMetric]:
-    listed = tomllib.loads((files("labelinf_scores") / "catalogue.toml").read_text(encoding="utf-8"))["metric"]
-    found = {}
-    for name, entry in listed.items():
-        module, _, kind = entry["target"].partition(":")
-        found[name] = getattr(import_module(f"labelinf_scores{module}"), kind)()
-    return found

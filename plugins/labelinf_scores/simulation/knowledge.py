@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -37,7 +39,7 @@ class Knowledge:
     """
 
     game: Simulator
-    ask: Callable[[Submission], Vector]
+    ask: Callable[[Submission], Any]
     rng: np.random.Generator
     labels: Labels
     orbit: NDArray[np.intp]
@@ -47,7 +49,7 @@ class Knowledge:
     step: Vector = attrs.field(factory=lambda: np.zeros(1))
 
     @classmethod
-    def none(cls, game: Simulator, ask: Callable[[Submission], Vector], rng: np.random.Generator) -> Knowledge:
+    def none(cls, game: Simulator, ask: Callable[[Submission], Any], rng: np.random.Generator) -> Knowledge:
         """Start with all records in one orbit, and nothing known."""
         n, k = game.n_records, game.n_classes
         nothing = np.full((1, k), OPEN, dtype=np.intp)
@@ -101,31 +103,34 @@ class Knowledge:
         without, game.history = game(labels, rows), whole
         return not np.array_equal(there, without)
 
-    def misfits(self) -> int:
-        """Return how many answers the labels do not give, the first class standing where none is known."""
-        labels = np.where(self.labels == OPEN, 0, self.labels)
-        whole, self.game.history = self.game.history, []
-        found = self.game.each(labels, self.asked)
-        self.game.history = whole
-        return sum(not np.allclose(x, a, rtol=1e-9, atol=1e-12) for x, a in zip(found, self.answers, strict=True))
+    def misfits(self, most: float = math.inf) -> int:
+        """Return how many answers the labels do not give, so many at most; an open label stands as the first class."""
+        labels, game = np.where(self.labels == OPEN, 0, self.labels), self.game
+        whole, game.history = game.history, []
+        found = game.each(labels, self.asked) if game.remembers else (game(labels, rows) for rows in self.asked)
+        missed = 0
+        for one, answer in zip(found, self.answers, strict=True):
+            missed += bool((np.abs(one - answer) > 1e-12 + 1e-9 * np.abs(answer)).any())
+            if missed >= most:
+                break
+        game.history = whole
+        return missed
 
     def mended(self) -> bool:
         """Change one label after the other as long as more answers come out; return whether all do."""
-        game, known = self.game, self.rng.permutation(self.known)
-        sweep = len(self.asked) * known.size * (game.n_classes - 1)
-        left, before = self.misfits(), len(self.asked) + 1
-        while 0 < left < before and sweep < (game.limit - game.calls) / 4:
+        game, left, before = self.game, self.misfits(), math.inf
+        until = (game.calls + game.limit) / 2
+        while 0 < left < before and game.calls < until:
             before = left
-            for place, c in itertools.product(known, range(game.n_classes)):
-                own = self.labels[place]
-                self.labels[place] = c
-                there = self.misfits() if c != own else left
+            for place, c in itertools.product(self.rng.permutation(self.known), range(game.n_classes)):
+                own, self.labels[place] = self.labels[place], c
+                there = self.misfits(left)
                 if there < left:
                     left = there
                 else:
                     self.labels[place] = own
-                if not left:
-                    return True
+                if not left or game.calls >= until:
+                    break
         return left == 0
 
     def uncounted(self, orbit: int) -> list[Count]:

@@ -52,7 +52,7 @@ _DRAWN = 4  # ways to choose records for each
 _ALIKE = 0.9  # of what the last search found, which is enough of a plan that is used again
 _AGAIN = 12  # queries without a search, after which there is one
 _VAIN = 3  # times in a row that too many records were found, after which that is seldom tried
-_WAYS = ("plain", "support", "count", "range", "ratio", "count and ratio")  #: what a query rests on, the surest first
+_WAYS = ("plain", "support", "count", "range")  #: what a query rests on, the surest first
 _ROUNDS = 3  # of forgetting what a replay contradicts
 
 
@@ -75,7 +75,6 @@ class Reader:
         silent: Records whose label no answer was seen to depend on.
         wide: Whether anything rests on a statistic that moved with other labels.
         confirmed: Whether what was read gave all answers, those of verifying queries, too.
-        ratio: Whether answers had to be set against two others.
         templates: Plans that were searched for, the last one last.
         searched: What the last search found: hypotheses, bits a query, and queries since.
     """
@@ -94,7 +93,6 @@ class Reader:
     silent: set[int] = attrs.field(factory=set)
     wide: bool = False
     confirmed: bool = False
-    ratio: bool = False
     templates: list[Template] = attrs.field(factory=list)
     searched: tuple[int, float, int] = (0, math.inf, 0)
     log: list[str] = attrs.field(factory=list)
@@ -241,7 +239,6 @@ class Reader:
                 window = self._stuck(window)
                 continue
             self.wide |= plan.wide
-            self.ratio |= len(plan.told.statistic.beside) == 2
             left = asked(self.knowledge, plan, window)
             if not len(left):
                 window = self._contradicted()
@@ -333,7 +330,7 @@ class Reader:
 
         What told something last time goes first.
         """
-        yield self._among(window, self._best_families(), ratio=self.ratio)
+        yield self._among(window, self._best_families())
         tried = [window]
         if self._fresh(window):
             self.room = max(4, self.room // 2)
@@ -353,15 +350,13 @@ class Reader:
         return -1 if way == self.way else int(way == "support" and not self.knowledge.orbit.max())
 
     def _attempt(self, way: str, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
-        if self.knowledge.game.remembers and way not in ("plain", "count", "range"):
+        if self.knowledge.game.remembers and way == "support":
             return None  # what was answered before is no answer of the board as it stands
         if way == "support":
             return self._supported(window) if self.vain < _VAIN or self.knowledge.rng.random() < 1 / _VAIN else None
-        wide, ratio = way == "range", "ratio" in way
+        wide = way == "range"
         families = self._some_families(window, wide)
-        if "count" in way:
-            return self._with_count(window, families, ratio=ratio, wide=wide)
-        return self._among(window, families, ratio=ratio, wide=wide)
+        return self._with_count(window, families) if way == "count" else self._among(window, families, wide=wide)
 
     def _supported(self, window: Hypotheses) -> tuple[Hypotheses, Plan] | None:
         """Move one record's row, and take all records into the window that the answer then moves with."""
@@ -375,10 +370,7 @@ class Reader:
         best: tuple[Hypotheses, Plan] | None = None
         many = 0
         known = Hypotheses(places=near[:0], values=np.zeros((1, 0), dtype=np.intp)) if fresh else window
-        most = _SUPPORTED if fresh else _SUPPORTED // 4
-        while most > self._share * math.log(most, k):
-            most //= k
-        room = int(math.log(max(1, most / len(known)), k) + 1e-9)
+        room = self._room(len(known), fresh=fresh)
         if not room:
             return None
         for family in self._some_families(window.first, wide=False)[:_MOVED]:
@@ -396,6 +388,13 @@ class Reader:
             if plan is not None and plan.bits > _LITTLE and (best is None or plan.worth > best[1].worth):
                 best = wider, plan
         return best
+
+    def _room(self, hypotheses: int, *, fresh: bool) -> int:
+        """Return how many records a window can take in, for as many simulations as it is worth."""
+        k, most = self.knowledge.game.n_classes, _SUPPORTED if fresh else _SUPPORTED // 4
+        while most > self._share * math.log(most, k):
+            most //= k
+        return int(math.log(max(1, most / hypotheses), k) + 1e-9)
 
     def _fresh(self, window: Hypotheses) -> bool:
         """Whether nothing was asked about the window yet."""
@@ -429,14 +428,14 @@ class Reader:
         return [every[i] for i in chosen]
 
     def _among(
-        self, window: Hypotheses, families: list[Family], *, ratio: bool = False, wide: bool = False
+        self, window: Hypotheses, families: list[Family], *, wide: bool = False
     ) -> tuple[Hypotheses, Plan] | None:
         """Return the best plan of some families; of many, the first few that tell anything."""
         if len(window) < 2:
             return None
         plans: list[Plan] = []
         for family in families:
-            plan = planned(self.knowledge, self.bases, window, family, care=self.care, ratio=ratio, wide=wide)
+            plan = planned(self.knowledge, self.bases, window, family, care=self.care, wide=wide)
             if plan is None:
                 self.failed[family, wide] = self.failed.get((family, wide), 0) + 1
                 continue
@@ -447,9 +446,7 @@ class Reader:
                 break
         return (window, max(plans, key=lambda plan: plan.worth)) if plans else None
 
-    def _with_count(
-        self, window: Hypotheses, families: list[Family], *, ratio: bool, wide: bool
-    ) -> tuple[Hypotheses, Plan] | None:
+    def _with_count(self, window: Hypotheses, families: list[Family]) -> tuple[Hypotheses, Plan] | None:
         """Try the same with one class count of the first record's orbit as a part of every hypothesis."""
         if window.counted is not None:
             return None
@@ -459,7 +456,7 @@ class Reader:
             values = np.repeat(window.values, n + 1, axis=0)
             numbers = np.tile(np.arange(n + 1), len(window))
             counting = self._possible(attrs.evolve(window, values=values, counted=counted, numbers=numbers))
-            if found := self._among(counting, families, ratio=ratio, wide=wide):
+            if found := self._among(counting, families):
                 return found
         return None
 

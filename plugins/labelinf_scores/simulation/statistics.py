@@ -1,4 +1,4 @@
-"""Statistics of an answer that depend on a few labels only, as simulation shows: itself, a difference, a ratio."""
+"""Statistics of an answer that depend on a few labels only, as simulation shows: itself, or a difference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ __all__ = ["Hypotheses", "Statistic", "Told", "Values", "ranged", "told"]
 _SAME = 1e-9  # of the size of an answer: what the order of additions may move
 _PAIRS = 16  # of a hypothesis and a labelling of the rest, at least
 _AGAIN = 8  # draws
-_LOST = 1e-6  # of an answer, below which a denominator is nothing
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -79,12 +78,11 @@ class Hypotheses:
 
 @attrs.frozen(kw_only=True, eq=False)
 class Statistic:
-    """The answer to a submission, set against the answers to others.
+    """The answer to a submission, set against the answer to another, or not.
 
     Attributes:
         submission: What is to be asked.
-        beside: None: the answer itself. One: the difference to its answer. Two: the difference to the first's as a
-            share of the second's to the first's, which no unknown scale moves.
+        beside: None: the answer itself. One: the difference to its answer.
     """
 
     submission: Submission
@@ -102,14 +100,7 @@ class Statistic:
 
     def rounded(self, knowledge: Knowledge, size: Vector) -> Vector:
         """Return how far the rounding of answers moves a value of at most this size."""
-        step = np.broadcast_to(knowledge.step, size.shape)
-        if not self.beside:
-            return np.zeros(size.shape)
-        if len(self.beside) == 1:
-            return 1.01 * step
-        asked = [knowledge.answer(other) for other in self.beside if knowledge.has(other)]
-        scale = np.abs(asked[1] - asked[0]) if len(asked) == 2 else np.full(size.shape, np.inf)
-        return np.where(step > 0, 2 * step * (1 + size) / np.maximum(scale, step), 0.0)
+        return 1.01 * np.broadcast_to(knowledge.step, size.shape) * len(self.beside)
 
     def cost(self, knowledge: Knowledge) -> int:
         """Return the queries that it takes."""
@@ -117,14 +108,7 @@ class Statistic:
 
 
 def _combined(answer: Vector, others: Sequence[Vector]) -> Vector:
-    if not others:
-        return answer
-    moved = answer - others[0]
-    if len(others) == 1:
-        return moved
-    scale = others[1] - others[0]
-    small = np.abs(scale) <= _LOST * (np.abs(others[0]) + np.abs(others[1]))
-    return np.where(small, NOT_FINITE, moved / np.where(small, 1.0, scale))
+    return answer - others[0] if others else answer
 
 
 @attrs.frozen(kw_only=True, eq=False)

@@ -53,8 +53,6 @@ class Template:
         statistic = Statistic(
             submission=old.submission[order], beside=tuple(_unless_alike(one, one[order]) for one in old.beside)
         )
-        if len(old.beside) == 2 and any(new is not one for new, one in zip(statistic.beside, old.beside, strict=True)):
-            return None
         told, table = attrs.evolve(self.plan.told, statistic=statistic), self.plan.values.kept(rows)
         cost = statistic.cost(knowledge)
         return attrs.evolve(self.plan, told=told, values=table, cost=cost, bits=table.bits)

@@ -12,7 +12,7 @@ from scipy.linalg import qr
 
 from labelinf_scores.simulation.formats import Format
 from labelinf_scores.simulation.knowledge import Knowledge
-from labelinf_scores.simulation.simulator import Submission, differing
+from labelinf_scores.simulation.simulator import Submission
 from labelinf_scores.simulation.statistics import Hypotheses, Statistic, Told, Values, ranged, told
 
 __all__ = ["LAST", "Bases", "Family", "Plan", "asked", "planned", "weighed"]
@@ -124,7 +124,6 @@ def planned(
     family: Family,
     *,
     care: int,
-    ratio: bool = False,
     wide: bool = False,
 ) -> Plan | None:
     """Return what a family's submission tells of the hypotheses; None where it tells nothing.
@@ -135,11 +134,10 @@ def planned(
         hypotheses: What is to be told apart.
         family: How to write it.
         care: Labellings of the rest that each hypothesis is tried on.
-        ratio: Whether answers may be set against two others, too.
         wide: Whether the statistic may move with other labels, as long as hypotheses stay apart.
     """
     submission = bases.written(family, hypotheses.places, knowledge)
-    for beside in _beside(knowledge, bases, family, hypotheses.places, ratio):
+    for beside in _beside(knowledge, bases, family):
         statistic = Statistic(submission=submission, beside=beside)
         plan = weighed(knowledge, statistic, hypotheses, family, care=care, wide=wide)
         if plan is not None:
@@ -188,21 +186,12 @@ def _spread(
     return None if found is None else (*found, False)
 
 
-def _beside(
-    knowledge: Knowledge, bases: Bases, family: Family, places: NDArray[np.intp], ratio: bool
-) -> Iterator[tuple[Submission, ...]]:
-    """Yield the submissions that an answer may be set against, the cheapest to simulate first."""
+def _beside(knowledge: Knowledge, bases: Bases, family: Family) -> Iterator[tuple[Submission, ...]]:
+    """Yield what an answer may be set against, the cheapest to simulate first: nothing, the base."""
     yield ()
     base = bases.base(family, knowledge)
-    if knowledge.game.remembers and knowledge.has(base):
-        return  # an answer to what was asked before is not to the same board
-    yield (base,)
-    if not ratio:
-        return
-    near = [other for other in reversed(knowledge.asked) if 0 < differing(other, base).size <= len(base) // 2]
-    yield from ((base, other) for other in near[:2])
-    if family.kind == "permuted" or not near:
-        yield base, bases.written(family, places, knowledge)
+    if not (knowledge.game.remembers and knowledge.has(base)):  # asked before, it was not answered by the same board
+        yield (base,)
 
 
 def table(knowledge: Knowledge, clean: Told, hypotheses: Hypotheses, most: int) -> tuple[Values, bool] | None:
