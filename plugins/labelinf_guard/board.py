@@ -36,7 +36,7 @@ from labelinf_guard.recommendation import Recommendation, recommend
 from labelinf_guard.release import Noise, Scale
 from labelinf_guard.scoring import Own
 from labelinf_guard.standing import STANDING
-from labelinf_guard.terms import Sizes, certificate_of, metric_of, noise_of, scale_of, sizes_of, values_of
+from labelinf_guard.terms import Sizes, budget_of, certificate_of, metric_of, noise_of, scale_of, sizes_of, values_of
 from labelinf_privacy.words import SystemWords, Words
 
 __all__ = ["UNSCORED", "Answer", "Board", "Refused"]
@@ -229,6 +229,15 @@ class Board:
         told = self.ledger.wait(entry)
         symbol = self.ledger.book.known().answers if told.symbol is None else told.symbol
         return Answer(score=self.text(symbol), left=self.ledger.book.left(team))
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """All labels, of the classes in the order of ``board.toml``."""
+        return self._labels.codes
+
+    def budget(self) -> float:
+        """Return how many bits may be told."""
+        return budget_of(self.policy, self._metric, self.sizes())
 
     def certificate(self) -> Certificate:
         """Return what the board proves when all that it may tell is told."""

@@ -132,6 +132,43 @@ def status(board: Path, seconds: float, as_json: bool) -> None:
 
 @guard.command()
 @_board
+@click.option("--gain", default="", metavar="POINTS", help="Points over the best blind guess  [default: its target]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@output_options
+@click.pass_context
+def audit(context: click.Context, board: Path, gain: str, seed: int, as_json: bool) -> None:
+    """Attack the board as it is deployed, on its labels; nothing is asked of it, and its ledger stays as it is.
+
+    Exits as labelinf audit scorer does: 0 where it is proved to stay within the gain and no attack got more, 1 where
+    one did, 3 where neither is shown.
+    """
+    from labelinf_core.cli.options import load_host
+    from labelinf_core.specs import Builder
+    from labelinf_guard.board import Board
+    from labelinf_guard.deployed import deployed
+    from labelinf_scores.audit.report import Goal, audited
+    from labelinf_scores.commands import document, lines
+
+    with closing(Board.open(board)) as opened:
+        found = deployed(opened)
+    with steps("auditing") as progress:
+        report = audited(
+            "sklearn",
+            found.labels,
+            Builder(load_host(())),
+            metric=found.metric,
+            stages=(found.stage,),
+            queries=found.queries,
+            seed=seed,
+            goal=Goal(gain=gain or f"{100 * found.gain:g}%"),
+            progress=progress,
+        )
+    tell(document(report), lines(report), as_json=as_json)
+    context.exit(report.decision.status)
+
+
+@guard.command()
+@_board
 @click.option("--head", metavar="HEX", default="", help="A chain head that was published: it must be in the ledger.")
 @output_options
 @click.pass_context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from labelinf_scores.audit.report import ScorerReport
     from labelinf_scores.audit.scorer import Extraction
 
-__all__ = ["scorer"]
+__all__ = ["document", "lines", "scorer"]
 
 
 @click.command(epilog="Without --labels it is tried on scikit-learn's breast-cancer labels.")
@@ -35,6 +36,13 @@ __all__ = ["scorer"]
 @list_options
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @game_timeout
+@click.option(
+    "--metric",
+    default="",
+    metavar="SPEC",
+    shell_complete=component("metric"),
+    help="What sklearn computes, of the metrics that ship  [default: log-loss]",
+)
 @click.option(
     "--defence",
     "defences",
@@ -80,6 +88,7 @@ def scorer(
     also: tuple[str, ...],
     seed: int,
     timeout: float,
+    metric: str,
     defences: tuple[str, ...],
     target: str,
     gain: str,
@@ -107,6 +116,8 @@ def scorer(
     from labelinf_core.specs import Builder
     from labelinf_scores.audit.report import Goal, audited
 
+    if (place := Path(scorer)).is_dir() or place.suffix == ".toml":
+        raise InputError(f"{scorer} is a file, no scorer; a board that was begun: labelinf guard audit board.toml.")
     if days is not None and queries:
         raise InputError("--queries and --days both say what the budget is; give one.")
     if days is not None:
@@ -126,17 +137,18 @@ def scorer(
             queries=queries,
             seed=seed,
             timeout=timeout,
+            metric=metric,
             stages=defences,
             goal=Goal(target=target, gain=gain, most=max_labels_per_query),
             tolerance=tolerance,
             simulations=simulations,
             progress=progress,
         )
-    tell(_document(report), _lines(report), as_json=as_json)
+    tell(document(report), lines(report), as_json=as_json)
     context.exit(report.decision.status)
 
 
-def _lines(report: ScorerReport) -> Iterator[str]:
+def lines(report: ScorerReport) -> Iterator[str]:
     """Yield the answer, what the scorer agrees with, what every attack got, and what is proved to help."""
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.words import answer
@@ -184,7 +196,8 @@ def _suggestions(report: ScorerReport) -> str:
     return "\n".join(lines)
 
 
-def _document(report: ScorerReport) -> dict[str, Any]:
+def document(report: ScorerReport) -> dict[str, Any]:
+    """Return what an audit found, for a program."""
     data = report.data
     return {
         "labels": {

@@ -24,6 +24,7 @@ from labelinf_core.specs import Builder
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.likeness import Likeness
 from labelinf_scores.game.scorers import is_own
+from labelinf_scores.game.scoring import Scorer
 from labelinf_scores.game.threat import ScoreThreat
 
 __all__ = ["ONLY_THROUGH_US", "Board", "Certificate", "Certifying", "certificate", "informed"]
@@ -97,6 +98,10 @@ class Board(ScoreChannel):
 
     def _likeness(self, data: LabelSet) -> Likeness | None:
         return self.found if is_own(self.scorer) else None
+
+    def computed(self, data: LabelSet) -> Scorer:
+        """Return what computes a score."""
+        return self._scorer(data)
 
     def deployed(self, data: LabelSet, stages: Sequence[Defence]) -> ScoreThreat:
         """Return what an adversary knows behind ``stages`` who knows the class shares at least.

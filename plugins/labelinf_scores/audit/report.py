@@ -10,6 +10,7 @@ import numpy as np
 
 from labelinf_core.contracts.components import Defence, LabelSet, of_channel
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.specs import Builder
 from labelinf_core.specs.own_code import FILES, parts_of
 from labelinf_scores.audit.advice import Change, changes_for
@@ -22,9 +23,8 @@ from labelinf_scores.bounds.groups import effective
 from labelinf_scores.game.asked import Asked
 from labelinf_scores.game.curator import ScoreDefence
 from labelinf_scores.game.likeness import Likeness, likeness
-from labelinf_scores.game.scorers import ImportedScorer, make_scorer
+from labelinf_scores.game.scorers import ImportedScorer, is_own
 from labelinf_scores.game.scoring import Query, Scorer
-from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.metrics.readings.sums import MeanLoss
 from labelinf_scores.simulation.formats import Numbers
 
@@ -106,6 +106,7 @@ def audited(
     *,
     attacks: Sequence[str] = (),
     also: Sequence[str] = (),
+    metric: str = "",
     stages: Sequence[str] = (),
     queries: int = 0,
     seed: int = 0,
@@ -123,6 +124,7 @@ def audited(
         builder: Builds attacks and defences.
         attacks: Their specs; the shipped list when empty.
         also: Specs of others.
+        metric: What a scorer that ships computes, as a spec; the log-loss when empty. A function says so itself.
         stages: Specs of the defences that stand in front of it, from the scorer outward.
         queries: The adversary's budget; 0 is unlimited.
         seed: Of all that is drawn.
@@ -135,7 +137,8 @@ def audited(
     Raises:
         InputError: The scorer cannot be asked, a stage does not fit there, or the goal cannot be meant.
     """
-    made = make_scorer(scorer, LogLoss(), data.n_classes)
+    board = _board(scorer, metric, queries, builder)
+    made = board.computed(data)
     standing = builder.pipeline(tuple(stages), "--defence")
     for stage in standing:
         of_channel(stage, ScoreDefence, "defence", "score")
@@ -156,7 +159,6 @@ def audited(
             raise InputError("the labels are real numbers, which simulate alone attacks; name no other attack.")
         progress("simulate", 1)
         return _of_reals(report, made, rng, tolerance)
-    board = Board(scorer=scorer, queries=queries)
     proof = certificate(builder, board.deployed(data, standing), report.decision.target)
     report = attrs.evolve(report, decision=attrs.evolve(report.decision, proof=proof))
     progress("comparing", 1)
@@ -189,6 +191,19 @@ def audited(
         )
         decided = attrs.evolve(decided, remedies=tuple(helpful))
     return attrs.evolve(report, found=found, decision=decided, changed=found.changed)
+
+
+def _board(scorer: str, metric: str, queries: int, builder: Builder) -> Board:
+    """Return the board that is audited.
+
+    Raises:
+        InputError: There is no such metric, or a function is said to compute one.
+    """
+    if not metric:
+        return Board(scorer=scorer, queries=queries)
+    if is_own(scorer):
+        raise InputError(f"--metric {metric}: {scorer!r} is your own and says itself what it computes; leave it out.")
+    return Board(scorer=scorer, metric=builder.build(Kind.METRIC, metric, "--metric"), queries=queries)
 
 
 @attrs.define(kw_only=True)
