@@ -1,4 +1,4 @@
-"""What a scorer is said to agree with is found on made labels, and decides nothing but which attacks are tried first."""
+"""What a scorer is said to agree with is found on made labels, and decides only which attacks are tried first."""
 
 from __future__ import annotations
 
