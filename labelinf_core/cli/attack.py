@@ -208,7 +208,7 @@ def _summary(result: CellResult, outcome: Outcome) -> Iterator[str]:
     for item in result.implied.ceilings:
         yield f"ceiling    {words.ceiling(item, result.implied.baseline)}, {item.statement}: {item.conditions}"
     yield f"verdict    {words.verdict(result)}"
-    if doubt := result.doubt:
+    if outcome.n_correct < outcome.n_records and (doubt := result.trials[0].doubt):
         yield f"doubt      {doubt}"
     if beside := asides.sentence(result):
         yield f"beside     {beside}"

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from labelinf_core.contracts.components import LabelSet, NoiseModel, Setting
+from labelinf_core.contracts.errors import UnfitError
 from labelinf_core.evaluator.theory import theory
 from labelinf_core.plugin.descriptors import Kind
 from labelinf_core.plugin.host import Host
@@ -282,7 +283,11 @@ def test_row_7_of_a_users_own_scorer_nothing_is_certified(mine: str, name: str) 
         assert promise is None or not promise.certified
     for spec in (("laplace-dp(epsilon=1, queries=40)",), ("score-noise(model=grid-laplace(scale=1))",)):
         defences = tuple(BUILDER.build(Kind.DEFENCE, stage, "test") for stage in ("clip(epsilon=0.01)", *spec))
-        threat = channel.threat(Setting(data=data, defences=defences))
+        try:
+            threat = channel.threat(Setting(data=data, defences=defences))
+        except UnfitError:  # of a scorer that agrees with nothing neither a clip nor a scale is worked out
+            assert name == "weighted"
+            continue
         assert ceiling_of("score", threat, *defences) == 1
         assert math.isinf(threat.label_epsilon)
 

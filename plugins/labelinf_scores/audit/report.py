@@ -173,7 +173,7 @@ def audited(
     unnamed = tuple(getattr(made, "unnamed", ()))
     games = _Games(play=play, report=attrs.evolve(report, found=found), standing=standing, progress=progress)
     leaks = () if found.dumb else games.played(attacks, also, rng)
-    if unnamed and not (standing or attacks or any(leak.exact for leak in leaks)):
+    if unnamed and not (standing or attacks or any(leak.exact and leak.baseline < 1 for leak in leaks)):
         leaks += (whole,) if (whole := _whole(report, made, rng)) else ()
     worth = effective(found.threat(data, queries)) if data.groups is not None else float(found.scored.sum())
     decided = attrs.evolve(report.decision, leaks=leaks, worth=worth, unnamed=unnamed)
@@ -241,7 +241,7 @@ class _Games:
         )
         for leak in games:
             leaks.append(leak)
-            if len(leaks) >= sure and any(leak.exact for leak in leaks):
+            if len(leaks) >= sure and any(leak.exact and leak.baseline < 1 for leak in leaks):
                 break
         return tuple(leaks)
 

@@ -218,19 +218,17 @@ class ImportedScorer:
         return value
 
     def whole(self, labels: NDArray[Any], predictions: NDArray[Any]) -> NDArray[np.float64]:
-        """Return all that the function shows, as numbers; not a number where it raises.
+        """Return all that the function shows, as numbers.
 
         Raises:
+            InputError: It raises.
             ComponentError: It ended the program, or was lost before.
         """
         return np.array(self._aside(labels.copy(), predictions.copy(), _WHOLE))
 
     def _called(self, labels: NDArray[np.intp], predictions: NDArray[Any], shown: str = "") -> Any:
         if shown == _WHOLE:
-            try:
-                return as_vector(self._answered(labels, predictions)).tolist()
-            except InputError:  # that it refuses is an answer
-                return [math.nan]
+            return as_vector(self._answered(labels, predictions)).tolist()
         return self._one(self._answered(labels, predictions))
 
     def _answered(self, labels: NDArray[np.intp], predictions: NDArray[Any]) -> Any:

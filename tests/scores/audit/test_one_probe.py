@@ -87,7 +87,7 @@ def test_an_attack_plays_on_what_was_learnt_and_certifies_nothing(folder: Path) 
     for scorer, attack, recovered in (
         ("auc", "spaced-ranks", "80 of 80"),
         ("five", "binary-weights", "80 of 80"),
-        ("part", "binary-weights", "40 of 40"),
+        ("part", "simulate", "40 of 40"),
     ):
         run = labelinf("attack", attack, "--scorer", f"oneprobe:{scorer}")
 
@@ -106,12 +106,12 @@ def test_nothing_is_played_on_what_nothing_explains_and_that_is_no_pass(folder: 
 
 
 def test_no_gate_passes_on_what_is_but_a_guess(folder: Path) -> None:
-    """The steps are so coarse that other metrics fit as well: what gains nothing there has shown nothing."""
+    """Nothing is certain of a scorer of one's own: what gains nothing there has shown nothing."""
     game = ("--scorer", "oneprobe:coarse", "--queries", "2")
-    guess = "what was learnt of scorer 'oneprobe:coarse' is not all that it does (a guess: "
+    guess = "nothing is known of scorer 'oneprobe:coarse' for certain"
     suite = ("matrix", "one.toml", *game, "--out", "run", "--workers", "0", "--trials", "1")
     (folder / "one.toml").write_text(
-        '[[matrix]]\nchannel = "score"\nlabels = ["y.csv"]\nattacks = ["random-halves"]\ndefences = [[]]\n'
+        '[[matrix]]\nchannel = "score"\nlabels = ["y.csv"]\nattacks = ["simulate(simulations=9)"]\ndefences = [[]]\n'
     )
 
     run = labelinf(*suite, "--fail-on", "broken")
@@ -123,9 +123,7 @@ def test_no_gate_passes_on_what_is_but_a_guess(folder: Path) -> None:
         0,
         True,
     ), run.stdout
-    assert guess in " ".join(labelinf("attack", "random-halves", *game).stdout.split())
-    run = labelinf("advise", *game, "--gain", "20%", "--only", "scale", "--attack", "random-halves")
-    assert (run.exit_code, guess in " ".join(run.stdout.split())) == (3, True), run.output
+    assert guess in " ".join(labelinf("attack", "simulate(simulations=9)", *game).stdout.split())
 
 
 @pytest.mark.parametrize(
@@ -154,12 +152,11 @@ def test_a_scorer_that_turns_after_a_while_is_blamed_for_it(
     played(10**9)
     run = played(int((folder / "calls").read_text()) - before)
     said = " ".join((run.stdout + run.stderr).split())
-    blamed = ("answers one question otherwise now", "The scorer changed while", "changed while it was attacked: what")
+    blamed = ("The scorer changed while it was attacked", "changed while it was attacked: it keeps state")
     assert any(clause in said for clause in blamed), said
     if arguments.startswith("audit"):
         assert run.exit_code in (1, 3)
         assert "certified" not in said
-        assert "no change is suggested" in said or "Nothing was played" in said
 
 
 def test_advice_answers_the_hosts_target_and_each_was_played(folder: Path) -> None:

@@ -157,13 +157,13 @@ def test_a_public_third_is_found_and_read(folder: Path) -> None:
 
 
 def test_every_share_stands_with_its_interval_and_its_baseline(folder: Path) -> None:
-    shown = audit("ownboard:sticky", "--labels", "private.csv", "--attack", "binary-weights").stdout
+    shown = audit("ownboard:score", "--labels", "private.csv", "--attack", "hybrid", "--queries", "4").stdout
     whole = " ".join(shown.split())
 
     share = r"\d+\.\d+% \[\d+\.\d%, \d+\.\d%\] of labels"
-    assert re.search(rf"binary-weights +{share} \(majority guess 5\d\.\d%\), 8 queries", shown)
+    assert re.search(rf"hybrid +{share} \(majority guess 5\d\.\d%\), 4 queries", shown)
     of_all = share.replace("of labels", "of 306 labels")
-    assert re.search(rf"labels a query: {of_all} in 8 queries \(the majority guess has 5\d\.\d%\), by", whole)
+    assert re.search(rf"labels a query: {of_all} in 4 queries \(the majority guess has 5\d\.\d%\), by", whole)
 
 
 def test_a_scorer_that_dies_fails_the_attacks_and_does_not_pass_the_gate(folder: Path) -> None:

@@ -36,7 +36,17 @@ def of_predictions_alone(labels: Any, predictions: Any) -> float:
     return float(np.mean(predictions))
 
 
-@pytest.mark.parametrize("score", [half_auc_half_f1, gini_with_ties_by_row, median_error])
+def for_every_case(labels: Any, predictions: Any) -> Any:
+    """A value a record: all labels in one answer."""
+    return np.abs(labels - predictions)
+
+
+def with_a_table(labels: Any, predictions: Any) -> Any:
+    """The number of rows first, then a value a record, by name."""
+    return {"rows": len(labels), "cases": list(np.abs(labels - predictions))}
+
+
+@pytest.mark.parametrize("score", [half_auc_half_f1, gini_with_ties_by_row, median_error, for_every_case, with_a_table])
 def test_all_labels_come_out_of_what_nobody_has_a_name_for(score: Callable[..., float]) -> None:
     found = li.audit_scorer(score, LABELS)
 
