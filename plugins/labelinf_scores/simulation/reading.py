@@ -40,6 +40,7 @@ _BESIDE = 6  # labellings, each with another label than was read, that such a qu
 _ORBITS = 40  # of which each is asked whether it is scored
 _HEARD = 16  # labellings in which one record's label is changed
 _USUAL = 0.85  # of what the best family told lately, which is enough
+_WHOLE = 0.9  # of a class count, told by one query, than which none is looked for that tells more
 _LOOKED = 16  # answers that show how they are rounded
 _MOVED = 6  # ways to move one record's row that are tried
 _SUPPORTED = 1024  # hypotheses of the records that an answer moves with
@@ -216,8 +217,13 @@ class Reader:
                 numbers=np.arange(n + 1),
             )
             families = [Family(base=base, kind="permuted") for base in range(len(self.bases.submissions))]
-            plans = [planned(self.knowledge, self.bases, hypotheses, family, care=self.care) for family in families]
-            best = max((plan for plan in plans if plan), key=lambda plan: plan.bits, default=None)
+            best: Plan | None = None
+            for family in families:
+                plan = planned(self.knowledge, self.bases, hypotheses, family, care=self.care)
+                if plan is not None and (best is None or plan.bits > best.bits):
+                    best = plan
+                if best is not None and best.bits > _WHOLE * math.log2(n + 1):
+                    break
             if best is not None and best.bits > 0.5 * math.log2(n + 1):
                 self._noted(asked(self.knowledge, best, hypotheses))
 

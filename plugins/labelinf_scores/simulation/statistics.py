@@ -196,7 +196,8 @@ def told(knowledge: Knowledge, statistic: Statistic, hypotheses: Hypotheses, *, 
         size = np.abs(values).max(axis=0)
         if not ((ranges[-1] <= _allowed(knowledge, statistic, size)) & (size < NOT_FINITE)).any():
             return None
-    if not ranges or (len(ranges) > 1 and len(hypotheses) <= _PAIRS and (np.ptp(middles, axis=0) == 0).all()):
+    enough = len(ranges) > (1 if len(hypotheses) <= _PAIRS else 2 if hypotheses.counted else len(hypotheses))
+    if not ranges or (enough and (np.ptp(middles, axis=0) == 0).all()):
         return None  # of these records it seems to tell nothing
     sizes = np.abs(middles)
     size = np.where(sizes < NOT_FINITE, sizes, 0.0).max(axis=0)

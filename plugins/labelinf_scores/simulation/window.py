@@ -182,7 +182,7 @@ def _spread(
 ) -> tuple[Told, Values, bool] | None:
     if len(hypotheses) > _APART or ranged(knowledge, statistic, hypotheses, 2) is None:
         return None
-    found = ranged(knowledge, statistic, hypotheses, 4 * care)
+    found = ranged(knowledge, statistic, hypotheses, 8 * care)
     return None if found is None else (*found, False)
 
 
