@@ -60,7 +60,13 @@ def alone(plugin: object, name: str) -> pluggy.PluginManager:
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Specs)
     manager.register(plugin, name=name)
-    manager.check_pending()
+    try:
+        manager.check_pending()
+    except pluggy.PluginValidationError as error:
+        raise TypeError(
+            f"{str(error).partition(' in plugin')[0]}; components of every kind come from labelinf_components, or from "
+            f"a catalogue"
+        ) from None
     if not manager.get_hookcallers(plugin):
         raise TypeError("it implements no hook; mark its functions with labelinf_core.hookimpl")
     for catalogue in manager.hook.labelinf_catalogue():

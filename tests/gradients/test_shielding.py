@@ -83,6 +83,29 @@ def test_what_had_more_done_to_it_did_not_come_out_of_a_shield(update: Any) -> N
     assert None in seen(update)
 
 
+def named() -> dict[str, Any]:
+    return dict(zip(NETWORK.parameters, li.shield(changes(), **SHIELD), strict=True))
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        lambda model, classes: [part.astype(f"float{16 * classes[0]}") for part in li.shield(changes(), **SHIELD)],
+        lambda model, classes: [part.astype("float16").astype(f"float{32 * classes[0]}") for part in named().values()],
+        lambda model, classes: dict(list(named().items())[:: 2 * classes[0] - 3]),
+        lambda model, classes: [*named().values()] if classes[0] == 1 else named(),
+        lambda model, classes: (sent := named()) | {f"also {classes[0]}": sent[next(iter(sent))]},
+    ],
+    ids=["rounding", "type", "order", "list or mapping", "name of a copy"],
+)
+def test_how_an_update_is_written_is_not_the_labels_doing(update: Any) -> None:
+    """Each told the label of every record, and was held: what came out of the shield was what was sent."""
+    client = Client(function=lambda model, x, classes: update(model, classes), name="mine", network=NETWORK)
+    for row in range(2):
+        client(X[[row]], CLASSES[[row]])
+    assert None in client.shields or client.tells_more
+
+
 def test_arrays_that_are_changed_in_place_are_no_longer_what_came_out() -> None:
     def update(model: list[Any], classes: Any) -> Any:
         sent = li.shield(changes(), **SHIELD)

@@ -168,6 +168,22 @@ def test_a_claim_passes_only_where_twice_as_much_would_have_been_refuted(m: int,
     assert found.status == status
 
 
+@pytest.mark.parametrize("claim", [Claim(epsilon=0.3, delta=1e-5), Claim(mu=0.3)], ids=str)
+def test_an_attack_that_declines_half_of_its_guesses_passes_no_claim_of_disasters(claim: Claim) -> None:
+    """Randomised response of 3, sold as .3: status 0 and a power of 99.6 %, as if all 1 000 guesses had been made."""
+    rng = np.random.default_rng(6)
+    planted = rng.integers(0, 2, 1000)
+    said = np.where(rng.random(1000) < 1 / (1 + math.exp(-3)), planted, 1 - planted)
+    known = given(said, planted, 2, control=True)
+
+    whole, half = (audited(known, f"lia-threshold(abstain={part})", claim=claim).decision for part in (0, 0.5))
+
+    assert (whole.status, half.status) == (1, 3)
+    assert half.signal
+    assert half.power is not None
+    assert half.power < 1e-9
+
+
 def test_the_power_that_is_printed_is_that_of_the_audit() -> None:
     """2 000 simulated audits of randomised response at twice the claim: refuted as often as is said, within 4 sigma."""
     rng, claim, m = np.random.default_rng(2), Claim(epsilon=0.5), 200

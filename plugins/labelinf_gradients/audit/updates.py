@@ -41,7 +41,9 @@ class Client:
         network: The module.
         sends: The parameters that it sent about the first records.
         shields: What its updates came out of, and None if one did not come out of a shield as it was sent.
-        beside: Digests of what it sent beside parameters: buffers, counts and whatever else has a name.
+        formats: Of every parameter, the formats of numbers in which all its updates can have been sent.
+        beside: Digests of what it sent beside parameters, buffers, counts and whatever else has a name, and of how it
+            was written: in which order, under which names, as what.
     """
 
     function: Callable[..., Any]
@@ -49,6 +51,7 @@ class Client:
     network: Network
     sends: list[str] = attrs.field(factory=list, init=False)
     shields: set[ClippedGaussian | None] = attrs.field(factory=set, init=False)
+    formats: dict[str, set[int]] = attrs.field(factory=dict, init=False)
     beside: set[bytes] = attrs.field(factory=set, init=False)
 
     @property
@@ -84,13 +87,14 @@ class Client:
                 )
             self.sends.extend(update)
         self.shields.add(self._shield(update, passed))
-        self.beside.add(_digest(_beside(sent, self.network)))
+        self.beside.add(_digest({**_beside(sent, self.network), "": _written(sent)}))
         return update
 
     def _shield(self, update: Update, passed: list[Passed]) -> ClippedGaussian | None:
         """Return what an update came out of; None where more was done than rounding it or adding the public module.
 
-        Two shields are two answers about the same records, and a choice among them is more than either tells.
+        Two shields are two answers about the same records, and a choice among them is more than either tells; a choice
+        of the format tells as much.
         """
         if len(passed) != 1:
             return None
@@ -98,10 +102,10 @@ class Client:
             came = as_update(passed[0].sent, self.network, self.name)
         except InputError:
             return None
-        same = all(
-            name in came and _same(own, came[name], self.network.parameters[name]) for name, own in update.items()
-        )
-        return passed[0].defence if same else None
+        for name, own in update.items():
+            found = _formats(own, came[name], self.network.parameters[name]) if name in came else set()
+            self.formats[name] = self.formats.get(name, found) & found
+        return passed[0].defence if all(self.formats.values()) else None
 
     def _given(self, x: NDArray[Any], classes: NDArray[np.intp]) -> tuple[Any, Any, Any]:
         network = self.network
@@ -118,12 +122,12 @@ class Client:
         return copy.deepcopy(network.module), network.inputs(x), labels
 
 
-def _same(sent: NDArray[np.float64], came: NDArray[np.float64], old: NDArray[Any]) -> bool:
-    """Whether what was sent is what came out, in some format of numbers, alone or added to the module's own."""
+def _formats(sent: NDArray[np.float64], came: NDArray[np.float64], old: NDArray[Any]) -> set[int]:
+    """Return in which formats of numbers, alone or added to the module's own, what was sent is what came out."""
     with np.errstate(over="ignore"):
         new = (old + came.astype(old.dtype)).astype(np.float64)  # among much noise not told from a change
-        same = (new, new - old, *(rounded_to(came, name) for name in FORMATS))
-        return any(np.array_equal(sent, other) for other in same)
+        ways = (new, new - old, *(rounded_to(came, name) for name in FORMATS))
+    return {at for at, way in enumerate(ways) if np.array_equal([sent, np.signbit(sent)], [way, np.signbit(way)])}
 
 
 def as_update(sent: Any, network: Network, name: str) -> Update:
@@ -172,6 +176,13 @@ def _beside(sent: Any, network: Network) -> Mapping[str, Any]:
     return {
         name: value for name, value in others.items() if _digest({"": value}) not in own
     }  # tied ones have two names
+
+
+def _written(sent: Any) -> str:
+    """Return how an update is written, whatever its numbers are: of what type, and in its order the names and types."""
+    parts = dict(sent.named_parameters()) if hasattr(sent, "named_parameters") else sent
+    items = parts.items() if isinstance(parts, Mapping) else enumerate(parts)
+    return repr([type(sent), *((name, type(part), str(getattr(part, "dtype", ""))) for name, part in items)])
 
 
 def _digest(parts: Mapping[str, Any]) -> bytes:

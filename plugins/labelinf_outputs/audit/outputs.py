@@ -106,7 +106,8 @@ def audit_outputs(
         reasons = (f"{committed.attack}: {word.value}",)
     known = {"n_classes": n_classes, "n_canaries": n_canaries}
     proof = None if counted is None else claim.proof(counted.ranked, committed.guesses, **known)
-    power = Power(claim=claim, n_classes=n_classes).against_twice(proof.guesses if proof else 0, n_canaries)
+    counting, made = (proof.guesses, proof.correct + proof.wrong) if proof else (0, 0)
+    power = Power(claim=claim, n_classes=n_classes).against_twice(counting, n_canaries, made)
     signal = _signal(committed, built[committed.attack], planted, threat, streams[committed.attack])
     return Audit(
         n_canaries=n_canaries,

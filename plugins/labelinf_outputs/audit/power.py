@@ -51,7 +51,7 @@ class Power:
         keep = epsilon_bounds.label_dp_ceiling(epsilon, self.n_classes)
         return _reached(self.needed(n_canaries), n_canaries, keep)
 
-    def against_twice(self, guesses: int, n_canaries: int) -> float:
+    def against_twice(self, guesses: int, n_canaries: int, made: int | None = None) -> float:
         """Return how probably ``guesses`` refute the claim of a mechanism that keeps labels as twice its level allows.
 
         It is randomised response, which is as private as that, and whose every answer the attack reads.
@@ -59,11 +59,13 @@ class Power:
         Args:
             guesses: That count, fixed beforehand.
             n_canaries: All canaries.
+            made: How many of them the attack makes, the others can never be right; None: all.
         """
-        if not guesses:
+        made = guesses if made is None else made
+        if not made:
             return 0.0
         keep = attrs.evolve(self.claim.doubled, delta=0.0).ceiling(self.n_classes)
-        return _reached(_needed(self.claim, self.n_classes, guesses, n_canaries), guesses, keep)
+        return _reached(_needed(self.claim, self.n_classes, guesses, n_canaries), made, keep)
 
     def truths(self) -> tuple[tuple[str, float], ...]:
         """Return what the mechanism may be in truth, in a word or two, and its epsilon."""
@@ -93,7 +95,7 @@ def _needed(claim: Claim, n_classes: int, guesses: int, n_canaries: int) -> int 
 
 def _reached(needed: int | None, guesses: int, keep: float) -> float:
     """Return the probability that ``needed`` guesses are right, each with ``keep``; None cannot be reached."""
-    if needed is None:
+    if needed is None or needed > guesses:
         return 0.0
     return float(special.betainc(needed, guesses - needed + 1, keep)) if keep < 1 else 1.0
 

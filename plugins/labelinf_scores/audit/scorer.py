@@ -27,7 +27,7 @@ from labelinf_core.specs import Builder
 from labelinf_core.statistics.proportions import clopper_pearson
 from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.likeness import Likeness
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blaming
 from labelinf_scores.game.scoring import Query
 
 __all__ = ["Extraction", "audit_scorer"]
@@ -174,7 +174,8 @@ def _play(
     try:
         if refusal := attack.refusal(oracle.threat):
             return Extraction(attack=spec, refusal=refusal)
-        guess = attack.run(oracle, rng)
+        with blaming(oracle):
+            guess = attack.run(oracle, rng)
         guessed = gate.guessed(guess, Guess, labels.size, oracle.threat.n_classes)
         evidence = gate.evidence(guess.evidence)
     except (Exception, SystemExit) as error:  # an attack may do anything; the others still play

@@ -32,7 +32,7 @@ from labelinf_scores.game.curator import Curator, ScoreDefence
 from labelinf_scores.game.effects import Reordered
 from labelinf_scores.game.likeness import Likeness, remembered
 from labelinf_scores.game.models import ModelBoard, Run
-from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle
+from labelinf_scores.game.oracle import ScoreAttack, ScoreOracle, blaming
 from labelinf_scores.game.scorers import is_own, make_scorer, metric_scorer
 from labelinf_scores.game.scoring import Query, Scorer
 from labelinf_scores.game.threat import ScoreThreat
@@ -300,7 +300,8 @@ class ScoreChannel(Channel):
 
         oracle = ScoreOracle(told, lambda query: (next(asked), answer(query))[1], every, rerun)
         with gate.blamed(attack):
-            guess = attack.run(oracle, attack_rng)
+            with blaming(oracle):
+                guess = attack.run(oracle, attack_rng)
             gate.guessed(guess, Guess, labels.size, setting.data.n_classes)
             evidence = gate.evidence(guess.evidence)
         if self.besides:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import Attack, Guess
-from labelinf_core.contracts.errors import QueriesExhaustedError, QueryRefusedError
+from labelinf_core.contracts.errors import InputError, QueriesExhaustedError, QueryRefusedError
 from labelinf_core.contracts.guarantees import Promise
 from labelinf_core.contracts.threat import ThreatModel
 from labelinf_scores.game.scoring import Answer, Query
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from labelinf_scores.game.networks import MutNet
     from labelinf_scores.metrics.readings import ScoredMetric
 
-__all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blocks", "needed_queries"]
+__all__ = ["Beside", "Rerun", "ScoreAttack", "ScoreOracle", "answered", "blaming", "blocks", "needed_queries"]
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -38,7 +39,7 @@ class ScoreOracle:
     Where a board publishes several metrics, its answers are those of one, and the others' stand :attr:`beside` them.
     """
 
-    __slots__ = ("_answer", "_beside", "_models", "_others", "_rerun", "_spent", "_threat")
+    __slots__ = ("_answer", "_beside", "_failure", "_models", "_others", "_rerun", "_spent", "_threat")
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class ScoreOracle:
         self._rerun = rerun
         self._beside: tuple[tuple[ScoreThreat, Answer], ...] = ()
         self._spent = 0
+        self._failure: Exception | None = None
 
     @property
     def beside(self) -> tuple[tuple[ScoreThreat, Answer], ...]:
@@ -120,13 +122,38 @@ class ScoreOracle:
         return self._asked(Query(predictions=self._models.outputs(model)))
 
     def _asked(self, query: Query) -> Answer:
-        self._beside = tuple((told, answer) for (told, _), answer in answered(self._others, lambda it: it[1](query)))
-        return self._answer(query)
+        """Return an answer. That there is none is one answer more; why there is none could be any number of them.
+
+        Raises:
+            InputError: There is none, whatever was raised behind the board.
+        """
+        try:
+            self._beside = tuple(
+                (told, answer) for (told, _), answer in answered(self._others, lambda it: it[1](query))
+            )
+            return self._answer(query)
+        except QueryRefusedError:
+            raise
+        except Exception as error:
+            self._failure = error
+        # An exception that was still being handled here would go along, and whoever asks could read it.
+        raise InputError("the board has no answer to this query; why may tell of labels, and is not told.")
 
     def _spend(self) -> None:
         if self.remaining < 1:
             raise QueriesExhaustedError(f"all {self.threat.query_budget} queries are spent.")
         self._spent += 1
+
+
+@contextlib.contextmanager
+def blaming(oracle: ScoreOracle) -> Iterator[None]:
+    """Let an attack that cannot go on without an answer end with what was raised behind the board."""
+    try:
+        yield
+    except InputError:
+        if oracle._failure is None:
+            raise
+        raise oracle._failure from None
 
 
 class ScoreAttack(Attack, abc.ABC):
