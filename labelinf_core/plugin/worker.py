@@ -339,7 +339,8 @@ def _begin(
             os.setsid()
             threading.Thread(target=_end_with, args=(asker,), daemon=True).start()
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, signal.SIG_DFL)
+            if signal.getsignal(number) != signal.SIG_IGN:  # as a shell has it in the background
+                signal.signal(number, signal.SIG_DFL)
         _may_have_children()
         os.dup2(2, 1)
         if silent:

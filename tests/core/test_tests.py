@@ -9,9 +9,10 @@ from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 PRODUCT = ("labelinf", "labelinf_core", "labelinf_scores", "labelinf_gradients", "labelinf_outputs", "labelinf_privacy")
-PRODUCT += ("labelinf_guard", "labelinf_data")
+PRODUCT += ("labelinf_guard", "labelinf_data", "labelinf_papers")
 OURSELVES = (
     "docs",
+    "test_lines.py",
     "core/test_laws.py",
     "core/test_tests.py",
     "core/test_comparisons.py: test_no_reproduction",

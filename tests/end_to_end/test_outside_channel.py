@@ -63,12 +63,11 @@ def test_it_is_held_to_its_own_rules(labelinf: Labelinf) -> None:
 
 @pytest.mark.slow
 def test_advice_turns_its_knobs(labelinf: Labelinf) -> None:
-    """Twenty answers of epsilon = ln((1-f)/f) leave 90 % of balanced labels when they sum to ln 9: f = .4726."""
+    """A third party's bound certifies nothing, so that nothing is called proved; attacks are played all the same."""
     given = labelinf("advise", "--channel", "equality(queries=20)", "--records", "60", "--target", "90%")
 
     assert given.exit_code == 0, given.stderr
-    assert "probability that an answer is the opposite\n    proved     >= 0.4726 (" in given.stdout
-    assert "costs: wrong answers 4" in given.stdout
+    assert "probability that an answer is the opposite\n    proved     nothing certifies it\n    attacks    >= 0." in given.stdout
 
 
 def test_theory_and_attack_read_their_channel_from_the_attack_or_defence(labelinf: Labelinf) -> None:

@@ -750,6 +750,7 @@ STRANGER = """
 import os
 import attrs, numpy as np
 from labelinf_core import Descriptor, Kind, Reference, hookimpl
+from labelinf_core.contracts.components import Guess
 from labelinf_outputs.game.output import OutputAttack
 
 labelinf_contract = 2

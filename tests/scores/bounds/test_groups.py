@@ -177,7 +177,7 @@ def test_every_ceiling_says_what_it_takes_for_independent(
 
 
 def test_groups_count_where_a_part_of_the_records_is_scored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six groups of four, of which two records each are scored: they used to be forgotten, and records independent."""
+    """Six groups of four, of which a function of one's own scores two records each: which, nobody takes for known."""
     module = types.ModuleType("everyother")
 
     def half(labels: NDArray[Any], predictions: NDArray[Any]) -> float:
@@ -189,8 +189,8 @@ def test_groups_count_where_a_part_of_the_records_is_scored(monkeypatch: pytest.
     labels, groups = np.arange(24) % 3 // 2, np.repeat(np.arange(6), 4)
     data = LabelSet(labels=labels, class_names=("a", "b"), title="made", provenance="made", groups=groups)
     threat = ScoreChannel(scorer="everyother:half").threat(Setting(data=data))
-    assert threat.n_records == 12
-    assert threat.groups == ((2, 6),)
+    assert threat.n_records == 24
+    assert threat.groups == ((4, 6),)
     assert effective(threat) == 6
 
 
