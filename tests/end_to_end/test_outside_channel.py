@@ -67,7 +67,10 @@ def test_advice_turns_its_knobs(labelinf: Labelinf) -> None:
     given = labelinf("advise", "--channel", "equality(queries=20)", "--records", "60", "--target", "90%")
 
     assert given.exit_code == 0, given.stderr
-    assert "probability that an answer is the opposite\n    proved     nothing certifies it\n    attacks    >= 0." in given.stdout
+    assert (
+        "probability that an answer is the opposite\n    proved     nothing certifies it\n    attacks    >= 0."
+        in given.stdout
+    )
 
 
 def test_theory_and_attack_read_their_channel_from_the_attack_or_defence(labelinf: Labelinf) -> None:
