@@ -38,12 +38,13 @@ def parts_of(target: str) -> tuple[str, str, str]:
     return (target, "", "") if found is None else (found[1], found[2] or "", found[3] or "")
 
 
-def own_function(target: str, what: str) -> Callable[..., Any]:
+def own_function(target: str, what: str, methods: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Import ``module:function``.
 
     Args:
         target: The module, and the name of the function within it, with dots where it is nested.
         what: What a message calls it.
+        methods: An object that has one of these will do, though it cannot be called itself.
 
     Raises:
         InputError: It is not so written, or cannot be imported or called.
@@ -66,7 +67,7 @@ def own_function(target: str, what: str) -> Callable[..., Any]:
         raise
     except Exception as error:  # a module may raise anything when it is imported
         raise InputError(f"{what} {target!r} cannot be imported: {_told(error)}.{instead}") from error
-    if not callable(found):
+    if not callable(found) and not any(callable(getattr(found, name, None)) for name in methods):
         raise InputError(f"{what} {target!r} is not a function.")
     return found  # type: ignore[no-any-return]  # whatever is callable
 

@@ -1,112 +1,86 @@
-"""Scorers as hosts of competitions write them, called with labels and predictions.
+"""Scorers as hosts of competitions and libraries write them, called with made labels and predictions.
 
-* Kaggle: ``score(solution, submission, row_id_column_name)`` of two data frames.
-* EvalAI: ``evaluate(test_annotation_file, user_submission_file, phase_codename, **kwargs)`` of two CSV files; the
-  numbers in its ``result`` count.
+:mod:`labelinf_scores.game.signatures` says what a scorer takes. Tables are made for those that want some: Kaggle's
+``score(solution, submission, row_id_column_name)`` and ``grade(submission, answers)`` of MLE-bench get data frames,
+``evaluate(test_annotation_file, user_submission_file, phase_codename, **kwargs)`` of EvalAI two CSV files; the numbers
+in its ``result`` count. Programs that read and write files are run by :mod:`labelinf_scores.game.host_programs`.
 
-Programs that read and write files are run by :mod:`labelinf_scores.game.host_programs`.
-
-Labels are called ``label`` (``target`` for Kaggle), predictions of one column ``prediction`` (``target``), unless the
-scorer is named with a column, as in ``module:function@column``; others by the number of their class. Of several numbers
-that have names, one is scored (:func:`one_of`).
+Labels are called ``label`` (``target`` in data frames), predictions of one column ``prediction`` (``target``), unless
+the scorer is named with a column, as in ``module:function@column``; others by the number of their class. Rows are
+called ``row_id`` for a function that is told so, else ``id``. Of several numbers that have names, one is scored
+(:func:`one_of`).
 """
 
 from __future__ import annotations
 
-import csv
-import functools
-import inspect
 import numbers
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["HostError", "as_called", "columns_of", "one_of", "write_table"]
+from labelinf_scores.game.host_files import HostError, columns_of
+from labelinf_scores.game.signatures import Form, Signature, signature_of
 
-_KAGGLE = ("solution", "submission", "row_id_column_name")
-_EVALAI = ("test_annotation_file", "user_submission_file", "phase_codename")
+__all__ = ["HostFunction", "as_called", "one_of"]
+
 _SEVERAL = 8  # numbers that a tuple may hold; more are taken for labels
 
-Called = Callable[[NDArray[Any], NDArray[np.float64]], Any]
 
+@attrs.frozen(kw_only=True)
+class HostFunction:
+    """A host's scorer as one of arrays of labels and predictions.
 
-class HostError(Exception):
-    """What a host's scorer did wrong, as a clause in our own words, which hold no label."""
-
-
-def as_called(function: Callable[..., Any], column: str = "") -> Callable[..., Any]:
-    """Return a host's function as one of labels and predictions, by the names of its parameters.
-
-    Args:
-        function: The host's.
+    Attributes:
+        origin: What was named.
+        signature: What it takes.
         column: What labels and predictions of one column are called in its tables; empty: as said above.
     """
-    try:
-        names = tuple(inspect.signature(function).parameters)[:3]
-    except (TypeError, ValueError):  # it does not tell
-        return function
-    if names == _KAGGLE:
-        tables, columns = functools.partial(_framed, function), (column or "target",) * 2
-    elif names == _EVALAI:
-        tables, columns = functools.partial(_evaluated, function), (column or "label", column or "prediction")
-    else:
-        return function
 
-    def called(labels: NDArray[Any], predictions: NDArray[np.float64]) -> Any:
+    origin: Any = attrs.field(repr=False)
+    signature: Signature
+    column: str = ""
+
+    def __call__(self, labels: NDArray[Any], predictions: NDArray[Any]) -> Any:
+        """Return its answer.
+
+        Raises:
+            HostError: It wants other columns, or what is not installed.
+            Exception: Whatever it raises.
+        """
+        form = self.signature.form
+        if form not in (Form.FRAMES, Form.FILES):
+            return self.signature(labels, predictions)
+        usual = ("target", "target") if form is Form.FRAMES else ("label", "prediction")
+        truth, guess = (self.column, self.column) if self.column else usual
+        key = "row_id" if self.signature.takes_key else "id"
+        ids, wide = np.arange(labels.size), form is Form.FRAMES and predictions.ndim == 2
+        true = columns_of(np.eye(predictions.shape[1])[labels], "") if wide else {truth: labels}
+        shown = {key: ids[: len(predictions)], **columns_of(predictions, guess)}
         try:
-            return tables(labels, predictions, *columns)
+            answer = self.signature({key: ids, **true}, shown, key)
+            return {"": answer["result"]} if form is Form.FILES else answer
         except (KeyError, AttributeError) as error:  # which key, may be a label
-            told = " and ".join(dict.fromkeys(map(repr, columns)))
+            told = " and ".join(dict.fromkeys(map(repr, (truth, guess))))
             raise HostError(
                 f"raised {type(error).__name__}; in its tables labels and predictions are called {told}: "
                 f"if it wants another name, add that, as in MODULE:FUNCTION@NAME."
             ) from error
 
-    return called
 
+def as_called(scorer: Any, column: str = "") -> HostFunction:
+    """Return a host's scorer as a function of labels and predictions.
 
-def _evaluated(
-    function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64], truth: str, guess: str
-) -> Any:
-    with tempfile.TemporaryDirectory() as folder:
-        annotations, submission = Path(folder, "annotations.csv"), Path(folder, "submission.csv")
-        write_table(annotations, {truth: labels})
-        write_table(submission, columns_of(predictions, guess))
-        return {"": function(str(annotations), str(submission), "test")["result"]}
+    Args:
+        scorer: A function, an object that scores or a class of such objects.
+        column: What labels and predictions of one column are called in its tables; empty: as said above.
 
-
-def _framed(
-    function: Callable[..., Any], labels: NDArray[Any], predictions: NDArray[np.float64], truth: str, guess: str
-) -> Any:
-    import pandas as pd
-
-    ids = np.arange(labels.size)
-    true = {truth: labels} if predictions.ndim == 1 else columns_of(np.eye(predictions.shape[1])[labels], "")
-    solution, submission = (
-        {"row_id": ids, **true},
-        {"row_id": ids[: len(predictions)], **columns_of(predictions, guess)},
-    )
-    return function(pd.DataFrame(solution), pd.DataFrame(submission), "row_id")
-
-
-def columns_of(predictions: NDArray[np.float64], name: str) -> dict[str, NDArray[np.float64]]:
-    """Return predictions by the names of their columns: one of that name, or classes by their numbers."""
-    if predictions.ndim == 1:
-        return {name: predictions}
-    return {str(k): predictions[:, k] for k in range(predictions.shape[1])}
-
-
-def write_table(path: Path, columns: Mapping[str, NDArray[Any]], ids: str = "id") -> None:
-    """Write a table of such columns after one of row numbers, which is called ``ids``."""
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow((ids, *columns))
-        writer.writerows((at, *row) for at, row in enumerate(rows))
+    Raises:
+        HostError: It is a class that makes no object without arguments.
+    """
+    return HostFunction(origin=scorer, signature=signature_of(scorer), column=column)
 
 
 def one_of(found: Any, name: str) -> tuple[Any, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_scores.game.host_formats import HostError, columns_of, write_table
+from labelinf_scores.game.host_files import HostError, columns_of, write_table
 
 __all__ = ["program_of_files"]
 
@@ -48,8 +48,8 @@ def program_of_files(command: str, columns: str = "") -> Called:
             paths = {"labels": source / "ref" / "labels.csv", "predictions": source / "res" / "predictions.csv"}
             for place in (source / "ref", source / "res", out):
                 place.mkdir(parents=True)
-            write_table(paths["labels"], {truth: labels}, ids)
-            write_table(paths["predictions"], given, ids)
+            write_table(paths["labels"], {ids: np.arange(len(labels)), truth: labels})
+            write_table(paths["predictions"], {ids: np.arange(len(predictions)), **given})
             printed = _run(_arguments(command, {**paths, "input": source, "output": out}), (ids, truth, *given))
             return _written(out) or _printed(printed)
 

@@ -7,8 +7,7 @@ the function is given those that are public.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 from labelinf_core.contracts.errors import ComponentError, InputError
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
+from labelinf_scores.game.host_files import HostError
+from labelinf_scores.game.signatures import Form, Signature, signature_of
 from labelinf_scores.simulation.simulator import as_vector
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ __all__ = ["HostTable"]
 
 _FEW = 30  # numbers that may be classes, however few rows there are
 _MOST = 500  # classes
-_SUBMITTED = ("submission", "predictions", "prediction", "pred", "preds", "y_pred", "guess")
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -36,7 +36,7 @@ class HostTable:
     """Labels in a host's tables.
 
     Attributes:
-        function: The host's.
+        signature: The host's function, and what it takes.
         solution: Its rows that count, in the order of the sample's.
         sample: A submission.
         key: The column that names the rows.
@@ -47,7 +47,7 @@ class HostTable:
         left_out: Rows that do not count.
     """
 
-    function: Callable[..., Any] = attrs.field(repr=False)
+    signature: Signature
     solution: pd.DataFrame = attrs.field(repr=False)
     sample: pd.DataFrame = attrs.field(repr=False)
     key: str
@@ -63,12 +63,12 @@ class HostTable:
         return Aside(name="the grader", function=self._called)
 
     @classmethod
-    def read(cls, function: Callable[..., Any], solution: Path, sample: Path, targets: Sequence[str] = ()) -> HostTable:
+    def read(cls, function: Any, solution: Path, sample: Path, targets: Sequence[str] = ()) -> HostTable:
         """Read both tables.
 
         Args:
-            function: Called as ``function(submission, answers)``, ``score(solution, submission, row_id_column_name)``,
-                or with an array of each.
+            function: A scorer, as :mod:`labelinf_scores.game.signatures` takes it: of both tables, or of an array of
+                each.
             solution: A CSV file.
             sample: A CSV file.
             targets: The private columns, where they are not those that both tables have.
@@ -90,8 +90,12 @@ class HostTable:
         private, predicted = _columns(true, shown, key, targets)
         block = true[list(private)].to_numpy()
         one_hot = len(private) > 1 and bool(np.isin(block, (0, 1)).all() and (block.sum(axis=1) == 1).all())
-        return cls(
-            function=function,
+        try:
+            signature = signature_of(function)
+        except HostError as error:
+            raise InputError(f"the grader {error}") from None
+        table = cls(
+            signature=signature,
             solution=true,
             sample=shown,
             key=key,
@@ -101,6 +105,13 @@ class HostTable:
             one_hot=one_hot,
             left_out=int((~counts).sum()),
         )
+        return attrs.evolve(table, signature=signature.settled(table._accepts))
+
+    def _accepts(self, signature: Signature) -> bool:
+        """Whether a scorer has an answer about made labels and the sample when it is so called."""
+        labels = np.random.default_rng(0).permutation(self.truth)
+        asked = attrs.evolve(self, signature=signature)
+        return bool(np.isfinite(asked.answer(labels, self.predicted)).all())
 
     @property
     def places(self) -> int:
@@ -157,13 +168,10 @@ class HostTable:
         predictions = rows.reshape(n, -1)
         for at, name in enumerate(self.columns):
             shown[name] = predictions[:, at]
-        names = [name.lower() for name in inspect.signature(self.function).parameters]
-        if "row_id_column_name" in names:
-            return self.function(true, shown, self.key)
-        if any(name in ("answers", "solution", "submission") for name in names[:2]):
-            return self.function(shown, true) if names[0] in _SUBMITTED else self.function(true, shown)
-        pair = true[list(self.targets)].to_numpy().squeeze(), shown[list(self.columns)].to_numpy().squeeze()
-        return self.function(*(pair[::-1] if names and names[0] in _SUBMITTED else pair))
+        if self.signature.form in (Form.FRAMES, Form.FILES):
+            return self.signature(true, shown, self.key)
+        pair = (true[list(self.targets)], shown[list(self.columns)])
+        return self.signature(*(table.to_numpy().squeeze() for table in pair))
 
 
 def _table(path: Path) -> pd.DataFrame:

@@ -94,6 +94,8 @@ class Likeness:
         if not self.scored.all():
             clauses.append(f"{int(self.scored.sum())} of {self.scored.size} records are scored, as far as was seen")
         clauses.append(f"asked with labels as {self.asked.naming.value}")
+        if not getattr(self.asked.host, "plain", True):
+            clauses.append(str(getattr(self.asked.host, "called", "")))
         return ", ".join(filter(None, (*clauses, self.among)))
 
     @property
@@ -107,6 +109,7 @@ class Likeness:
             "significant digits": self.fit.digits or None,
             "clip": self.clip,
             "labels": self.asked.naming.value,
+            "called": getattr(self.asked.host, "called", "") or None,
             "records scored": int(self.scored.sum()),
             "draws": self.draws,
             "tells nothing": self.dumb,
@@ -167,6 +170,7 @@ def remembered(name: str, scorer: Scorer, data: LabelSet) -> Likeness:
         InconclusiveError: Its answers tell nothing.
     """
     own = getattr(scorer, "function", None)
+    own = getattr(own, "origin", own)
     key = name, id(own), data.n_records, data.class_names
     if key not in _KNOWN:
         _KNOWN[key] = own, likeness(scorer, data, f"scorer {name!r}")  # held, so that its identity is nobody else's

@@ -20,9 +20,11 @@ from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
 from labelinf_scores.arithmetic.exact import LEAST_BITS
 from labelinf_scores.arithmetic.formats import NAMES, format_named
 from labelinf_scores.game.command_scorer import CommandScorer
-from labelinf_scores.game.host_formats import HostError, as_called, one_of
+from labelinf_scores.game.host_files import HostError
+from labelinf_scores.game.host_formats import HostFunction, as_called, one_of
 from labelinf_scores.game.host_programs import program_of_files
 from labelinf_scores.game.scoring import Query, Scorer, ScorerFacts
+from labelinf_scores.game.signatures import METHODS
 from labelinf_scores.metrics.log_loss import LogLoss
 from labelinf_scores.simulation.simulator import as_vector
 
@@ -190,6 +192,16 @@ class ImportedScorer:
         return f"{name!r} of the numbers it returns ({', '.join(self._names)}; {whole}#{other} is another)"
 
     @property
+    def called(self) -> str:
+        """How it is called, in a clause; empty of a program."""
+        return self.function.signature.how if isinstance(self.function, HostFunction) else ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is called with arrays of labels and predictions in this order, and its parameters are named so."""
+        return not isinstance(self.function, HostFunction) or self.function.signature.plain
+
+    @property
     def unnamed(self) -> tuple[str, ...]:
         """How each of several numbers is asked for; empty where there is but one, or one was asked for."""
         return () if parts_of(self.target)[2] else tuple(f"{self.target}#{name}" for name in self._names)
@@ -211,7 +223,7 @@ class ImportedScorer:
             ComponentError: It ended the program, or was lost before: it hung, or took its process with it.
         """
         predictions = np.asarray(query.predictions)
-        predictions = predictions if predictions.dtype.kind == "U" else predictions.astype(np.float64)
+        predictions = predictions if predictions.dtype.kind in "Ui" else predictions.astype(np.float64)
         value, names = self._aside(labels.copy(), predictions.copy())
         if not self._names:  # of made labels: names may say what private ones are
             self._names[:] = names
@@ -265,10 +277,19 @@ class ImportedScorer:
         return value, names
 
 
-def _own(target: str) -> Callable[..., Any]:
-    """Import a user's function, however it is called."""
+def _own(target: str) -> HostFunction:
+    """Import a user's scorer, however it is called; one whose names do not say how is tried aside.
+
+    Raises:
+        InputError: It cannot be imported, or is not callable.
+    """
     name, column, _ = parts_of(target)
-    return as_called(own_function(name, "scorer"), column)
+    try:
+        found = as_called(own_function(name, "scorer", METHODS), column)
+    except HostError as error:
+        raise InputError(f"scorer {target!r} {error}") from None
+    accepts = lambda signature: bool(Aside(name=f"scorer {target}", function=signature.accepts_made)())  # noqa: E731
+    return attrs.evolve(found, signature=found.signature.settled(accepts))
 
 
 def is_own(name: str) -> bool:
