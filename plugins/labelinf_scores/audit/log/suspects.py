@@ -2,11 +2,17 @@
 
 Four signs, each with its word; none is a proof of intent, and a probe that imitates a model shows none of them.
 
-* most records share one prediction where there are more than there are classes: a block is asked about and the rest
-  is filler; or a handful is set apart from all others, far fewer than the least class has;
+* most records share one prediction where there are more than there are classes, and the rest are few or have mostly
+  values of their own, unlike a tree's leaves: a block is asked about and the rest is filler;
+* a handful is set apart from all others, far fewer than the least class has;
 * the answer tells more bits than the others do: the sum of its coefficients could have been almost anything, as that of
   weights that grow like powers of two;
-* its predictions go with nobody else's, where those of the others go together: rows of a design.
+* its halves of the records are balanced against other submissions' more exactly than chance has it: rows of a design.
+
+That submissions are alike, or that one goes with nobody else's, is no sign: teams resubmit, and beginners guess. A row
+of no skill meets one other's half in the most balanced number of records with probability ``1 / sqrt(2 pi v)`` at
+most, v the variance of the hypergeometric law; near-copies of a row count once. Over all submissions of a log such a
+row is named by chance with probability 0.001 about, by the binomial law and Bonferroni's correction.
 """
 
 from __future__ import annotations
@@ -17,6 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.statistics.proportions import p_value
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
 
 __all__ = ["bits", "suspects"]
@@ -24,8 +31,8 @@ __all__ = ["bits", "suspects"]
 _TIED = 0.5  # share of the records on one value from which a submission is worth a look
 _MORE = 4.0  # bits above the median
 _APART = 6.0  # median deviations above it
-_TOGETHER = 0.2  # median correlation from which there is something to go with
-_CHANCE = 4.0  # standard deviations of a correlation of nothing
+_ALARM = 0.001  # chance that an honest log has rows of a design
+_COPY = 0.5  # correlation from which two rows count once
 _FEWEST = 4  # submissions from which one can stand out
 _HANDFUL, _SHARE = 8, 0.1  # records that are set apart, and as a share of the least class
 
@@ -40,8 +47,8 @@ def suspects(log: Log, predictions: Sequence[Floats]) -> dict[int, str]:
         predictions: What was submitted, a row or a table for every answer.
     """
     found: dict[int, str] = {}
-    for at in _strangers(log):
-        found[at] = "goes with nobody else's predictions"
+    for at in _designed(predictions):
+        found[at] = "is balanced against others more exactly than chance has it"
     told = np.array([_told(item, log) for item in log.entries])
     middle = float(np.median(told)) if told.size else 0.0
     limit = middle + max(_MORE, _APART * float(np.median(np.abs(told - middle)))) if told.size >= _FEWEST else math.inf
@@ -74,26 +81,31 @@ def _told(item: Entry, log: Log) -> float:
 def _filled(predictions: Floats, log: Log) -> str:
     """Return in which way most records share a prediction, unless as in hard predictions; empty when they do not."""
     values, counts = np.unique(predictions, axis=0, return_counts=True)
-    if len(values) > log.n_classes and counts.max() > _TIED * counts.sum():
-        return "most records share one prediction"
+    rest, least = int(counts.sum() - counts.max()), min(log.counts)
     few = int(counts.min())
-    apart = len(values) == 2 and few <= min(_HANDFUL, _SHARE * min(log.counts))
+    own = len(values) - 1 > rest / 2 or rest <= _SHARE * least
+    if len(values) > log.n_classes and counts.max() > _TIED * counts.sum() and own:
+        return "most records share one prediction"
+    apart = len(values) == 2 and few <= min(_HANDFUL, _SHARE * least)
     return f"sets {few} record{'s' * (few > 1)} apart from all others" if apart else ""
 
 
-def _strangers(log: Log) -> list[int]:
-    """Return the submissions that do not go with the mean of the others."""
-    table = np.array([item.rows[0].gains.astype(np.float64).ravel() for item in log.entries if item.rows])
-    if len(table) < max(_FEWEST, len(log.entries)):
+def _designed(predictions: Sequence[Floats]) -> list[int]:
+    """Return the submissions of two values whose halves are balanced against others' beyond chance."""
+    at = [place for place, row in enumerate(predictions) if row.ndim == 1 and len(np.unique(row)) == 2]
+    if len(at) < _FEWEST:
         return []
-    centred = table - table.mean(axis=1, keepdims=True)
-    lengths = np.linalg.norm(centred, axis=1)
-    units = centred / np.where(lengths > 0, lengths, 1.0)[:, None]
-    rest = units.sum(axis=0) - units
-    norms = np.linalg.norm(rest, axis=1)
-    together = np.abs((units * rest).sum(axis=1) / np.where(norms > 0, norms, 1.0))
-    usual = float(np.median(together))
-    if usual < _TOGETHER:
-        return []
-    chance = _CHANCE / math.sqrt(log.n_records)  # of few records honest submissions are as far apart
-    return [int(at) for at in np.flatnonzero(together < min(chance, usual / 4, usual - chance))]
+    halves = np.array([predictions[place] == predictions[place].max() for place in at], dtype=np.float64)
+    n, sizes = halves.shape[1], halves.sum(axis=1)
+    apart = halves @ halves.T - np.outer(sizes, sizes) / n
+    spread = np.outer(sizes * (n - sizes), sizes * (n - sizes)) / (n * n * (n - 1))
+    alike = np.abs(apart) > _COPY * np.sqrt(spread * (n - 1))
+    first = [row for row in range(len(at)) if not alike[row, :row].any()]
+    chance = np.minimum(1.0, 1 / np.sqrt(2 * math.pi * spread))
+    found = []
+    for row, place in enumerate(at):
+        others = [other for other in first if not alike[row, other]]
+        hits = int((np.abs(apart[row, others]) < 0.5).sum())
+        if others and len(at) * p_value(hits, len(others), float(chance[row, others].max())) <= _ALARM:
+            found.append(place)
+    return found
