@@ -5,5 +5,6 @@ from sklearn.metrics import roc_auc_score
 
 
 def grade(submission: pd.DataFrame, answers: pd.DataFrame) -> float:
+    """Return the area under the curve."""
     both = answers.merge(submission, on="id", suffixes=("_true", "_told"), validate="one_to_one")
     return round(roc_auc_score(both["insult_true"], both["insult_told"]), 5)

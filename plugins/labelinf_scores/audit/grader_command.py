@@ -57,8 +57,8 @@ def grader(
     GRADER is a function grade(submission, answers), score(solution, submission, row_id_column_name), or any of labels
     and predictions; of a file it is the function grade, score or evaluate. A folder is one that holds such a file, the
     answers and a sample submission: they are found by what they hold, and only the grader is run. It is called with
-    your tables as they are, columns and all; where the solution says which rows are public (Usage), with those. The attack
-    knows all columns but the private ones, and how many labels every class has.
+    your tables as they are, columns and all; where the solution says which rows are public (Usage), with those. The
+    attack knows all columns but the private ones, and how many labels every class has.
 
     Exits with status 1 where labels leak, and 3 where no leak was shown, which proves nothing.
     """
