@@ -1,4 +1,4 @@
-"""``labelinf audit grader``: a host's solution behind her own function, attacked."""
+"""``labelinf audit grader``: a host's solution behind her own function, or a whole folder of them, attacked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,11 +22,13 @@ __all__ = ["grader"]
 
 
 @click.command()
-@click.argument("grader", metavar="MODULE:FUNCTION|FILE.py")
+@click.argument("grader", metavar="FOLDER|FILE.py|MODULE:FUNCTION")
 @click.option(
-    "--solution", type=click.Path(path_type=Path), required=True, help="Your table with the private labels, CSV."
+    "--solution", type=click.Path(path_type=Path), help="Your table with the private labels, CSV; a folder may hold it."
 )
-@click.option("--sample", type=click.Path(path_type=Path), required=True, help="A submission that is scored, CSV.")
+@click.option(
+    "--sample", type=click.Path(path_type=Path), help="A submission that is scored, CSV; a folder may hold it."
+)
 @click.option(
     "--target", "targets", multiple=True, metavar="COLUMN", help="A private column; all that both tables have."
 )
@@ -40,8 +43,8 @@ __all__ = ["grader"]
 def grader(
     context: click.Context,
     grader: str,
-    solution: Path,
-    sample: Path,
+    solution: Path | None,
+    sample: Path | None,
     targets: tuple[str, ...],
     queries: int,
     simulations: int,
@@ -51,16 +54,27 @@ def grader(
 ) -> None:
     """Attack a grader over your own tables: how many private labels do its answers give away?
 
-    GRADER is a function grade(submission, answers), score(solution, submission, row_id_column_name), or one of two
-    arrays, labels and predictions; of a file it is the function grade, score or evaluate. It is called with your
-    tables as they are, columns and all; where the solution says which rows are public (Usage), with those. The attack
-    knows all columns but the private ones, and how many labels every class has.
+    GRADER is a function grade(submission, answers), score(solution, submission, row_id_column_name), or any of labels
+    and predictions; of a file it is the function grade, score or evaluate. A folder is one that holds such a file, the
+    answers and a sample submission: they are found by what they hold, and only the grader is run. It is called with
+    your tables as they are, columns and all; where the solution says which rows are public (Usage), with those. The
+    attack knows all columns but the private ones, and how many labels every class has.
 
     Exits with status 1 where labels leak, and 3 where no leak was shown, which proves nothing.
     """
     from labelinf_scores.audit.grader import audited_grader
     from labelinf_scores.game.host_tables import HostTable
 
+    if Path(grader).is_dir():
+        from labelinf_scores.game.grader_folders import found_grader, found_tables
+
+        folder = Path(grader)
+        grader, (solution, sample) = found_grader(folder), found_tables(folder, solution, sample)
+    if solution is None or sample is None:
+        option = "--solution" if solution is None else "--sample"
+        raise InputError(
+            f"{option} FILE is missing: {grader} scores two tables; name them, or a folder that holds all."
+        )
     table = HostTable.read(_function(grader), solution, sample, targets)
     report = audited_grader(grader, table, queries=queries, seed=seed, simulations=simulations, tolerance=tolerance)
     tell(_document(report), _lines(report), as_json=as_json)
@@ -72,13 +86,19 @@ def _function(named: str) -> Callable[..., Any]:
     path, _, name = named.partition(":") if not named.endswith(".py") else (named, "", "")
     if not path.endswith(".py"):
         return own_function(named, "grader")
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    home = str(Path(path).resolve().parent)
+    package = ModuleType("_grader")  # so that it may import what lies beside it, by "from .names import" too
+    package.__path__ = [home]
+    spec = importlib.util.spec_from_file_location(f"_grader.{Path(path).stem}", path)
     if spec is None or spec.loader is None or not Path(path).is_file():
         raise InputError(f"{path}: is no file of Python.")
-    sys.path.insert(0, str(Path(path).resolve().parent))
+    sys.path.append(home)  # last: what is installed is not exchanged for a file of the same name
     module = importlib.util.module_from_spec(spec)
+    sys.modules |= {"_grader": package, spec.name: module}
     try:
         spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"{path}: cannot be imported: there is no module {error.name!r}.") from error
     except Exception as error:  # a module may raise anything
         raise InputError(f"{path}: cannot be imported: it raised {type(error).__name__}.") from error
     for each in (name,) if name else ("grade", "score", "evaluate"):
@@ -96,6 +116,7 @@ def _lines(report: GraderReport) -> Iterator[str]:
     yield (
         f"\n{report.grader}: {table.places} labels of {', '.join(table.targets)} ({kind}), rows named by {table.key}"
         + (f"; {table.left_out} rows that are not public left out" if table.left_out else "")
+        + f"; {table.signature.how}"
     )
     leak, told = report.leak, report.leak.evidence
     if told:
@@ -109,6 +130,7 @@ def _document(report: GraderReport) -> dict[str, Any]:
     table = report.table
     return {
         "grader": report.grader,
+        "called": report.table.signature.how,
         "labels": {"places": table.places, "classes": int(table.values.size), "columns": table.targets},
         "left out": table.left_out,
         "tolerance": report.tolerance,

@@ -25,7 +25,7 @@ from labelinf_scores.simulation.simulator import as_vector
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["HostTable"]
+__all__ = ["HostTable", "private_columns", "read_table"]
 
 _FEW = 30  # numbers that may be classes, however few rows there are
 _MOST = 500  # classes
@@ -76,7 +76,7 @@ class HostTable:
         Raises:
             InputError: They do not belong together, or no label is found in them.
         """
-        true, shown = _table(solution), _table(sample)
+        true, shown = read_table(solution), read_table(sample)
         key = _key(true, shown)
         usage = next((name for name in true if str(name).lower() == "usage"), None)
         counts = np.ones(len(true), dtype=bool)
@@ -174,7 +174,21 @@ class HostTable:
         return self.signature(*(table.to_numpy().squeeze() for table in pair))
 
 
-def _table(path: Path) -> pd.DataFrame:
+def private_columns(true: pd.DataFrame, shown: pd.DataFrame) -> tuple[str, ...]:
+    """Return the private columns of a solution, by a sample submission.
+
+    Raises:
+        InputError: They do not belong together.
+    """
+    return _columns(true, shown, _key(true, shown), ())[0]
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a host's CSV file.
+
+    Raises:
+        InputError: It is none, or has nothing in it.
+    """
     import pandas as pd
 
     try:
