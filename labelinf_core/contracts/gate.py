@@ -23,9 +23,12 @@ import importlib.metadata
 import itertools
 import math
 import numbers
+import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import attrs
 
 from labelinf_core.contracts.errors import ComponentError, InputError, LabelinfError
 
@@ -45,10 +48,12 @@ __all__ = [
     "guessed_set",
     "guessed_values",
     "is_number",
+    "named",
     "number",
     "numbers_of",
     "own_packages",
     "own_words",
+    "positive",
     "said",
     "seal",
     "sealed",
@@ -124,7 +129,14 @@ def unquoted(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     place = f" in {trace.tb_frame.f_globals.get('__name__')}, line {trace.tb_lineno}" if trace is not None else ""
-    return clean(f"{type(error).__name__}{place}")
+    return clean(f"{named(error)}{place}")
+
+
+def named(error: BaseException) -> str:
+    """Return the name of an exception's type, if it stands in a module: what is named while it runs may hold labels."""
+    kind = type(error)
+    written = getattr(sys.modules.get(kind.__module__), kind.__qualname__, None) is kind
+    return kind.__name__ if written else "an exception"
 
 
 @contextlib.contextmanager
@@ -147,7 +159,7 @@ def blamed(component: object, *passing: type[Exception], quote: bool = True) -> 
     except (Exception, SystemExit) as error:
         if isinstance(error, (InputError, *passing)):
             raise
-        raise ComponentError(said(error) if quote else f"it raised {type(error).__name__}", component) from error
+        raise ComponentError(said(error) if quote else f"it raised {named(error)}", component) from error
 
 
 def is_number(value: object) -> bool:
@@ -180,6 +192,9 @@ def between(low: float, high: float) -> Any:
             raise ValueError(f"{attribute.name}={clean(value, 40)} must be a number from {low:g} to {high:g}.")
 
     return check
+
+
+positive: Any = attrs.validators.and_(attrs.validators.gt(0), attrs.validators.lt(math.inf))  #: a finite number above 0
 
 
 def finite(found: object, what: str) -> dict[str, float]:

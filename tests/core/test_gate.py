@@ -412,3 +412,14 @@ def test_the_core_counts_the_placebo() -> None:
     redrawn = Redrawn(guess=GUESS, values=np.array([0, 0]))
     placebo = counted(Trialled(guess=GUESS, planted=TRUTH[:2], queries=1, placebo=redrawn), TRUTH, 2, None).placebo
     assert placebo == Placebo(n_correct=1, n_records=2, chance=0.5)
+
+
+def test_an_exception_that_is_named_while_it_runs_is_not_named_in_a_sentence() -> None:
+    """Its name held every private label, and the owner's terminal is not the only reader of a log."""
+    label = type("label_0110", (Exception,), {})
+    for error, name in ((label(), "an exception"), (ValueError("0110"), "ValueError"), (KeyError(1), "KeyError")):
+        assert gate.named(error) == name
+        with pytest.raises(ComponentError) as caught, gate.blamed(object(), quote=False):
+            raise error
+        assert "0110" not in str(caught.value)
+        assert "0110" not in gate.unquoted(error)

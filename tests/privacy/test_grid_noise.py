@@ -295,3 +295,10 @@ def test_an_audit_finds_no_more_than_the_certificate_and_nearly_as_much(model: G
     high = scipy.stats.beta.ppf(1 - 1e-4 / 2, second + 1, 60_000 - second)
     shown = math.log(low / high)
     assert 0.85 < shown <= model.epsilon_for(model.moved(Fraction(4))) == 1.0
+
+
+@pytest.mark.parametrize("model", [GridLaplace, GridGaussian, Geometric])
+@pytest.mark.parametrize("given", [{"scale": math.inf}, {"step": math.inf}, {"scale": math.nan}, {"step": 0.0}])
+def test_noise_without_end_is_no_noise(model: type[GridNoise], given: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=f"'{next(iter(given))}' must be"):
+        model(**given)

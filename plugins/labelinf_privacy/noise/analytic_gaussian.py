@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 from labelinf_core.statistics.profiles import gaussian_mu
 from labelinf_privacy.noise.gaussian import Gaussian
 
@@ -28,9 +29,9 @@ class AnalyticGaussian(NoiseModel):
         sensitivity: In units of the score, more than 0: L / N for a mean of N costs with span L.
     """
 
-    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    epsilon: float = attrs.field(default=1.0, validator=positive)
     delta: float = attrs.field(default=1e-6, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
-    sensitivity: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    sensitivity: float = attrs.field(default=0.01, validator=positive)
 
     @functools.cached_property
     def gaussian(self) -> Gaussian:

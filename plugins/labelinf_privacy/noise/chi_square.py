@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 from labelinf_privacy.noise.sub_exponential import threshold
 
 __all__ = ["ChiSquare"]
@@ -28,7 +29,7 @@ class ChiSquare(NoiseModel):
     """
 
     degrees: int = attrs.field(default=1, validator=attrs.validators.ge(1))
-    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    scale: float = attrs.field(default=0.01, validator=positive)
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 from labelinf_privacy.noise.grid import decimal
 from labelinf_privacy.words import SeededWords, Words
 
@@ -91,8 +92,8 @@ class DiscreteGaussian(NoiseModel):
         step: Of the grid, more than 0.
     """
 
-    scale: float = attrs.field(validator=attrs.validators.gt(0))
-    step: float = attrs.field(validator=attrs.validators.gt(0))
+    scale: float = attrs.field(validator=positive)
+    step: float = attrs.field(validator=positive)
 
     @property
     def grid(self) -> float:

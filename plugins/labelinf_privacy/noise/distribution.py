@@ -12,6 +12,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 from labelinf_privacy.noise.quantiles import central_bound
 
 __all__ = ["Distribution"]
@@ -29,7 +30,7 @@ class Distribution(NoiseModel):
 
     family: str = attrs.field(default="logistic")
     shape: tuple[float, ...] = attrs.field(default=(), converter=tuple)
-    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    scale: float = attrs.field(default=0.01, validator=positive)
 
     @family.validator
     def _exists(self, attribute: attrs.Attribute[str], value: str) -> None:

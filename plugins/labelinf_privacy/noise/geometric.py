@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.gate import positive
 from labelinf_core.statistics.profiles import Profile
 from labelinf_privacy.deviates import exponential
 from labelinf_privacy.laplace_product import LaplaceProduct
@@ -37,8 +38,8 @@ class Geometric(GridNoise):
         (``tests/privacy/test_grid_noise.py``).
     """
 
-    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
-    step: float = attrs.field(default=1e-5, validator=attrs.validators.gt(0))
+    scale: float = attrs.field(default=0.01, validator=positive)
+    step: float = attrs.field(default=1e-5, validator=positive)
 
     def steps(self, source: Words, size: int) -> NDArray[np.int64]:
         """Draw ``size`` integers, each the difference of two geometric ones."""

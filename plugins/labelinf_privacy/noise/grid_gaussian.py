@@ -17,6 +17,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from labelinf_core.contracts.gate import positive
 from labelinf_core.statistics.profiles import GaussianProfile, Profile
 from labelinf_privacy.deviates import normal, signs
 from labelinf_privacy.noise.grid import GridNoise, root_up, rounded_up
@@ -40,8 +41,8 @@ class GridGaussian(GridNoise):
     """
 
     norm: ClassVar[int] = 2
-    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
-    step: float = attrs.field(default=2.0**-16, validator=attrs.validators.gt(0))
+    scale: float = attrs.field(default=0.01, validator=positive)
+    step: float = attrs.field(default=2.0**-16, validator=positive)
 
     def steps(self, source: Words, size: int) -> NDArray[np.int64]:
         """Draw ``size`` rounded normal integers."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 
 __all__ = ["Laplace"]
 
@@ -25,7 +26,7 @@ class Laplace(NoiseModel):
         scale: b, in units of the score, more than 0.
     """
 
-    scale: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    scale: float = attrs.field(default=0.01, validator=positive)
 
     def sample(self, rng: np.random.Generator, size: int) -> NDArray[np.float64]:
         """Draw ``size`` independent values, shape ``(size,)``."""

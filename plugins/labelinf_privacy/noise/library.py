@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 from labelinf_privacy.noise.analytic_gaussian import AnalyticGaussian
 from labelinf_privacy.noise.gaussian import Gaussian
 from labelinf_privacy.noise.geometric import Geometric
@@ -54,9 +55,9 @@ class Library(NoiseModel):
     """
 
     mechanism: Mechanism = Mechanism.LAPLACE
-    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    epsilon: float = attrs.field(default=1.0, validator=positive)
     delta: float = attrs.field(default=1e-6, validator=[attrs.validators.gt(0), attrs.validators.lt(1)])
-    sensitivity: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
+    sensitivity: float = attrs.field(default=1.0, validator=positive)
 
     @sensitivity.validator
     def _fits(self, attribute: attrs.Attribute[float], value: float) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 
 __all__ = ["Staircase"]
 
@@ -28,8 +29,8 @@ class Staircase(NoiseModel):
         sensitivity: In units of the score, more than 0.
     """
 
-    epsilon: float = attrs.field(default=1.0, validator=attrs.validators.gt(0))
-    sensitivity: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    epsilon: float = attrs.field(default=1.0, validator=positive)
+    sensitivity: float = attrs.field(default=0.01, validator=positive)
 
     @property
     def gamma(self) -> float:

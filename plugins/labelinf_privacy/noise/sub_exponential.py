@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.components import NoiseModel
+from labelinf_core.contracts.gate import positive
 
 __all__ = ["SubExponential", "printed_threshold", "tail_probability", "threshold"]
 
@@ -52,8 +53,8 @@ class SubExponential(NoiseModel):
         nu: Reciprocal of the range of the exponent, in units of the score, more than 0.
     """
 
-    lambda_squared: float = attrs.field(default=1e-4, validator=attrs.validators.gt(0))
-    nu: float = attrs.field(default=0.01, validator=attrs.validators.gt(0))
+    lambda_squared: float = attrs.field(default=1e-4, validator=positive)
+    nu: float = attrs.field(default=0.01, validator=positive)
 
     @property
     def _scale(self) -> float:
