@@ -7,4 +7,7 @@ Nobody need attack: honest submissions and their scores are equations about the 
 * **open** when another labelling, checked in whole numbers, fits every answer (module ``witness``),
 * determined **by a solver's word** when an integer programme finds no other labelling, in floats: said apart,
 * **unknown** otherwise: time ran out.
+
+Of a scorer of the user's own nothing is proved: labels are **likely** where a search that runs it finds them (module
+``likely``), beside a placebo.
 """

@@ -59,12 +59,25 @@ __all__ = ["log"]
 @click.option(
     "--metric",
     "metric_names",
-    required=True,
     multiple=True,
     metavar="NAME",
     shell_complete=component("metric"),
     help="roc-auc, log-loss, accuracy, f1, ...; again for every score that is published of a submission.",
 )
+@click.option(
+    "--scorer",
+    default="",
+    metavar="MODULE:FUNCTION",
+    help="A function of your own instead, as of `audit scorer`: labels are searched by running it.",
+)
+@click.option("--totals-hidden", is_flag=True, help="With --scorer: the search does not know the class totals.")
+@click.option(
+    "--simulations",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Labellings that --scorer may score  [default: 200000, of a slow one 20000 or 2000]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search with --scorer.")
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")
 @click.option("--truncated", is_flag=True, help="Scores are cut off, not rounded.")
 @click.option("--seconds", type=click.FloatRange(min=1), default=60.0, show_default=True, help="Time to spend.")
@@ -74,9 +87,11 @@ __all__ = ["log"]
 def log(context: click.Context, /, submissions: str, save: Path | None, as_json: bool, **chosen: Any) -> None:
     """Say which labels the SUBMISSIONS and their released scores determine: proved, proved open, or unknown.
 
+    Of a --scorer of your own nothing is proved: a search that runs it says how many labels the answers make likely.
+
     SUBMISSIONS is a folder with a CSV or .npy file each, one CSV file with a column each, or one .npy file with a row
-    each. Exits with status 1 when labels are determined, 0 when every label is proved open, and 3 when neither could be
-    shown.
+    each. Exits with status 1 when labels are determined, or more are found than by luck, 0 when every label is proved
+    open, and 3 when neither could be shown.
     """
     from labelinf_core.report.console import make_console
     from labelinf_scores.audit.log.report import answer, as_document, lines, report, save_status, status

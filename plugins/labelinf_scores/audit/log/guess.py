@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from labelinf_scores.audit.log.certificate import Log, scaled_rows
 
-__all__ = ["Guess", "guess", "point", "vote"]
+__all__ = ["Guess", "guess", "point", "right", "vote"]
 
 Floats = NDArray[np.float64]
 
@@ -65,10 +65,11 @@ def guess(log: Log, predictions: Sequence[Floats], labels: NDArray[np.intp]) -> 
         return None
     voted = vote(predictions)
     apart = (voted - voted.mean()) / (float(voted.std()) or 1.0)
-    return Guess(vote=_right(voted, labels), point=_right(point(log, 1 / (1 + np.exp(-_TRUST * apart))), labels))
+    return Guess(vote=right(voted, labels), point=right(point(log, 1 / (1 + np.exp(-_TRUST * apart))), labels))
 
 
-def _right(score: Floats, labels: NDArray[np.intp]) -> float:
+def right(score: Floats, labels: NDArray[np.intp]) -> float:
+    """Return the share of two classes' labels that are right where the highest scores are positive, as many as are."""
     chosen = np.zeros(labels.size, dtype=np.intp)
     chosen[np.argsort(-score, kind="stable")[: int(labels.sum())]] = 1
     return float((chosen == labels).mean())

@@ -6,6 +6,7 @@ user asks for.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from labelinf_scores.audit.log.determined import Determination, Known, determine
 from labelinf_scores.audit.log.files import Submission, read_labels, read_submissions
 from labelinf_scores.audit.log.given import Given, given_away
 from labelinf_scores.audit.log.guess import Guess, guess
+from labelinf_scores.audit.log.likely import Likely, likely, replayed
 from labelinf_scores.audit.log.scored import Board, Said, board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
@@ -53,6 +55,7 @@ class LogReport:
         guess: How good a guess from the log is; None where that is not known.
         positive: Name of the positive class of two, of labels that were looked at.
         said: Classes and their totals as an outsider gave them.
+        likely: What a search found that runs a user's own scorer.
     """
 
     ids: tuple[str, ...]
@@ -68,6 +71,7 @@ class LogReport:
     guess: Guess | None = None
     positive: str = ""
     said: tuple[tuple[str, int], ...] = ()
+    likely: Likely | None = None
 
 
 def report(
@@ -87,6 +91,10 @@ def report(
     without_labels: bool = False,
     name_column: str = "submission",
     score_columns: Sequence[str] = (),
+    scorer: str = "",
+    totals_hidden: bool = False,
+    simulations: int = 0,
+    seed: int = 0,
     progress: Callable[[str, int], None] = lambda step, of: None,
 ) -> LogReport:
     """Audit a board's log; arguments as in ``labelinf audit log``.
@@ -96,17 +104,14 @@ def report(
     Raises:
         InputError: A file cannot be used, the metric cannot be read, or the class totals are missing.
     """
-    for name in metric_names:
-        metric(name)
-    if len(score_columns) != len(metric_names) and (len(metric_names) > 1 or len(score_columns) > 1):
-        raise InputError(f"every --metric needs a --score-column, in the same order; there are {len(metric_names)}.")
+    _no_odd_mixture(scorer, metric_names, score_columns, labelled=labels is not None and not without_labels)
     progress("reading", 4)
     truth = read_labels(labels, column, id_column, positive) if labels else None
     boards, logs, printed = [], [], []
     known = LogReport(
         ids=(),
         submissions=(),
-        metric=" and ".join(metric_names),
+        metric=scorer or " and ".join(metric_names),
         decimals=(0, 0),
         outsider=truth is None or without_labels,
         positive=truth.classes[1] if truth is not None and len(truth.classes) == 2 else "",
@@ -115,25 +120,29 @@ def report(
         raise InputError(
             "--positives and --counts are what an outsider knows; the labels of --labels say it themselves."
         )
-    for name, score_column in itertools.zip_longest(metric_names, score_columns, fillvalue=""):
+    for name, score_column in itertools.zip_longest(metric_names or [""], score_columns, fillvalue=""):
         entries = read_submissions(submissions, scores, id_column, name_column, score_column)
         if decimals is None:
             _no_short_scores(entries)
         said = Said() if truth is not None else _said(positives, counts, positive)
-        scored = _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
+        scored = None if scorer else _of_classes(name, len(truth.classes) if truth is not None else said.n_classes)
         board = board_of(entries, truth, said, scored)
         board = attrs.evolve(board, labels=None) if without_labels else board
         digits = [shown if decimals is None else decimals for shown in board.decimals]
-        log, misfit = log_of(board, scored, [Released(decimals=shown, truncated=truncated) for shown in digits])
+        released = [Released(decimals=shown, truncated=truncated) for shown in digits]
         printed += digits
         known = attrs.evolve(
             known,
             ids=board.ids,
             submissions=board.names,
             decimals=(min(printed), max(printed)),
-            sums=scored.sums and known.sums,
+            sums=(scored is None or scored.sums) and known.sums,
             said=() if truth is not None else tuple(zip(board.classes, board.totals.counts, strict=True)),
         )
+        if scored is None:
+            search = functools.partial(likely, known=not totals_hidden, granted=simulations, seed=seed)
+            return _searched(known, board, released, search, progress)
+        log, misfit = log_of(board, scored, released)
         if log is None:
             return attrs.evolve(known, metric=name, misfit=misfit)
         boards.append(board)
@@ -159,6 +168,36 @@ def _solved(
         given=given_away(log, fitting, seconds=seconds / 2),
         guess=None if board.labels is None else guess(log, board.predictions, board.labels),
     )
+
+
+def _no_odd_mixture(scorer: str, metric_names: Sequence[str], score_columns: Sequence[str], *, labelled: bool) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        InputError: They do not, or there is no such metric.
+    """
+    if bool(scorer) == bool(metric_names):
+        raise InputError("give either --metric or --scorer, which names a function of your own.")
+    if scorer and not (labelled and len(score_columns) < 2):
+        raise InputError("--scorer needs --labels, by which what is found is counted, and one column of scores.")
+    for name in metric_names:
+        metric(name)
+    if not scorer and len(score_columns) != len(metric_names) and (len(metric_names) > 1 or len(score_columns) > 1):
+        raise InputError(f"every --metric needs a --score-column, in the same order; there are {len(metric_names)}.")
+
+
+def _searched(
+    known: LogReport,
+    board: Board,
+    released: Sequence[Released],
+    search: Callable[..., Likely],
+    progress: Callable[[str, int], None],
+) -> LogReport:
+    """Say what a search finds that runs a user's scorer; nothing where that does not give the released scores."""
+    progress("replaying", 4)
+    asked, misfit = replayed(board, known.metric, released)
+    found = search(board, asked, released, progress=lambda doing: progress(doing, 4)) if asked is not None else None
+    return attrs.evolve(known, misfit=misfit, likely=found)
 
 
 def _no_short_scores(entries: Sequence[Submission]) -> None:
@@ -205,7 +244,9 @@ def _of_classes(name: str, n_classes: int) -> ScoredMetric:
 
 
 def status(found: LogReport) -> Exit:
-    """Return the exit status: found when labels are determined, done when all are proved open."""
+    """Return the exit status: found when labels are determined or likely, done when all are proved open."""
+    if found.likely is not None and found.likely.leaks:
+        return Exit.FOUND
     if found.answer is None:
         return Exit.INCONCLUSIVE
     if found.answer.count(Known.DETERMINED) or found.answer.count(Known.CLAIMED):
@@ -215,6 +256,11 @@ def status(found: LogReport) -> Exit:
 
 def answer(found: LogReport) -> Answer:
     """Return the answer in three parts."""
+    if found.likely is not None and found.likely.leaks:
+        return Answer(
+            leaks=f"{found.likely.right} of {len(found.ids)} labels are LIKELY found, by a search (not proved)",
+            stopped="nothing undoes what is published; no bound knows this scorer",
+        )
     if found.answer is None or status(found) is not Exit.FOUND:
         return Answer(leaks=_nothing(found), stopped="no leak was found that could be stopped")
     counts = {known: found.answer.count(known) for known in Known}
@@ -235,6 +281,8 @@ def _nothing(found: LogReport) -> str:
             f"INCONCLUSIVE: the score of submission {found.misfit!r} is not what {found.metric} of these labels gives: "
             f"another metric, another rounding, other records or other labels{other if found.positive else ''}"
         )
+    if found.likely is not None:
+        return "INCONCLUSIVE: a search that runs the scorer found no more labels than luck does; not a proof of safety"
     if found.answer is None:
         return "INCONCLUSIVE: no labelling that fits the log was found in time"
     if status(found) is Exit.INCONCLUSIVE:
@@ -258,6 +306,8 @@ def lines(found: LogReport) -> Iterator[str]:
         yield f"worth a look: submission {at + 1} ({found.submissions[at]}) {why}"
     if not found.sums:
         yield _NO_SUMS
+    if found.likely is not None:
+        yield from _found(found.likely, len(found.submissions))
     if found.answer is None:
         return
     counts = {known: found.answer.count(known) for known in Known}
@@ -269,6 +319,22 @@ def lines(found: LogReport) -> Iterator[str]:
         yield f"  by {_named(found, item)} at the latest: {item.before} -> {item.after} labels at least"
     if found.guess is not None and counts[Known.DETERMINED] < len(found.ids):
         yield _guessed(found.guess)
+
+
+def _found(found: Likely, submissions: int) -> Iterator[str]:
+    n = found.records
+    vote = f"a plain vote of the submissions {found.vote:.1%}, " if found.vote else ""
+    yield (
+        f"LIKELY: {found.right} of {n} labels right ({found.right / n:.1%}), a blind guess {found.blind:.1%}, "
+        f"{vote}a placebo {found.placebo / n:.1%}; counted by the host's labels, which the search never saw"
+    )
+    fits = "fits every answer" if found.fits else "does not fit every answer"
+    yield f"  the best of its ends {fits}; {found.ends} end as well, and agree on {found.same} labels"
+    few = "" if found.used == submissions else f", so that {found.used} of {submissions} answers were searched"
+    yield (
+        f"  {found.calls} of {found.granted} simulations, {found.milliseconds:.2g} ms each{few}; --simulations grants "
+        "more, or fewer"
+    )
 
 
 def _totals(found: LogReport) -> str:
@@ -317,6 +383,7 @@ def as_document(found: LogReport) -> Mapping[str, Any]:
         ],
         "worth a look": {found.submissions[at]: why for at, why in found.suspects.items()},
         "sums": found.sums,
+        "likely": None if found.likely is None else {**attrs.asdict(found.likely), "leaks": found.likely.leaks},
         "guess": None if found.guess is None else attrs.asdict(found.guess),
     }
 

@@ -71,26 +71,30 @@ class Board:
     labels: NDArray[np.intp] | None = None
 
 
-def board_of(submissions: Sequence[Submission], labels: Labels | None, said: Said, scored: ScoredMetric) -> Board:
+def board_of(
+    submissions: Sequence[Submission], labels: Labels | None, said: Said, scored: ScoredMetric | None
+) -> Board:
     """Join submissions and labels by record ids.
 
     Args:
         submissions: What was scored.
         labels: The private labels; None for an outsider.
         said: The class totals, for an outsider.
-        scored: The metric, for as many classes.
+        scored: The metric, for as many classes; None: a user's function, which takes what is submitted as it is.
 
     Raises:
         InputError: Ids do not agree, or a prediction is no number and no class.
     """
     known = _known(labels, submissions[0]) if labels is not None else None
     ids = tuple(submissions[0].cells if known is None else known)
-    if labels is None:
+    if labels is None and scored is not None:
         classes, own = _said(said, submissions, scored)
+    elif labels is None:
+        raise InputError("--scorer needs --labels: what a search finds is counted by them.")
     else:
         classes = labels.classes
         own = np.bincount(list(labels.of.values()), minlength=len(classes)).tolist()
-    if scored.columns:
+    if scored is None or scored.columns:
         _same_columns(submissions, classes)
     rows = [_rows(item, ids, all_of_them=labels is None) for item in submissions]
     predictions = tuple(_numbers(item, own, classes, scored) for item, own in zip(submissions, rows, strict=True))
@@ -173,8 +177,18 @@ def _same_columns(submissions: Sequence[Submission], classes: tuple[str, ...]) -
         raise InputError("submissions differ in the names or the order of their columns; call these as the classes.")
 
 
-def _numbers(item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...], scored: ScoredMetric) -> Floats:
-    """Return predictions as numbers: classes by their places where a metric is of classes, columns in their order."""
+def _numbers(
+    item: Submission, rows: list[tuple[str, ...]], classes: tuple[str, ...], scored: ScoredMetric | None
+) -> NDArray[Any]:
+    """Return predictions as numbers: classes by their places where a metric is of classes, columns in their order.
+
+    A user's function is given names of classes as they are.
+    """
+    if scored is None and len(item.columns) == 1:
+        texts = not all(is_number(cell) for (cell,) in rows)
+        return np.array([cell for (cell,) in rows]) if texts else _floats(item, [cell for (cell,) in rows])
+    if scored is None:
+        return _columns(item, rows, classes)
     if scored.columns:
         return _columns(item, rows, classes)
     if len(item.columns) != 1:
@@ -219,9 +233,9 @@ def _floats(item: Submission, cells: Sequence[str]) -> Floats:
     return numbers
 
 
-def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetric) -> Totals:
+def _totals(counts: Sequence[int], classes: tuple[str, ...], scored: ScoredMetric | None) -> Totals:
     try:
-        if scored.of_values and all(map(is_number, classes)):
+        if scored is not None and scored.of_values and all(map(is_number, classes)):
             return Totals(counts=tuple(counts), values=tuple(Fraction(float(name)) for name in classes))
         return Totals(counts=tuple(counts))
     except ValueError as error:
