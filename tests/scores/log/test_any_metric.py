@@ -210,10 +210,8 @@ def test_probes_stand_out_among_honest_submissions() -> None:
     assert looked_at(np.vstack([honest, single])) == {12: "sets 1 record apart from all others"}
 
     chances = 1 / (1 + np.exp(-honest + 1))
-    weights = np.full(300, 0.5)
-    weights[:200] = 1 / (1 + np.exp(-np.where(np.arange(200) % 2, 30.0, -30.0)))
-    (found,) = looked_at(np.vstack([chances, weights[None]]), "log-loss").items()
-    assert found[0] == 12
+    weights = 1 / (1 + np.exp(-(30.0 / 2.0 ** np.arange(300))))
+    assert list(looked_at(np.vstack([chances, weights[None]]), "log-loss")) == [12]
 
     design = (hadamard(64)[1:9] > 0).astype(float)
     models = (honest[:, :64] > 1).astype(float)

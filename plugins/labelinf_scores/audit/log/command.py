@@ -75,7 +75,7 @@ __all__ = ["log"]
     "--simulations",
     type=click.IntRange(min=0),
     default=0,
-    help="Labellings that --scorer may score  [default: 200000, of a slow one 20000 or 2000]",
+    help="Labellings that --scorer may score  [default: 30000, of a program 20000 or 2000]",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search with --scorer.")
 @click.option("--decimals", type=click.IntRange(0, 17), help="Decimals of the scores  [default: as printed]")

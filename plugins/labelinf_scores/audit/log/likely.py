@@ -7,7 +7,6 @@ order, counted by the true ones, of which those answers say nothing.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -31,7 +30,6 @@ from labelinf_scores.simulation.simulator import Simulator
 __all__ = ["Likely", "likely", "replayed"]
 
 _ALARM = 0.01  # chance that luck is called a leak
-_GRANTED = ((0.002, 200_000), (0.02, 20_000), (float("inf"), 2_000))  # calls, by seconds that one takes
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +48,6 @@ class Likely:
         used: Submissions whose answers were used: as many as the calls allow.
         calls: Labellings that were scored.
         granted: Most of them.
-        milliseconds: That one takes.
     """
 
     records: int
@@ -64,7 +61,6 @@ class Likely:
     used: int
     calls: int
     granted: int
-    milliseconds: float
 
     @property
     def leaks(self) -> bool:
@@ -109,7 +105,7 @@ def likely(
     released: Sequence[Released],
     *,
     known: bool = True,
-    granted: int = 0,
+    granted: int,
     seed: int = 0,
     progress: Callable[[str], None] = lambda doing: None,
 ) -> Likely:
@@ -120,13 +116,11 @@ def likely(
         asked: The scorer, which gives the released scores.
         released: How each of them left the host.
         known: Whether the class totals are known to the search.
-        granted: Most labellings that are scored; 0: as many as a function so fast may.
+        granted: Most labellings that are scored.
         seed: Of the search.
         progress: Told what is done.
     """
     truth = _labels(board)
-    took = _took(board, asked)
-    granted = granted or next(calls for most, calls in _GRANTED if took <= most)
     most = granted // 8 // (truth.size * (len(board.classes) - 1))  # a model takes a quarter of a search at most
     some = np.unique(np.linspace(0, len(board.names) - 1, max(1, min(most, len(board.names)))).astype(int))
     streams = np.random.default_rng(seed).spawn(3)
@@ -167,7 +161,6 @@ def likely(
         used=some.size,
         calls=calls + more,
         granted=granted,
-        milliseconds=1e3 * took,
     )
 
 
@@ -175,16 +168,6 @@ def _labels(board: Board) -> NDArray[np.intp]:
     if board.labels is None:
         raise InputError("--scorer needs --labels: what a search finds is counted by them.")
     return board.labels
-
-
-def _took(board: Board, asked: Asked) -> float:
-    """Return the median of the seconds that a call takes."""
-    seconds = []
-    for rows in board.predictions[:5]:
-        began = time.perf_counter()
-        asked.score(_labels(board), Query(predictions=rows))
-        seconds.append(time.perf_counter() - began)
-    return float(np.median(seconds))
 
 
 def _printed(answer: float, released: Released) -> Fraction:

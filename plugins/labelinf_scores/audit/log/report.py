@@ -27,6 +27,7 @@ from labelinf_scores.audit.log.likely import Likely, likely, replayed
 from labelinf_scores.audit.log.scored import Board, Said, board_of, log_of, together
 from labelinf_scores.audit.log.suspects import suspects
 from labelinf_scores.audit.log.witness import fitting_labels
+from labelinf_scores.audit.report import granted
 from labelinf_scores.metrics.readings import Released, ScoredMetric, metric
 
 __all__ = ["LogReport", "answer", "as_document", "lines", "report", "save_status", "status"]
@@ -140,7 +141,8 @@ def report(
             said=() if truth is not None else tuple(zip(board.classes, board.totals.counts, strict=True)),
         )
         if scored is None:
-            search = functools.partial(likely, known=not totals_hidden, granted=simulations, seed=seed)
+            most = simulations or granted(scorer)
+            search = functools.partial(likely, known=not totals_hidden, granted=most, seed=seed)
             return _searched(known, board, released, search, progress)
         log, misfit = log_of(board, scored, released)
         if log is None:
@@ -331,10 +333,7 @@ def _found(found: Likely, submissions: int) -> Iterator[str]:
     fits = "fits every answer" if found.fits else "does not fit every answer"
     yield f"  the best of its ends {fits}; {found.ends} end as well, and agree on {found.same} labels"
     few = "" if found.used == submissions else f", so that {found.used} of {submissions} answers were searched"
-    yield (
-        f"  {found.calls} of {found.granted} simulations, {found.milliseconds:.2g} ms each{few}; --simulations grants "
-        "more, or fewer"
-    )
+    yield (f"  {found.calls} of {found.granted} simulations{few}; --simulations grants more, or fewer")
 
 
 def _totals(found: LogReport) -> str:

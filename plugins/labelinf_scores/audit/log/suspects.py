@@ -7,12 +7,12 @@ Four signs, each with its word; none is a proof of intent, and a probe that imit
 * a handful is set apart from all others, far fewer than the least class has;
 * the answer tells more bits than the others do: the sum of its coefficients could have been almost anything, as that of
   weights that grow like powers of two;
-* its halves of the records are balanced against other submissions' more exactly than chance has it: rows of a design.
+* halves of the records are balanced against each other more exactly than chance has it: the rows of a design.
 
 That submissions are alike, or that one goes with nobody else's, is no sign: teams resubmit, and beginners guess. A row
-of no skill meets one other's half in the most balanced number of records with probability ``1 / sqrt(2 pi v)`` at
-most, v the variance of the hypergeometric law; near-copies of a row count once. Over all submissions of a log such a
-row is named by chance with probability 0.001 about, by the binomial law and Bonferroni's correction.
+of no skill meets another's half in the most balanced number of records with probability ``1 / sqrt(2 pi v)`` at most, v
+the variance of the hypergeometric law. So k of m rows are all balanced against each other by chance with probability
+``C(m, k)`` times that to the power of their pairs at most, if rows of no skill are drawn independently: 0.001 is asked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from labelinf_core.statistics.proportions import p_value
 from labelinf_scores.audit.log.certificate import Entry, Log, Row
 
 __all__ = ["bits", "suspects"]
@@ -32,7 +31,6 @@ _TIED = 0.5  # share of the records on one value from which a submission is wort
 _MORE = 4.0  # bits above the median
 _APART = 6.0  # median deviations above it
 _ALARM = 0.001  # chance that an honest log has rows of a design
-_COPY = 0.5  # correlation from which two rows count once
 _FEWEST = 4  # submissions from which one can stand out
 _HANDFUL, _SHARE = 8, 0.1  # records that are set apart, and as a share of the least class
 
@@ -91,21 +89,35 @@ def _filled(predictions: Floats, log: Log) -> str:
 
 
 def _designed(predictions: Sequence[Floats]) -> list[int]:
-    """Return the submissions of two values whose halves are balanced against others' beyond chance."""
+    """Return the submissions of two values whose halves are all balanced against each other beyond chance."""
     at = [place for place, row in enumerate(predictions) if row.ndim == 1 and len(np.unique(row)) == 2]
     if len(at) < _FEWEST:
         return []
     halves = np.array([predictions[place] == predictions[place].max() for place in at], dtype=np.float64)
     n, sizes = halves.shape[1], halves.sum(axis=1)
-    apart = halves @ halves.T - np.outer(sizes, sizes) / n
+    balanced = np.abs(halves @ halves.T - np.outer(sizes, sizes) / n) < 0.5
     spread = np.outer(sizes * (n - sizes), sizes * (n - sizes)) / (n * n * (n - 1))
-    alike = np.abs(apart) > _COPY * np.sqrt(spread * (n - 1))
-    first = [row for row in range(len(at)) if not alike[row, :row].any()]
     chance = np.minimum(1.0, 1 / np.sqrt(2 * math.pi * spread))
-    found = []
-    for row, place in enumerate(at):
-        others = [other for other in first if not alike[row, other]]
-        hits = int((np.abs(apart[row, others]) < 0.5).sum())
-        if others and len(at) * p_value(hits, len(others), float(chance[row, others].max())) <= _ALARM:
-            found.append(place)
-    return found
+    left, found = np.argsort(-balanced.sum(axis=1), kind="stable").tolist(), []
+    while sets := [_set(balanced, first, left) for first in left]:
+        luck = [_luck(len(at), chance[np.ix_(rows, rows)]) for rows in sets]
+        if min(luck) > _ALARM:
+            break
+        found += sets[int(np.argmin(luck))]
+        left = [row for row in left if row not in found]
+    return sorted(at[row] for row in found)
+
+
+def _set(balanced: NDArray[np.bool_], first: int, left: Sequence[int]) -> list[int]:
+    """Return rows that are all balanced against each other, taken one by one."""
+    rows = [first]
+    for row in left:
+        if row != first and balanced[row, rows].all():
+            rows.append(row)
+    return rows
+
+
+def _luck(m: int, chance: Floats) -> float:
+    """Return the most probable that some of ``m`` rows are all balanced by luck, from the chance of every pair."""
+    k = len(chance)
+    return math.comb(m, k) * float(chance.max()) ** (k * (k - 1) // 2)
