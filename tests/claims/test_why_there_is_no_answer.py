@@ -73,5 +73,5 @@ def test_the_name_of_what_was_raised_tells_an_attack_nothing(channel: ScoreChann
 
 
 def test_whoever_owns_the_scorer_is_told_what_it_raised(channel: ScoreChannel) -> None:
-    with pytest.raises(LabelinfError, match=r"scorer .?tellingscorers:score.? raised Labels"):
+    with pytest.raises(LabelinfError, match=r"scorer .?tellingscorers:score.? raised an exception"):
         played(channel, Listening(catches=False))

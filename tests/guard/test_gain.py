@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from labelinf_core.contracts.components import LabelSet, Setting
 from labelinf_core.statistics.proportions import game_p_value
+from labelinf_guard.bounds import GuardedGain
 from labelinf_guard.certificate.gain import (
     binary_entropy,
     bits_of_gain,
@@ -33,8 +35,11 @@ from labelinf_guard.certificate.statement import Part, Terms, certify
 from labelinf_guard.files import draw_split
 from labelinf_privacy.words import SeededWords
 from labelinf_scores.bounds.rate_distortion import rate_distortion_accuracy
+from labelinf_scores.game.channel import ScoreChannel
+from labelinf_scores.game.effects import Ledgered, Sampled
 
 N = 25_000
+BALANCED = LabelSet(labels=np.arange(1000) % 2, class_names=("a", "b"), title="made", provenance="made")
 
 
 def law(shares: tuple[float, ...]) -> np.ndarray:
@@ -507,3 +512,51 @@ def test_certificates_are_sober(n, share, perfect, known, bits, noise, final, gr
     text = " ".join(certificate.sentences()).lower()
     assert not any(words in text for words in FORBIDDEN)
     assert not certificate.void or "void" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "variance"),
+    [
+        (0, 0, 30),
+        (1, 7, 30),
+        (-3, 9, 30),
+        (-12, -4, 30),
+        (0, 90_000, 10**9),
+        (5, 90_000, 10**9),
+        (-40_000, 40_000, 10**9),
+    ],
+)
+def test_a_lattice_sum_is_the_plain_sum_from_above(first: int, last: int, variance: int) -> None:
+    """Whatever end is nearest to 0, and however many integers one block holds."""
+    at = np.arange(-12 * math.isqrt(variance), 12 * math.isqrt(variance) + 1, dtype=np.float64)
+    weights = np.exp(-(at**2) / (2 * variance))
+    plain = math.log(weights[(at >= first) & (at <= last)].sum() / weights.sum())
+    found = lattice_log(first, last, Fraction(variance))
+    assert plain <= found <= plain + 1e-7
+
+
+def test_several_answers_of_few_steps_prove_nothing() -> None:
+    """A sum of discrete Gaussians is one only where a deviation has five steps and more."""
+    for variance, proved in ((Fraction(24), False), (Fraction(25), True)):
+        assert (StepNoise(moved=1, answers=2, variance=variance).distance() < 1) is proved
+    assert StepNoise(moved=1, answers=1, variance=Fraction(24)).distance() < 1
+
+
+def test_bits_of_records_are_those_of_their_classes_or_of_groups_in_whole() -> None:
+    of_three, grouped = (
+        record_bits(100, 0.1, classes=3, left=0.5, grouped=grouped) * 2 * math.log(2) for grouped in (False, True)
+    )
+    assert of_three == pytest.approx(100 * 0.01 * 2 / 3)
+    assert grouped == pytest.approx(100 * 0.01)
+
+
+def test_a_board_in_a_game_is_held_to_the_blind_guess_and_its_gain() -> None:
+    """Half of 1 000 labels, 64 bits about them."""
+    threat = attrs.evolve(
+        ScoreChannel().threat(Setting(data=BALANCED)),
+        effects=(Sampled(size=500), Ledgered(bits=64.0, information=64.0)),
+    )
+    (ceiling,) = GuardedGain().ceilings(threat)
+    proved = certify(Terms(classes=2, perfect=0.5, public=Part(labels=500, bits=64.0), sealed=Part(labels=500)))
+    assert ceiling.accuracy == pytest.approx(0.5 + proved.now)
+    assert 0.5 < ceiling.accuracy < 0.75

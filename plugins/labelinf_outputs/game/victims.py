@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import InputError
+from labelinf_core.contracts.gate import named
 from labelinf_core.specs.own_code import watched_function
 from labelinf_outputs.game.training import Predictor, Recipe, Trained, TrainingTask
 
@@ -66,7 +67,7 @@ class Victim:
                 model.fit(*given[0], **given[1])
         # Somebody's model may raise anything at all, and what it says may hold the labels it is handed.
         except Exception as error:
-            raise InputError(f"victim {self.target!r} raised {type(error).__name__} in fit.") from error
+            raise InputError(f"victim {self.target!r} raised {named(error)} in fit.") from error
         if given is None:
             raise InputError(f"victim {self.target!r} takes hard labels only, and a defence gives it soft ones.")
         fitted = _Fitted(target=self.target, model=model, n_classes=task.n_classes)
@@ -85,7 +86,7 @@ class Victim:
         try:
             return self.factory(**given)
         except Exception as error:
-            raise InputError(f"victim {self.target!r} cannot be made: it raised {type(error).__name__}.") from error
+            raise InputError(f"victim {self.target!r} cannot be made: it raised {named(error)}.") from error
 
 
 @attrs.frozen(kw_only=True)
@@ -103,7 +104,7 @@ class _Fitted(Predictor):
                 self.model.predict_log_proba(features) if logs else self.model.predict_proba(features), dtype=float
             )
         except Exception as error:
-            raise InputError(f"victim {self.target!r} raised {type(error).__name__} in its prediction.") from error
+            raise InputError(f"victim {self.target!r} raised {named(error)} in its prediction.") from error
         known = np.asarray(getattr(self.model, "classes_", np.arange(self.n_classes)), dtype=np.intp)
         if answer.shape != (len(features), known.size) or np.isnan(answer).any():
             raise InputError(

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from labelinf_core.contracts.errors import ComponentError, InputError
+from labelinf_core.contracts.gate import named
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.report import words
 from labelinf_scores.game.host_files import HostError
@@ -153,7 +154,7 @@ class HostTable:
         try:
             return f"it returned {type(self._scored(labels, rows)).__name__}, without a finite number"
         except Exception as error:
-            return f"it raised {type(error).__name__}"
+            return f"it raised {named(error)}"
 
     def _scored(self, labels: NDArray[Any], rows: NDArray[Any]) -> Any:
         """Call the host's function with her tables, these labels and predictions in the place of hers."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from labelinf_core.contracts.effects import Unknown
 from labelinf_core.contracts.errors import InputError, QueryRefusedError
+from labelinf_core.contracts.gate import named
 from labelinf_core.plugin.worker import Aside
 from labelinf_core.specs.own_code import FILES, PROGRAMS, own_function, parts_of
 from labelinf_scores.arithmetic import Arithmetic, make_arithmetic
@@ -153,7 +154,7 @@ class MetricScorer:
                 warnings.simplefilter("ignore")
                 value = float(self.metric.score(valued(labels, self.metric, self.values), predictions))
         except Exception as error:  # its text may hold labels
-            raise InputError(f"the metric {name} raised {type(error).__name__}.") from None
+            raise InputError(f"the metric {name} raised {named(error)}.") from None
         if not math.isfinite(value):
             raise InputError(f"the metric {name} has no value on these labels.")
         return value
@@ -253,7 +254,7 @@ class ImportedScorer:
         except Exception as error:
             shape = "predictions of shape " + " x ".join(map(str, predictions.shape))
             raise InputError(
-                f"scorer {self.target!r} raised {type(error).__name__}. What it says may hold labels and is not shown; "
+                f"scorer {self.target!r} raised {named(error)}. What it says may hold labels and is not shown; "
                 f"it was given {len(labels)} labels, classes counted from 0, and {shape}."
             ) from error
 

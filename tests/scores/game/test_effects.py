@@ -28,7 +28,7 @@ from labelinf_scores.defences.rounding import Round
 from labelinf_scores.defences.subset import Subset
 from labelinf_scores.game.channel import ScoreChannel
 from labelinf_scores.game.curator import ActiveDefence, ScoreDefence
-from labelinf_scores.game.effects import Budgeted, Clipped, Ranked, Rounded, Sampled, ScoreEffect, Supposed
+from labelinf_scores.game.effects import Budgeted, Clipped, Moved, Ranked, Rounded, Sampled, ScoreEffect, Supposed
 from labelinf_scores.game.facts import ScoreFacts
 from labelinf_scores.game.threat import ScoreThreat
 from labelinf_scores.metrics.log_loss import LogLoss
@@ -270,3 +270,26 @@ def test_the_ladder_is_told_apart_whatever_stands_beside_it() -> None:
         assert (threat.noise_bound, threat.beside_ladder.noise_bound) == (math.inf, 0.005)
     assert math.isinf(told(ladder, ladder).beside_ladder.noise_bound)
     assert told().beside_ladder.noise_bound == 0
+
+
+def _behind(*effects: ScoreEffect) -> ScoreFacts:
+    facts: ScoreFacts = attrs.evolve(ScoreChannel().threat(Setting(data=LABELS)), effects=effects).facts
+    return facts
+
+
+def test_of_two_limits_the_smaller_one_holds() -> None:
+    for limits in ((7, 20), (20, 7)):
+        assert _behind(*(Budgeted(queries=limit, shared=True) for limit in limits)).query_budget == 7
+
+
+def test_what_looks_at_labels_may_show_them_again_unless_it_moves_nothing() -> None:
+    hidden, looking = Sampled(size=50), [Moved(bound=bound, blind=False) for bound in (0.0, 1.0)]
+    still, moved = (_behind(hidden, stage) for stage in looking)
+    assert still.scored == 0.5
+    assert moved.scored > 0.5
+
+
+def test_a_fresh_subset_of_all_records_is_no_noise() -> None:
+    assert not _behind(Sampled(size=100, fresh=True)).noise_fresh
+    assert _behind(Sampled(size=99, fresh=True)).noise_fresh
+    assert not _behind(Sampled(size=99)).noise_fresh
