@@ -14,8 +14,8 @@ from labelinf_core.contracts.threat import ThreatModel
 from labelinf_papers.attacks.gentle_networks import GentleNetworks
 from labelinf_papers.attacks.mutnet import SubmittedMutNet
 from labelinf_papers.mutnet import (
-    Activation,
-    Layer,
+    ModelActivation,
+    ModelLayer,
     MutNet,
     batch_head,
     for_any_sign,
@@ -164,7 +164,7 @@ def test_who_sends_the_wrong_thing_is_refused_and_pays_for_it() -> None:
         lambda: board.submit(published(np.array([0.5]), n_features=7, rng=np.random.default_rng(0))),
         lambda: board.submit(
             MutNet(
-                layers=(Layer(weights=np.ones((18, 5)), bias=np.ones(5), activation=Activation.SIGMOID),),
+                layers=(ModelLayer(weights=np.ones((18, 5)), bias=np.ones(5), activation=ModelActivation.SIGMOID),),
                 whole_batch=True,
             )
         ),
@@ -214,8 +214,8 @@ def test_records_that_look_alike_are_not_told_apart() -> None:
 def test_many_records_are_run_in_parts() -> None:
     board = ModelBoard.of(Run.ROWS, labelled(np.arange(5000) % 2, None))
     assert board is not None
-    wide = Layer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=Activation.RELU)
-    last = Layer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=Activation.SIGMOID)
+    wide = ModelLayer(weights=np.ones((1, 4096)), bias=np.zeros(4096), activation=ModelActivation.RELU)
+    last = ModelLayer(weights=np.full((4096, 1), 1 / 4096), bias=np.zeros(1), activation=ModelActivation.SIGMOID)
     assert board.features is not None
     expected = 1 / (1 + np.exp(-np.maximum(board.features[:, 0], 0)))
     assert board.outputs(MutNet(layers=(wide, last))) == pytest.approx(expected)
