@@ -130,14 +130,21 @@ class Certifying(Advisor):
         return _proof(self._theory(threat, notes), threat, self.target)
 
 
-def certificate(builder: Builder, threat: ThreatModel, target: Target) -> Certificate | None:
-    """Return what is proved to stay within ``target``; None where nothing is. What others vouch for proves nothing."""
+def certificate(builder: Builder, threat: ThreatModel, target: Target, until: str = "") -> Certificate | None:
+    """Return what is proved to stay within ``target``; None where nothing is. What others vouch for proves nothing.
+
+    Args:
+        builder: Knows the bounds.
+        threat: What an adversary knows.
+        target: What is to be reached.
+        until: When the board ends that stands there, as a clause; empty where it does not.
+    """
     implied = theory(builder, "score", threat)
     if (ceiling := _proof(implied, threat, target)) is None:
         return None
     return Certificate(
         statement=ceiling.statement,
-        conditions=ceiling.conditions,
+        conditions="; ".join(filter(None, (until, ceiling.conditions))),
         gain=_gain(implied, ceiling, threat.baseline),
         exact=ceiling.exact,
         foreign=bool(threat.own_effects),

@@ -89,6 +89,7 @@ class ScorerDecision:
         prior: Share of every class.
         proof: What is proved of the board as deployed to be within the target; None: nothing.
         unnamed: How each of several numbers is asked for, where none was: nothing is proved of the others.
+        besides: What else was told of the labels: nothing is proved of both.
         remedies: What is proved to reach the target and does not stand there yet.
     """
 
@@ -99,6 +100,7 @@ class ScorerDecision:
     prior: tuple[float, ...]
     proof: Certificate | None = None
     unnamed: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
     remedies: tuple[Change, ...] = ()
 
     @property
