@@ -41,7 +41,7 @@ from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
 
-__all__ = ["Made", "Store"]
+__all__ = ["Provenance", "Store"]
 
 _BATCH = 200  # rows that are written at once, or
 _FIRST = 50  # trials that are written one by one, before there are enough of them to make that dear
@@ -54,7 +54,7 @@ UNION ALL SELECT 1 FROM cells WHERE id = ? AND status != '{Status.OK.value}'
 
 
 @attrs.frozen(kw_only=True)
-class Made:
+class Provenance:
     """How a record came about; no result depends on it.
 
     Attributes:
@@ -259,10 +259,10 @@ class Store:
         return self._connection.execute(_SETTLED, (cell, number, number, cell)).fetchone() is None
 
     @property
-    def made(self) -> Made:
+    def made(self) -> Provenance:
         """When it was begun, and by which command; empty where a record does not say."""
         rows = self._connection.execute("SELECT key, value FROM meta WHERE key IN ('begun', 'command')")
-        return Made(**{str(key): str(value) for key, value in rows})
+        return Provenance(**{str(key): str(value) for key, value in rows})
 
     def left_out(self) -> dict[str, str]:
         """Return the bounds that are not asked, by name, and why."""
