@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from labelinf_core.cli import main
 from labelinf_core.contracts.errors import InputError
-from labelinf_guard.board import Answer, Board
+from labelinf_guard.board import Board, TeamAnswer
 from labelinf_guard.clock import StepClock
 from labelinf_guard.files import State, derived, read_key
 from labelinf_guard.ledger.store import Ledger
@@ -56,7 +56,7 @@ def begun(folder: Path, *, scores: int = 50, release: str = "", target: str = ""
 
 def send(board: Board, rows: np.ndarray, team: str) -> None:
     text = "id,prediction\n" + "".join(f"r{at:03d},{int(row)}\n" for at, row in enumerate(rows))
-    assert isinstance(board.submit(team, text.encode()), Answer)
+    assert isinstance(board.submit(team, text.encode()), TeamAnswer)
 
 
 def read_blocks(board: Board, teams: int) -> np.ndarray:
@@ -66,7 +66,7 @@ def read_blocks(board: Board, teams: int) -> np.ndarray:
         send(board, block == team, f"t{team}")
     told = {row["team"]: float(row["score"]) for row in board.release()}
     scores = np.array([told[f"t{team}"] for team in range(teams)])
-    return (scores > np.median(scores))[block].astype(int)
+    return np.asarray((scores > np.median(scores))[block], dtype=int)
 
 
 def guard(*arguments: str) -> Result:
@@ -168,7 +168,12 @@ def test_an_odometer_counts_what_was_told_and_lost(tmp_path: Path) -> None:
     board = begun(tmp_path, scores=0, release=noisy, target="perfect = 0.5")
     send(board, np.arange(N) % 7 == 0, "t")
     before = status_of(board, seconds=1)["odometer"]["bits"]
-    restored(board, lambda again: [send(again, np.arange(N) % 7 == k, "t") for k in range(1, 6)])
+
+    def told(again: Board) -> None:
+        for k in range(1, 6):
+            send(again, np.arange(N) % 7 == k, "t")
+
+    restored(board, told)
     assert guard("adopt", str(board._path)).exit_code == 0
     again = Board.open(board._path, clock=StepClock())
     assert status_of(again, seconds=1)["odometer"]["bits"] > before + 10
