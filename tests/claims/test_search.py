@@ -33,11 +33,13 @@ def script(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(SCRIPT)
 
 
+@pytest.mark.long
 def test_a_short_search_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(15, derandomize=True)
     assert found["claimed"] >= 1
 
 
+@pytest.mark.long
 def test_a_short_search_of_boards_finds_no_false_claim(script: ModuleType) -> None:
     found = script.search(8, cases=script.ALL_BOARDS, derandomize=True)
     assert found["claimed"] >= 1
@@ -54,6 +56,7 @@ def test_a_false_link_of_a_metric_is_convicted(script: ModuleType, monkeypatch: 
     assert claim.endswith("came out")
 
 
+@pytest.mark.long
 def test_a_claim_that_is_false_is_convicted(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sticky noise on a score that varies, certified as it once was."""
 
@@ -112,6 +115,7 @@ def outsiders(loaded: Callable[[Path], ModuleType]) -> ModuleType:
     return loaded(OUTSIDERS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cases", "examples"),
     [("tiny games", 100), ("tiny boards of metrics", 60), ("what derives from ours", 20), ("other rooms", 60)],
@@ -130,6 +134,7 @@ def test_every_word_of_every_room_is_drawn(outsiders: ModuleType) -> None:
     assert {type(one) for one in outsiders.SAID["output"]} == set(OUTPUT_EFFECTS)
 
 
+@pytest.mark.long
 def test_a_guard_is_walked_through_and_one_that_shows_its_sealed_labels_is_convicted(
     outsiders: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,8 @@ from labelinf_guard.ledger.verify import verify
 from labelinf_guard.status import shown, status_of
 from labelinf_privacy.words import SeededWords
 
+pytestmark = pytest.mark.long
+
 N = 600
 LABELS = np.random.default_rng(5).integers(0, 2, N)
 TOML = """\
