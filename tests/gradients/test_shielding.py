@@ -206,7 +206,7 @@ def test_what_beats_a_shield_takes_its_proof_back() -> None:
     )
 
     assert beaten.refuted
-    assert not beaten.understood
+    assert not beaten.held
     assert _stopped(beaten).startswith("nothing known")
     assert _costs(beaten) == ""
     assert "none as it is" in _lines(beaten)[-1]
@@ -231,9 +231,9 @@ def test_what_is_sent_beside_the_parameters_and_follows_the_records_takes_every_
         lambda y: {"n": {"a": y[0]}},
     ):
         assert told(more)
-    assert not found_with(tells_more=True).understood
+    assert not found_with(tells_more=True, shield=ClippedGaussian(), enough=True).held
     assert any("beside parameters" in line for line in _lines(found_with(tells_more=True)))
-    assert found_with(tells_more=False).understood
+    assert found_with(shield=ClippedGaussian(), enough=True, allows=0.2).held
 
 
 def found_with(**more: Any) -> ClientAudit:

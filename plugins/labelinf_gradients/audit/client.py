@@ -96,11 +96,6 @@ class ClientAudit:
         return behind is not None and behind.low > self.allows
 
     @property
-    def understood(self) -> bool:
-        """Whether finding nothing is an answer: by what the client does, or by what it is behind."""
-        return self.held or (self.conduct.recognised and not self.tells_more)
-
-    @property
     def held(self) -> bool:
         """Whether what comes out is proved to be within what was asked for, and nothing says otherwise."""
         return self.shield is not None and self.enough and not self.refuted and not self.tells_more

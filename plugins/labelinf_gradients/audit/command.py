@@ -64,8 +64,8 @@ def client(
     It returns its update: a gradient, a change of the parameters, or the trained module; by name, or in the order of
     the parameters. A file holds an array for every parameter, one update of one record along its first axis.
 
-    Exits with status 1 when labels come out, 0 when none do and what the client does, or enough noise of li.shield
-    around it, was recognised, 3 when it was not, and 4 when an attack failed and none got anything.
+    Exits with status 1 when labels come out, 0 when enough noise of li.shield around every update proves that few can,
+    4 when an attack failed and none got anything, and 3 otherwise: attacks that show nothing prove nothing.
     """
     import numpy as np
 
@@ -121,7 +121,7 @@ def _status(found: ClientAudit) -> Exit:
         return Exit.FOUND
     if found.failed:
         return Exit.INCOMPLETE
-    return Exit.DONE if found.understood else Exit.INCONCLUSIVE
+    return Exit.DONE if found.held else Exit.INCONCLUSIVE  # attacks that failed prove nothing
 
 
 def _shown(answer: Answer, lines: list[str]) -> str:
@@ -141,8 +141,8 @@ def _answer(found: ClientAudit) -> Answer:
         leaks = f"{counted} (observed)"
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
-    elif found.understood:
-        leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
+    elif found.conduct.recognised and not found.tells_more:
+        leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
     else:
         leaks = f"INCONCLUSIVE: {counted}, and what the client does is not wholly known."
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
@@ -173,7 +173,8 @@ def _stopped(found: ClientAudit) -> str:
 
 def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     """Say what a client's own shield is worth."""
-    what = f"li.shield(norm={shield.norm:g}, multiplier={shield.multiplier:g}), out of which every update came"
+    numbers = f"norm={shield.norm:g}, multiplier={shield.multiplier:g}"
+    what = f"li.shield({numbers}), out of which every update of this audit came"
     if found.refuted:
         return (
             f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "
