@@ -133,7 +133,7 @@ def _answer(found: ClientAudit) -> Answer:
     elif found.held:
         leaks = f"HELD: {counted}, within what is proved of its shield"
     else:
-        leaks = f"NOTHING FOUND: {counted}. That is not a proof of safety."
+        leaks = f"NO LEAK SHOWN: {counted}, which may be luck. That is no proof of safety."
     return Answer(leaks=leaks, stopped=_stopped(found), costs=_costs(found))
 
 
@@ -162,7 +162,8 @@ def _stopped(found: ClientAudit) -> str:
 
 def _shielded(found: ClientAudit, shield: ClippedGaussian) -> str:
     """Say what a client's own shield is worth."""
-    what = f"li.shield(norm={shield.norm:g}, multiplier={shield.multiplier:g}), out of which every update came"
+    numbers = f"norm={shield.norm:g}, multiplier={shield.multiplier:g}"
+    what = f"li.shield({numbers}), out of which every update of this audit came"
     if found.refuted:
         return (
             f"nothing known: behind {what}, more still comes out than can of updates that depend on their own records "

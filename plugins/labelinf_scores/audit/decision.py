@@ -75,6 +75,7 @@ class ScorerDecision(AuditDecision):
         prior: Share of every class.
         proof: What is proved of the board as deployed to be within the target; None: nothing.
         unnamed: How each of several numbers is asked for, where none was: nothing is proved of the others.
+        besides: What else was told of the labels: nothing is proved of both.
         remedies: What is proved to reach the target and does not stand there yet.
     """
 
@@ -85,6 +86,7 @@ class ScorerDecision(AuditDecision):
     prior: tuple[float, ...]
     proof: BoardCertificate | None = None
     unnamed: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
     @property

@@ -37,6 +37,8 @@ def _leaks(report: ScorerReport) -> str:
         return f"INCOMPLETE: an attack broke. {tried} No proof of safety."
     if decision.unnamed:
         tried += f" Others of the numbers that it returns were not audited: {', '.join(decision.unnamed)}."
+    if decision.besides:
+        tried += f" Nothing is proved of it together with what else was told: {'; '.join(decision.besides)}."
     return f"INCONCLUSIVE: {tried} No proof of safety."
 
 
@@ -78,6 +80,8 @@ def _stopped(report: ScorerReport) -> str:
         return f"what stands already ({report.line})"
     if decision.proof:
         return f"proved of what stands: {decision.proof.sentence()}"
+    if decision.besides:
+        return "nothing that stands here: what was told stays told"
     if report.data.reals is not None:
         return "not known: nothing is proved of real labels here"
     if not report.changes:

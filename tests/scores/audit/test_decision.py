@@ -13,7 +13,7 @@ import labelinf as li
 from labelinf_core.contracts.audited import AuditWord
 from labelinf_core.contracts.guarantees import Interval
 from labelinf_core.contracts.labels import LabelSet
-from labelinf_scores.audit.certificate import AuditedBoard, BoardCertificate, certificate
+from labelinf_scores.audit.certificate import ONLY_THROUGH_US, AuditedBoard, BoardCertificate, certificate
 from labelinf_scores.audit.decision import Goal, ScorerDecision
 from labelinf_scores.audit.scorer import Extraction
 from labelinf_scores.bounds.counting import transcript_bits
@@ -56,7 +56,7 @@ def decided(scorer: Scorer | str, labels: Any = FEW, **options: Any) -> ScorerDe
     return li.audit_scorer(scorer, labels, **options).report.decision
 
 
-PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, foreign=True)
+PROOF = BoardCertificate(statement="x", conditions="y", gain=0.04, exact=0.0, where="z")
 GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), baseline=0.6, queries=9)
 
 
@@ -140,7 +140,8 @@ def test_stages_of_ours_certify_whatever_the_function_is(stages: list[str], labe
     found = decided(scorer, labels, queries=60, gain="10", defences=stages, attacks=["majority", "hybrid"])
     assert found.status == 0, found
     assert found.proof is not None
-    assert found.proof.foreign
+    assert ONLY_THROUGH_US in found.proof.sentence()
+    assert ("the scorer is not asked there" in found.proof.sentence()) == stages[0].startswith("guarded-board")
 
 
 def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
@@ -169,7 +170,7 @@ def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
 
 
 def vars_of(proof: BoardCertificate) -> dict[str, Any]:
-    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "foreign")}
+    return {name: getattr(proof, name) for name in ("statement", "conditions", "gain", "exact", "where")}
 
 
 def test_a_slow_scorer_ends_as_its_fast_twin() -> None:
