@@ -313,9 +313,9 @@ def test_an_attack_beyond_what_is_proved_enough_is_a_contradiction(monkeypatch: 
     assert "a false theorem allows 60.0% at most" in planted.contradiction
 
 
-@pytest.mark.parametrize(("text", "accuracy"), [("5%", 0.755), ("5", 0.755), ("0.5%", 0.71)])
-def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: float) -> None:
-    target = Target.gaining(text, 0.705)
+@pytest.mark.parametrize(("gain", "accuracy"), [(0.05, 0.755), (0.005, 0.71)])
+def test_a_target_may_be_a_gain_over_the_best_blind_guess(gain: float, accuracy: float) -> None:
+    target = Target.gaining(gain, 0.705)
 
     assert target.accuracy == pytest.approx(accuracy)
     assert "over the best blind guess (70.5%)" in str(target)
@@ -323,7 +323,7 @@ def test_a_target_may_be_a_gain_over_the_best_blind_guess(text: str, accuracy: f
 
 def test_the_example_of_a_gain_is_one_that_can_be_had() -> None:
     with pytest.raises(InputError, match=r"above 0 and below 1\.7, such as 0\.85%"):
-        Target.gaining("5%", 0.983)
+        Target.gaining(0.05, 0.983)
 
 
 def test_a_target_that_a_blind_guess_exceeds_is_refused() -> None:

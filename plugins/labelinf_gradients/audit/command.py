@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelinf_core.cli.options import Finite, block_option, labels_options, load_host
+from labelinf_core.cli.options import Share, block_option, labels_options, load_host
 from labelinf_core.cli.output import output_options, tell
 from labelinf_core.cli.progress import waiting
 from labelinf_core.contracts.answer import Answer
@@ -34,7 +34,7 @@ _VACUOUS = 0.999  # a ceiling that says nothing
 @click.option("--own", type=click.IntRange(min=4), default=300, show_default=True, help="The adversary's own records.")
 @click.option(
     "--gain",
-    type=Finite(min=0, max=1, min_open=True),
+    type=Share(min=0, min_open=True, max=1),
     default=0.1,
     show_default=True,
     help="What a proved change may leave any attack beyond the blind guess.",

@@ -34,18 +34,18 @@ class Goal:
 
     Attributes:
         target: A share of labels, ``no-exact-recovery`` or ``epsilon<=1``.
-        gain: Points over the best blind guess, instead.
+        gain: A fraction of the labels over the best blind guess, instead.
         most: Labels a query, more of which are a leak; None: what the target says.
     """
 
     target: str = ""
-    gain: str = ""
+    gain: float | None = None
     most: float | None = None
 
     @property
     def given(self) -> bool:
         """Whether she wrote what is to be true, without which nothing can be proved to be."""
-        return bool(self.target or self.gain)
+        return bool(self.target) or self.gain is not None
 
     def read(self, blind: float) -> Target:
         """Return the target, where a blind guess has ``blind`` of the labels.
@@ -53,11 +53,11 @@ class Goal:
         Raises:
             InputError: It cannot be meant.
         """
-        if self.target and self.gain:
+        if self.target and self.gain is not None:
             raise InputError("--target and --gain both say what is to be reached; give one.")
-        return (
-            Target.gaining(self.gain, blind) if self.gain else Target.parse(self.target or "no-exact-recovery", blind)
-        )
+        if self.gain is not None:
+            return Target.gaining(self.gain, blind)
+        return Target.parse(self.target or "no-exact-recovery", blind)
 
 
 NOTHING = Goal()  #: she wrote nothing

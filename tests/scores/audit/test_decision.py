@@ -65,10 +65,10 @@ GOT = Extraction(attack="it", accuracy=Interval(value=0.6, low=0.5, high=0.7), b
     [
         (Goal(), (GOT,), None, AuditWord.UNSHOWN, 3),
         (Goal(), (GOT,), PROOF, AuditWord.UNSHOWN, 3),  # nothing was asked for
-        (Goal(gain="5%"), (GOT,), None, AuditWord.UNSHOWN, 3),
-        (Goal(gain="5%"), (), PROOF, AuditWord.CERTIFIED, 0),
-        (Goal(gain="5%"), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
-        (Goal(gain="5%", most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
+        (Goal(gain=0.05), (GOT,), None, AuditWord.UNSHOWN, 3),
+        (Goal(gain=0.05), (), PROOF, AuditWord.CERTIFIED, 0),
+        (Goal(gain=0.05), (GOT, Extraction(attack="b", failure="broke")), PROOF, AuditWord.BROKEN, 4),
+        (Goal(gain=0.05, most=0.0), (Extraction(attack="b", labels_per_query=0.1),), PROOF, AuditWord.LEAKS, 1),
     ],
 )
 def test_one_object_says_word_and_status(
@@ -95,7 +95,7 @@ def test_nothing_leaks_where_a_blind_guess_has_every_label() -> None:
 def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one() -> None:
     share = Interval(value=0.7, low=0.64, high=0.75)
     got = Extraction(attack="it", accuracy=share, baseline=0.6, queries=9)
-    for goal, status in ((Goal(), 1), (Goal(gain="5"), 3), (Goal(gain="1"), 1), (Goal(target="80%"), 3)):
+    for goal, status in ((Goal(), 1), (Goal(gain=0.05), 3), (Goal(gain=0.01), 1), (Goal(target="80%"), 3)):
         found = ScorerDecision(goal=goal, target=goal.read(0.6), leaks=(got,), worth=300.0, prior=(0.6, 0.4))
         assert found.status == status
 
@@ -104,17 +104,18 @@ def test_a_leak_is_more_than_the_target_tolerates_and_more_than_luck_without_one
 @pytest.mark.parametrize("seed", range(3))
 def test_a_board_whose_noise_grows_with_the_score_is_never_passed(seed: int) -> None:
     """It passed for two of six seeds, and a sampler with the right likelihood reads 85 % and more."""
-    assert decided(growing, queries=300, seed=seed, gain="20").status in (1, 3)
+    assert decided(growing, queries=300, seed=seed, gain="20%").status in (1, 3)
 
 
 @pytest.mark.parametrize("scorer", [unheard_of, constant])
 def test_a_function_alone_passes_only_where_its_answers_hold_too_few_bits(scorer: Scorer) -> None:
-    found = decided(scorer, MANY, queries=2, gain="5", attacks=["prime-blocks"])
+    found = decided(scorer, MANY, queries=2, gain="5%", attacks=["prime-blocks"])
     assert found.status == 0
     assert found.proof is not None
     assert 0.04 < (found.proof.gain or 0) <= 0.05
     assert "a program or container that holds its own copy" in found.proof.sentence()
-    assert ScorerDecision(goal=Goal(gain="4"), target=Goal(gain="4").read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
+    goal = Goal(gain=0.04)
+    assert ScorerDecision(goal=goal, target=goal.read(0.6), worth=1.0, prior=(0.6, 0.4)).status == 3
 
 
 def test_refusals_count_as_values_of_an_answer() -> None:
@@ -137,7 +138,7 @@ def test_refusals_count_as_values_of_an_answer() -> None:
 )
 def test_stages_of_ours_certify_whatever_the_function_is(stages: list[str], labels: Any) -> None:
     scorer = accuracy if "subset" in stages[0] else constant
-    found = decided(scorer, labels, queries=60, gain="10", defences=stages, attacks=["majority", "hybrid"])
+    found = decided(scorer, labels, queries=60, gain="10%", defences=stages, attacks=["majority", "hybrid"])
     assert found.status == 0, found
     assert found.proof is not None
     assert ONLY_THROUGH_US in found.proof.sentence()
@@ -150,7 +151,7 @@ def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
     from labelinf_core.specs import Builder
 
     builder, data = Builder(Host.load()), LabelSet(labels=FEW, class_names=("0", "1"), title="m", provenance="made")
-    stages, goal = builder.pipeline(("clip(epsilon=0.1)", "laplace-dp(epsilon=0.01)"), "test"), Goal(gain="10")
+    stages, goal = builder.pipeline(("clip(epsilon=0.1)", "laplace-dp(epsilon=0.01)"), "test"), Goal(gain=0.1)
     own, theirs = (
         certificate(builder, AuditedBoard(scorer=scorer, queries=5).deployed(data, stages), goal.read(max(data.prior)))
         for scorer in ("sklearn", "statistics:fmean")
@@ -161,7 +162,7 @@ def test_what_a_foreign_function_seems_to_be_proves_nothing() -> None:
 
 def test_the_gain_is_rounded_up_and_counts_those_who_know_more() -> None:
     found = decided(
-        accuracy, queries=60, gain="10", defences=["randomised-response(epsilon=0.2)"], attacks=["majority"]
+        accuracy, queries=60, gain="10%", defences=["randomised-response(epsilon=0.2)"], attacks=["majority"]
     )
     assert found.proof is not None
     # Majority guesses beat such flipped labels; who knows half the labels surely does not.

@@ -94,7 +94,7 @@ def test_what_is_not_read_is_never_safe(folder: Path, function: str, said: str) 
 
 
 def test_stages_prove_nothing_of_real_labels(folder: Path) -> None:
-    result = audit("regressions:explained", "--labels", "y.csv", "--defence", "subset(share=0.1)", "--gain", "50")
+    result = audit("regressions:explained", "--labels", "y.csv", "--defence", "subset(share=0.1)", "--gain", "50%")
 
     assert result.exit_code == 3
     assert "CERTIFIED" not in result.stdout
