@@ -33,6 +33,7 @@ from labelinf_core.evaluator.layout import (
     checksum,
     damaged,
     described,
+    is_of_0_1,
     look_through,
     read_only,
     seal_of,
@@ -40,6 +41,7 @@ from labelinf_core.evaluator.layout import (
 from labelinf_core.evaluator.lock import locked
 from labelinf_core.evaluator.records import Implied, Kept, Status, Trial, from_json, to_json
 from labelinf_core.evaluator.replan import changes, shared
+from labelinf_core.plugin.markers import CONTRACT
 
 __all__ = ["Made", "Store"]
 
@@ -329,6 +331,7 @@ def _begin(connection: sqlite3.Connection, plan: Plan, command: str) -> None:
     with connection:
         connection.executescript("BEGIN;" + TABLES)
         pairs = {"schema": str(SCHEMA), "digest": plan.digest, "plan": to_json(plan), "begun": now, "command": command}
+        pairs["contract"] = str(CONTRACT)
         rows = [(key, value, checksum("meta", key, value)) for key, value in pairs.items()]
         connection.executemany("INSERT INTO meta VALUES (?, ?, ?)", rows)
 
@@ -337,6 +340,12 @@ def _compared(known: dict[str, str], plan: Plan, directory: Path) -> tuple[Plan,
     """Return the plan of the record, and ``plan`` under its key; they must have a game and the seed in common."""
     if known.get("schema") != str(SCHEMA):
         raise InputError(f"--out {directory} was written by another version of labelinf; choose another directory.")
+    if is_of_0_1(known):
+        raise InputError(
+            f"--out {directory} holds a run of labelinf 0.1, which proved and counted along other roads, so that it "
+            f"cannot be continued: labelinf report {directory} shows what it has finished; choose another directory to "
+            "begin anew."
+        )
     kept = from_json(known["plan"], Plan)
     plan = plan.keyed(kept.key or plan.key)
     if kept.seed != plan.seed:
